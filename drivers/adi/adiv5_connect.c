@@ -17,7 +17,7 @@ static const uint8_t DORMANT_TO_SWD[] = {0xff, 0x92, 0xf3, 0x09, 0x62, 0x95, 0x2
                                          0xaf, 0xdd, 0xe3, 0xa2, 0x0e, 0xbc, 0x19, 0xa0, 0xf1, 0xff,
                                          0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
 
-static int wake(struct adiv5_dp *dp, unsigned way)
+static int adiv5_wake(struct adiv5_dp *dp, unsigned way)
 {
     void *self = dp->link.self;
     const struct debug_link_ops *ops = dp->link.ops;
@@ -41,7 +41,7 @@ static int find_swd(struct adiv5_dp *dp)
 {
     for (unsigned k = 0; k < 3 * ROUNDS; k++) {
         bool ok;
-        int rc = wake(dp, k % 3);
+        int rc = adiv5_wake(dp, k % 3);
         if (rc == 0)
             rc = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
         if (rc != 0)

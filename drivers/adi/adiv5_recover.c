@@ -123,7 +123,7 @@ static int clear_raw(struct adiv5_dp *dp, bool abort, bool *ok)
 }
 
 /* The line lost step: reset it and see who answers. */
-static int resynchronise(struct adiv5_dp *dp)
+static int adiv5_resynchronise(struct adiv5_dp *dp)
 {
     uint32_t dpidr = 0;
     bool ok = false;
@@ -151,11 +151,11 @@ int adiv5_recover(struct adiv5_dp *dp, enum debug_ack ack)
     dp->select_known = false;
     dp->ctrl_stat = 0;
     if (ack == DEBUG_ACK_NONE || ack == DEBUG_ACK_PROTOCOL)
-        return resynchronise(dp);
+        return adiv5_resynchronise(dp);
     int rc = clear_raw(dp, ack == DEBUG_ACK_WAIT, &ok);
     if (rc != 0)
         return adiv5_link_failed(dp, rc);
     if (!ok)
-        return resynchronise(dp);
+        return adiv5_resynchronise(dp);
     return adiv5_fail(dp, ack == DEBUG_ACK_WAIT ? DEBUG_FAIL_WAIT : DEBUG_FAIL_FAULT);
 }

@@ -222,7 +222,7 @@ static int fifo_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t
 }
 
 /* Writing does not change the words; only one function for both directions takes them so. */
-static uint32_t *unconst(const uint32_t *words)
+static uint32_t *mem_ap_unconst(const uint32_t *words)
 {
     return (uint32_t *)(uintptr_t)words;
 }
@@ -234,7 +234,7 @@ int mem_ap_read_words(struct mem_ap *ap, uint64_t address, uint32_t *words, size
 
 int mem_ap_write_words(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count)
 {
-    return words_run(ap, address, unconst(words), count, true);
+    return words_run(ap, address, mem_ap_unconst(words), count, true);
 }
 
 int mem_ap_read32(struct mem_ap *ap, uint64_t address, uint32_t *word)
@@ -255,7 +255,7 @@ int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_
 
 int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count)
 {
-    return fifo_run(ap, address, unconst(words), count, true);
+    return fifo_run(ap, address, mem_ap_unconst(words), count, true);
 }
 
 int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *items, size_t count)

@@ -143,7 +143,7 @@ static int read_in_word(struct mem_ap *ap, uint64_t address, uint8_t *bytes, siz
 }
 
 /* Less than a word, within one word: a byte up to the halfword, a halfword, a byte. */
-static int edge(const struct sized *like, uint64_t address, uint8_t *bytes, size_t count)
+static int mem_ap_edge(const struct sized *like, uint64_t address, uint8_t *bytes, size_t count)
 {
     struct sized s = *like;
     if (s.ap->words_only || s.ap->big_endian)
@@ -166,7 +166,7 @@ static int run_any(struct mem_ap *ap, uint64_t address, uint8_t *bytes, size_t l
     size_t head = length < to_word ? length : to_word;
     int rc = mem_ap_check(ap, address, length);
     if (rc == 0 && head > 0)
-        rc = edge(&s, address, bytes, head);
+        rc = mem_ap_edge(&s, address, bytes, head);
     address += head;
     bytes += head;
     length -= head;
@@ -174,7 +174,7 @@ static int run_any(struct mem_ap *ap, uint64_t address, uint8_t *bytes, size_t l
     if (rc == 0)
         rc = run_sized(&s, address, bytes, words);
     if (rc == 0 && length % 4 > 0)
-        rc = edge(&s, address + 4 * words, bytes + 4 * words, length % 4);
+        rc = mem_ap_edge(&s, address + 4 * words, bytes + 4 * words, length % 4);
     return rc;
 }
 

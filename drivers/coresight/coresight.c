@@ -9,7 +9,7 @@
 #define LAR           0xfb0u
 #define LAR_KEY       0xc5acce55u
 
-static int note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
+static int coresight_note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
 {
     if (rc != 0) {
         bus->failure = ap->dp->failure;
@@ -29,7 +29,7 @@ static int ap_read(struct coresight_bus *bus, uint64_t address, uint32_t *words,
     unsigned tries = 0;
     int rc;
     do {
-        rc = note(bus, ap, mem_ap_read_words(ap, address, words, count));
+        rc = coresight_note(bus, ap, mem_ap_read_words(ap, address, words, count));
     } while (coresight_again(bus, rc, &tries));
     return rc;
 }
@@ -41,7 +41,7 @@ static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t 
     unsigned tries = 0;
     int rc;
     do {
-        rc = note(bus, ap, mem_ap_write_words(ap, address, words, count));
+        rc = coresight_note(bus, ap, mem_ap_write_words(ap, address, words, count));
     } while (coresight_again(bus, rc, &tries));
     return rc;
 }
@@ -49,7 +49,7 @@ static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t 
 static int ap_read_fifo(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
 {
     struct mem_ap *ap = bus->self;
-    return note(bus, ap, mem_ap_read_fifo(ap, address, words, count));
+    return coresight_note(bus, ap, mem_ap_read_fifo(ap, address, words, count));
 }
 
 static const struct coresight_bus_ops MEM_AP_OPS = {

@@ -64,7 +64,7 @@ struct setting {
     uint32_t value;
 };
 
-static int write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
+static int coresight_etm_write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
                      size_t count)
 {
     int rc = 0;
@@ -81,7 +81,7 @@ static int write_row(struct coresight_bus *bus, uint64_t address, uint32_t value
     return rc;
 }
 
-static bool options_valid(const struct coresight_etm_options *o)
+static bool coresight_etm_options_valid(const struct coresight_etm_options *o)
 {
     if (o->trace_id == 0 || o->trace_id > MAX_TRACE_ID)
         return false;
@@ -112,7 +112,7 @@ static uint32_t control_of(const struct coresight_etm_options *o)
 }
 
 /* Unlock, power up, stop what runs; read what it is. */
-static int prepare(struct coresight_bus *bus, uint64_t base, const struct coresight_etm_options *o,
+static int coresight_etm_prepare(struct coresight_bus *bus, uint64_t base, const struct coresight_etm_options *o,
                    struct coresight_etm_state *state)
 {
     int rc = coresight_unlock(bus, base);
@@ -139,7 +139,7 @@ static int prepare(struct coresight_bus *bus, uint64_t base, const struct coresi
 }
 
 /* Everything another tool may have left in the resources is switched off. */
-static int clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config, bool ptm)
+static int coresight_etm_clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config, bool ptm)
 {
     static const struct setting data_off[] = {
         {ETMTECR2, 0}, {ETMVDEVR, EVENT_NEVER}, {ETMVDCR1, 0}, {ETMVDCR2, 0}, {ETMVDCR3, 0}};
@@ -165,11 +165,11 @@ static int clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t co
     if (rc == 0)
         rc = coresight_write(bus, base + ETMEXTINSELR, 0);
     if (rc == 0 && !ptm)
-        rc = write_all(bus, base, data_off, sizeof data_off / sizeof *data_off);
+        rc = coresight_etm_write_all(bus, base, data_off, sizeof data_off / sizeof *data_off);
     return rc;
 }
 
-static int set_tracing(struct coresight_bus *bus, uint64_t base,
+static int coresight_etm_set_tracing(struct coresight_bus *bus, uint64_t base,
                        const struct coresight_etm_options *o)
 {
     const struct setting common[] = {
@@ -181,9 +181,9 @@ static int set_tracing(struct coresight_bus *bus, uint64_t base,
     /* Descriptions differ on which of the two holds the level: both do no harm. */
     const struct setting stall[] = {{ETMFFRR, o->stall_level ? EXCLUDE_NOTHING : 0},
                                     {ETMFFLR, o->stall_level}};
-    int rc = write_all(bus, base, common, sizeof common / sizeof *common);
+    int rc = coresight_etm_write_all(bus, base, common, sizeof common / sizeof *common);
     if (rc == 0 && !o->ptm)
-        rc = write_all(bus, base, stall, sizeof stall / sizeof *stall);
+        rc = coresight_etm_write_all(bus, base, stall, sizeof stall / sizeof *stall);
     return rc;
 }
 
@@ -230,15 +230,15 @@ int coresight_etm_program(struct coresight_bus *bus, uint64_t base,
 {
     struct coresight_etm_options o = *options;
     *state = (struct coresight_etm_state){0};
-    if (!options_valid(&o))
+    if (!coresight_etm_options_valid(&o))
         return BT_ERR_INVAL;
-    int rc = prepare(bus, base, &o, state);
+    int rc = coresight_etm_prepare(bus, base, &o, state);
     if ((state->config & CCR_STALL) == 0)
         o.stall_level = 0;
     if (rc == 0)
-        rc = clear_resources(bus, base, state->config, o.ptm || o.m_profile);
+        rc = coresight_etm_clear_resources(bus, base, state->config, o.ptm || o.m_profile);
     if (rc == 0)
-        rc = set_tracing(bus, base, &o);
+        rc = coresight_etm_set_tracing(bus, base, &o);
     if (rc == 0)
         rc = coresight_write(bus, base + ETMCR, CR_PROG | control_of(&o));
     if (rc == 0)

@@ -69,7 +69,7 @@ static int clear_row(struct coresight_bus *bus, uint64_t address, unsigned count
 }
 
 /* As coresight_poll(); what a timeout means is noted. */
-static int await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value,
+static int coresight_etm4_await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value,
                  struct coresight_etm4_state *state, enum coresight_etm4_failure meaning)
 {
     int rc = coresight_poll(bus, address, mask, value);
@@ -88,7 +88,7 @@ static int power_up(struct coresight_bus *bus, uint64_t base, struct coresight_e
         rc = coresight_read(bus, base + TRCPDCR, &control);
     if (rc != 0 || (control & PDCR_POWER_UP) == 0)
         return rc;
-    return await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state, CORESIGHT_ETM4_NO_POWER);
+    return coresight_etm4_await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state, CORESIGHT_ETM4_NO_POWER);
 }
 
 static int open_os_lock(struct coresight_bus *bus, uint64_t base,
@@ -103,17 +103,17 @@ static int open_os_lock(struct coresight_bus *bus, uint64_t base,
     return rc;
 }
 
-static int stop(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+static int coresight_etm4_halt(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
 {
     const uint32_t quiet = STATR_IDLE | STATR_PMSTABLE;
     int rc = coresight_write(bus, base + TRCPRGCTLR, 0);
     if (rc == 0)
-        rc = await(bus, base + TRCSTATR, quiet, quiet, state, CORESIGHT_ETM4_BUSY);
+        rc = coresight_etm4_await(bus, base + TRCSTATR, quiet, quiet, state, CORESIGHT_ETM4_BUSY);
     return rc;
 }
 
 /* Registers ignore writes before all of this is done. */
-static int prepare(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+static int coresight_etm4_prepare(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
 {
     int rc = coresight_unlock(bus, base);
     if (rc == 0)
@@ -124,7 +124,7 @@ static int prepare(struct coresight_bus *bus, uint64_t base, struct coresight_et
         rc = coresight_etm4_identify(bus, base, state);
     if (rc == 0 && coresight_etm4_is_forbidden(state))
         return coresight_etm4_fail(state, CORESIGHT_ETM4_FORBIDDEN, BT_ERR_UNSUPPORTED);
-    return rc == 0 ? stop(bus, base, state) : rc;
+    return rc == 0 ? coresight_etm4_halt(bus, base, state) : rc;
 }
 
 static int check_options(const struct coresight_etm4_options *o, struct coresight_etm4_state *state)
@@ -183,7 +183,7 @@ static uint32_t threshold_of(const struct coresight_etm4_options *o, const uint3
 }
 
 /* Everything another tool may have left in the resources is switched off. */
-static int clear_resources(struct coresight_bus *bus, uint64_t base,
+static int coresight_etm4_clear_resources(struct coresight_bus *bus, uint64_t base,
                            const struct coresight_etm4_state *state)
 {
     unsigned counters = state->idr[5] >> 28 & 7;
@@ -241,7 +241,7 @@ static int set_ranges(struct coresight_bus *bus, uint64_t base,
     return rc == 0 ? coresight_write(bus, base + TRCVIIECTLR, select) : rc;
 }
 
-static int set_tracing(struct coresight_bus *bus, uint64_t base,
+static int coresight_etm4_set_tracing(struct coresight_bus *bus, uint64_t base,
                        const struct coresight_etm4_options *o,
                        const struct coresight_etm4_state *state)
 {
@@ -272,13 +272,13 @@ int coresight_etm4_program(struct coresight_bus *bus, uint64_t base,
                            struct coresight_etm4_state *state)
 {
     *state = (struct coresight_etm4_state){0};
-    int rc = prepare(bus, base, state);
+    int rc = coresight_etm4_prepare(bus, base, state);
     if (rc == 0)
         rc = check_options(options, state);
     if (rc == 0)
-        rc = clear_resources(bus, base, state);
+        rc = coresight_etm4_clear_resources(bus, base, state);
     if (rc == 0)
-        rc = set_tracing(bus, base, options, state);
+        rc = coresight_etm4_set_tracing(bus, base, options, state);
     if (rc == 0)
         rc = coresight_etm4_settings(bus, base, state);
     if (rc == 0 && (state->trace_id & 0x7f) != options->trace_id)
@@ -296,7 +296,7 @@ int coresight_etm4_start(struct coresight_bus *bus, uint64_t base,
     if (rc == 0)
         rc = coresight_write(bus, base + TRCPRGCTLR, PRGCTLR_EN);
     if (rc == 0)
-        rc = await(bus, base + TRCSTATR, STATR_IDLE, 0, state, CORESIGHT_ETM4_STUCK);
+        rc = coresight_etm4_await(bus, base + TRCSTATR, STATR_IDLE, 0, state, CORESIGHT_ETM4_STUCK);
     state->enabled = rc == 0;
     return rc;
 }
@@ -306,7 +306,7 @@ int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base,
 {
     state->failure = CORESIGHT_ETM4_FINE;
     int rc = coresight_unlock(bus, base);
-    rc = rc == 0 ? stop(bus, base, state) : rc;
+    rc = rc == 0 ? coresight_etm4_halt(bus, base, state) : rc;
     state->enabled = state->enabled && rc != 0;
     return rc;
 }

@@ -21,7 +21,7 @@ unsigned coresight_etm4_version(const struct coresight_etm4_state *state)
     return arch_is_there(state) ? state->devarch >> 16 & 0xf : state->idr[1] >> 4 & 0xf;
 }
 
-static bool is_known(const struct coresight_etm4_state *state)
+static bool coresight_is_known(const struct coresight_etm4_state *state)
 {
     if (arch_is_there(state))
         return (state->devarch & 0xffff) == ARCHID_ETM4 || coresight_etm4_is_ete(state);
@@ -90,7 +90,7 @@ int coresight_etm4_identify(struct coresight_bus *bus, uint64_t base,
     int rc = coresight_read(bus, base + TRCDEVARCH, &state->devarch);
     if (rc == 0)
         rc = bus->ops->read(bus, base + TRCIDR0, state->idr, 8);
-    if (rc == 0 && !is_known(state))
+    if (rc == 0 && !coresight_is_known(state))
         return coresight_etm4_fail(state, CORESIGHT_ETM4_OTHER_UNIT, BT_ERR_UNSUPPORTED);
     if (rc == 0)
         rc = bus->ops->read(bus, base + TRCIDR8, state->idr + 8, CORESIGHT_ETM4_IDS - 8);

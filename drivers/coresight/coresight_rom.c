@@ -74,14 +74,14 @@ int coresight_identify(struct coresight_bus *bus, uint64_t page, struct coresigh
 }
 
 /* May the walk go on after this? A component that answers with an error is only skipped. */
-static bool tolerable(const struct walk *w, int rc)
+static bool coresight_tolerable(const struct walk *w, int rc)
 {
     return rc == 0 || rc == BT_ERR_FORMAT || rc == BT_ERR_RANGE ||
            (rc == BT_ERR_IO &&
             (w->bus->failure == DEBUG_FAIL_FAULT || w->bus->failure == DEBUG_FAIL_WAIT));
 }
 
-static bool known(const struct walk *w, uint64_t base)
+static bool coresight_known(const struct walk *w, uint64_t base)
 {
     for (unsigned k = 0; k < w->count; k++) {
         if (w->list[k].base == base)
@@ -93,13 +93,13 @@ static bool known(const struct walk *w, uint64_t base)
 static int walk_table(struct walk *w, const struct coresight_component *table, unsigned depth);
 
 /* What an entry points to. */
-static int visit(struct walk *w, uint64_t page, unsigned depth)
+static int coresight_visit(struct walk *w, uint64_t page, unsigned depth)
 {
     struct coresight_component c;
     int rc = coresight_identify(w->bus, page, &c);
     if (rc != 0)
-        return tolerable(w, rc) ? 0 : rc;
-    if (known(w, c.base) || w->count == w->max)
+        return coresight_tolerable(w, rc) ? 0 : rc;
+    if (coresight_known(w, c.base) || w->count == w->max)
         return 0;
     w->list[w->count++] = c;
     return coresight_kind_of(&c) == CORESIGHT_ROM_TABLE ? walk_table(w, &c, depth) : 0;
@@ -118,7 +118,7 @@ static int walk_entry(struct walk *w, const struct coresight_component *table, u
                                wide ? 2 : 1);
     if (rc != 0) {
         *more = false;
-        return tolerable(w, rc) ? 0 : rc;
+        return coresight_tolerable(w, rc) ? 0 : rc;
     }
     *more = class_9 ? (entry[0] & 3) != 0 : (entry[0] | entry[1]) != 0;
     bool present = class_9 ? (entry[0] & 3) == 3 : (entry[0] & 1) != 0;
@@ -128,7 +128,7 @@ static int walk_entry(struct walk *w, const struct coresight_component *table, u
     if (!wide && w->wide) /* the offset is signed */
         offset = (uint64_t)(int64_t)(int32_t)(entry[0] & ~(PAGE - 1));
     uint64_t page = table->base + offset;
-    return visit(w, w->wide ? page : page & LOW, depth + 1);
+    return coresight_visit(w, w->wide ? page : page & LOW, depth + 1);
 }
 
 static int walk_table(struct walk *w, const struct coresight_component *table, unsigned depth)
@@ -161,6 +161,6 @@ int coresight_scan(struct coresight_bus *bus, uint64_t base, struct coresight_co
     struct coresight_component table;
     int rc = coresight_identify(bus, first, &table);
     if (rc == 0)
-        rc = visit(&w, first, 0);
+        rc = coresight_visit(&w, first, 0);
     return rc != 0 ? rc : (int)w.count;
 }

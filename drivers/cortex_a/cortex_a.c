@@ -190,7 +190,7 @@ static int open_os_lock(struct cortex_a *core)
     return rc;
 }
 
-static int identify(struct cortex_a *core)
+static int cortex_a_identify(struct cortex_a *core)
 {
     uint32_t didr = 0;
     bool powered = false;
@@ -253,7 +253,7 @@ int cortex_a_attach(struct cortex_a *core)
     core->stepped = false;
     core->cti_on = false;
     core->dirty = 0; /* who knows what became of it */
-    int rc = identify(core);
+    int rc = cortex_a_identify(core);
     if (rc == 0)
         rc = check_authentication(core);
     if (rc == 0)

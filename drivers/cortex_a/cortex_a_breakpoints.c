@@ -16,14 +16,14 @@
 #define MASK_MAX         31u
 
 /* Which halves of the word a breakpoint is about. */
-static uint32_t halves(uint32_t address, bool thumb)
+static uint32_t cortex_a_halves(uint32_t address, bool thumb)
 {
     return !thumb ? 0xfu : (address & 2) != 0 ? 0xcu : 0x3u;
 }
 
 static uint32_t breakpoint_control(uint32_t address, bool thumb)
 {
-    return halves(address, thumb) << CONTROL_BAS | CONTROL_ON;
+    return cortex_a_halves(address, thumb) << CONTROL_BAS | CONTROL_ON;
 }
 
 static int put_breakpoint(struct cortex_a *core, unsigned k, uint32_t value, uint32_t control)
@@ -208,7 +208,7 @@ static int insert_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kin
 /* Which watchpoint it was. */
 
 /* Comparators in use that are not part of the same watchpoint as the first of them. */
-static bool several(const struct cortex_a *core)
+static bool cortex_a_several_slots(const struct cortex_a *core)
 {
     const struct cortex_a_comparator *first = NULL;
     bool more = false;
@@ -223,7 +223,7 @@ static bool several(const struct cortex_a *core)
     return more;
 }
 
-static size_t noted(const struct cortex_a_comparator *c)
+static size_t cortex_a_noted(const struct cortex_a_comparator *c)
 {
     return c->length < sizeof c->before ? c->length : sizeof c->before;
 }
@@ -231,13 +231,13 @@ static size_t noted(const struct cortex_a_comparator *c)
 /* With one there is no question. */
 int cortex_a_note_watched(struct cortex_a *core)
 {
-    bool wanted = several(core);
+    bool wanted = cortex_a_several_slots(core);
     for (unsigned k = 0; k < core->watchpoint_count; k++) {
         struct cortex_a_comparator *c = &core->watchpoints[k];
         c->before_known = false;
         if (!wanted || c->control == 0)
             continue;
-        int rc = cortex_a_read_memory(core, c->address, c->before, noted(c));
+        int rc = cortex_a_read_memory(core, c->address, c->before, cortex_a_noted(c));
         if (rc != 0 && core->failure != CORTEX_A_FAIL_ABORT)
             return rc;
         c->before_known = rc == 0;
@@ -248,8 +248,8 @@ int cortex_a_note_watched(struct cortex_a *core)
 static bool has_changed(struct cortex_a *core, const struct cortex_a_comparator *c)
 {
     uint8_t now[sizeof c->before];
-    return c->before_known && cortex_a_read_memory(core, c->address, now, noted(c)) == 0 &&
-           memcmp(now, c->before, noted(c)) != 0;
+    return c->before_known && cortex_a_read_memory(core, c->address, now, cortex_a_noted(c)) == 0 &&
+           memcmp(now, c->before, cortex_a_noted(c)) != 0;
 }
 
 /* The instruction at the PC, where the access is still to come. */
@@ -279,7 +279,7 @@ int cortex_a_find_watch(struct cortex_a *core)
 {
     const struct cortex_a_comparator *found = NULL;
     struct cortex_a_access access;
-    bool one = !several(core);
+    bool one = !cortex_a_several_slots(core);
     bool ahead = !one && next_access(core, &access);
     for (unsigned k = 0; k < 2 * core->watchpoint_count && !found; k++) {
         const struct cortex_a_comparator *c = &core->watchpoints[k % core->watchpoint_count];

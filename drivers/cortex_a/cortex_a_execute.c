@@ -25,13 +25,13 @@ unsigned cortex_a_take(struct cortex_a_sequence *s)
     return s->count++;
 }
 
-static int bank(struct cortex_a *core, struct mem_ap_banked *list, size_t count)
+static int cortex_a_bank(struct cortex_a *core, struct mem_ap_banked *list, size_t count)
 {
     return cortex_a_port(core, mem_ap_banked(core->ap, core->base + DBG_BANK, list, count));
 }
 
 /* Until all bits of `set` are 1 and those of `clear` 0; ends at once when an error is pending. */
-static int await(struct cortex_a *core, uint32_t set, uint32_t clear)
+static int cortex_a_await(struct cortex_a *core, uint32_t set, uint32_t clear)
 {
     uint64_t begin = cortex_a_now(core);
     for (;;) {
@@ -52,26 +52,26 @@ static int await(struct cortex_a *core, uint32_t set, uint32_t clear)
 }
 
 /* What is left over in the channel would be taken for the next value. */
-static int drain(struct cortex_a *core)
+static int cortex_a_drain(struct cortex_a *core)
 {
     struct mem_ap_banked take = {.offset = BANK_DTRTX};
     struct mem_ap_banked give = {.offset = BANK_ITR, .write = true, .value = A_GIVE(0)};
-    int rc = await(core, DSCR_INSTRCOMPL, 0);
+    int rc = cortex_a_await(core, DSCR_INSTRCOMPL, 0);
     if (rc == 0 && (core->dscr & DSCR_RXFULL) != 0) {
         core->dirty |= 1;
-        rc = bank(core, &give, 1);
+        rc = cortex_a_bank(core, &give, 1);
         if (rc == 0)
-            rc = await(core, DSCR_INSTRCOMPL, DSCR_RXFULL);
+            rc = cortex_a_await(core, DSCR_INSTRCOMPL, DSCR_RXFULL);
     }
     if (rc == 0 && (core->dscr & DSCR_TXFULL) != 0)
-        rc = bank(core, &take, 1);
+        rc = cortex_a_bank(core, &take, 1);
     return rc;
 }
 
 int cortex_a_clear_errors(struct cortex_a *core)
 {
     int rc = cortex_a_poke(core, DBG_DRCR, DRCR_CLEAR);
-    return rc == 0 ? drain(core) : rc;
+    return rc == 0 ? cortex_a_drain(core) : rc;
 }
 
 /* The sticky bits become an error, and are cleared. */
@@ -91,16 +91,16 @@ static int play_entry(struct cortex_a *core, struct mem_ap_banked *entry)
 {
     uint32_t set = entry->offset == BANK_DTRTX ? DSCR_TXFULL : DSCR_INSTRCOMPL;
     uint32_t clear = entry->offset == BANK_DTRRX ? DSCR_RXFULL : 0;
-    int rc = await(core, set, clear);
+    int rc = cortex_a_await(core, set, clear);
     if (rc == 0 && (core->dscr & DSCR_STICKY) != 0)
         return take_error(core, core->dscr);
     entry->value = entry->offset == BANK_DSCR ? core->dscr : entry->value;
-    return rc == 0 && entry->offset != BANK_DSCR ? bank(core, entry, 1) : rc;
+    return rc == 0 && entry->offset != BANK_DSCR ? cortex_a_bank(core, entry, 1) : rc;
 }
 
 static int play_slowly(struct cortex_a *core, struct cortex_a_sequence *s)
 {
-    int rc = drain(core);
+    int rc = cortex_a_drain(core);
     for (unsigned k = 0; k < s->count && rc == 0; k++)
         rc = play_entry(core, &s->list[k]);
     return rc;
@@ -128,7 +128,7 @@ int cortex_a_play(struct cortex_a *core, struct cortex_a_sequence *s, bool once)
     if (rc != 0)
         return rc;
     struct cortex_a_sequence sent = *s;
-    rc = bank(core, sent.list, sent.count);
+    rc = cortex_a_bank(core, sent.list, sent.count);
     if (rc != 0)
         return !once && cortex_a_again(core, rc, &tries) ? play_slowly(core, s) : rc;
     *s = sent;
@@ -138,7 +138,7 @@ int cortex_a_play(struct cortex_a *core, struct cortex_a_sequence *s, bool once)
         return cortex_a_need_halt(core);
     }
     if ((state & (DSCR_STICKY | DSCR_INSTRCOMPL)) == 0) {
-        rc = await(core, DSCR_INSTRCOMPL, 0);
+        rc = cortex_a_await(core, DSCR_INSTRCOMPL, 0);
         state = core->dscr;
     }
     return rc == 0 && (state & DSCR_STICKY) != 0 ? take_error(core, state) : rc;

@@ -25,7 +25,7 @@ static int save_faults(struct cortex_a *core)
 }
 
 /* Behind a failed access: where it was, in core->failure_address. r0 stays on what failed. */
-static int explain(struct cortex_a *core, int rc, uint32_t address, size_t length)
+static int cortex_a_explain(struct cortex_a *core, int rc, uint32_t address, size_t length)
 {
     uint32_t at = address;
     if (rc != BT_ERR_IO || core->failure != CORTEX_A_FAIL_ABORT)
@@ -120,7 +120,7 @@ static int set_fast(struct cortex_a *core, bool fast)
 }
 
 /* The instruction that each access to the channel executes from now on. */
-static int latch(struct cortex_a *core, uint32_t opcode)
+static int cortex_a_latch(struct cortex_a *core, uint32_t opcode)
 {
     int rc = set_fast(core, true);
     return rc == 0 ? cortex_a_poke(core, DBG_BANK + BANK_ITR, opcode) : rc;
@@ -151,7 +151,7 @@ static int read_fast(struct cortex_a *core, uint32_t address, uint32_t *words, s
     cortex_a_execute(&first, A_LOAD_BLOCK);
     int rc = cortex_a_start(core, &first);
     if (rc == 0)
-        rc = latch(core, A_LOAD_BLOCK);
+        rc = cortex_a_latch(core, A_LOAD_BLOCK);
     if (rc == 0)
         rc = cortex_a_port(
             core, mem_ap_read_fifo(core->ap, core->base + DBG_BANK + BANK_DTRTX, words, count - 1));
@@ -166,7 +166,7 @@ static int write_fast(struct cortex_a *core, uint32_t address, const uint32_t *w
 {
     int rc = cortex_a_do(core, A_NOTHING, address);
     if (rc == 0)
-        rc = latch(core, A_STORE_BLOCK);
+        rc = cortex_a_latch(core, A_STORE_BLOCK);
     if (rc == 0)
         rc = cortex_a_port(
             core, mem_ap_write_fifo(core->ap, core->base + DBG_BANK + BANK_DTRRX, words, count));
@@ -229,7 +229,7 @@ int cortex_a_read_plain(struct cortex_a *core, uint32_t address, uint8_t *bytes,
     if (rc == 0 && tail > 0)
         rc = read_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail, tail,
                         false);
-    return explain(core, rc, address, length);
+    return cortex_a_explain(core, rc, address, length);
 }
 
 /* Lines of the data cache go to memory, where instructions are fetched from. */
@@ -255,7 +255,7 @@ static int clean_lines(struct cortex_a *core, uint32_t address, size_t length)
     return rc == BT_ERR_UNSUPPORTED ? 0 : rc;
 }
 
-static int written(struct cortex_a *core, uint32_t address, size_t length)
+static int cortex_a_written(struct cortex_a *core, uint32_t address, size_t length)
 {
     core->code_changed = true;
     int rc = cortex_a_find_caches(core);
@@ -277,8 +277,8 @@ int cortex_a_write_plain(struct cortex_a *core, uint32_t address, const uint8_t 
     if (rc == 0 && tail > 0)
         rc = write_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail, tail,
                          false);
-    rc = explain(core, rc, address, length);
-    return rc == 0 && length > 0 ? written(core, address, length) : rc;
+    rc = cortex_a_explain(core, rc, address, length);
+    return rc == 0 && length > 0 ? cortex_a_written(core, address, length) : rc;
 }
 
 void cortex_a_code_changed(struct cortex_a *core)
@@ -338,7 +338,7 @@ int cortex_a_read_sized(struct cortex_a *core, uint32_t address, unsigned size, 
         rc = save_faults(core);
     if (rc == 0)
         rc = read_items(core, address, size, bytes, count, true);
-    rc = explain(core, rc, address, size * count);
+    rc = cortex_a_explain(core, rc, address, size * count);
     cortex_a_show_original(core->software, address, bytes, size * count);
     return rc;
 }
@@ -353,8 +353,8 @@ int cortex_a_write_sized(struct cortex_a *core, uint32_t address, unsigned size,
         rc = save_faults(core);
     if (rc == 0)
         rc = write_items(core, address, size, bytes, count, true);
-    rc = explain(core, rc, address, size * count);
+    rc = cortex_a_explain(core, rc, address, size * count);
     if (rc == 0)
-        rc = written(core, address, size * count);
+        rc = cortex_a_written(core, address, size * count);
     return rc == 0 ? cortex_a_put_back(core, address, bytes, size * count) : rc;
 }

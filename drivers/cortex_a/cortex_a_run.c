@@ -91,7 +91,7 @@ static bool bkpt_at(struct cortex_a *core, uint32_t address)
     return thumb ? (code & BKPT_THUMB_MASK) == BKPT_THUMB : (code & BKPT_ARM_MASK) == BKPT_ARM;
 }
 
-static enum cortex_a_reason reason_of(struct cortex_a *core, uint32_t pc)
+static enum cortex_a_reason cortex_a_reason_of(struct cortex_a *core, uint32_t pc)
 {
     switch (core->dscr >> DSCR_MOE_SHIFT & 0xf) {
     case MOE_BREAKPOINT:
@@ -115,7 +115,7 @@ static enum cortex_a_reason reason_of(struct cortex_a *core, uint32_t pc)
 }
 
 /* The core is seen halted for the first time. */
-static int note_halt(struct cortex_a *core)
+static int cortex_a_note_halt(struct cortex_a *core)
 {
     core->last = (struct cortex_a_status){.state = CORTEX_A_HALTED};
     core->halted = true;
@@ -133,7 +133,7 @@ static int note_halt(struct cortex_a *core)
         rc = cortex_a_find_features(core);
     if (rc == 0) {
         core->last.pc = core->values[CORTEX_A_PC];
-        core->last.reason = reason_of(core, core->last.pc);
+        core->last.reason = cortex_a_reason_of(core, core->last.pc);
         if (core->last.reason == CORTEX_A_REASON_WATCHPOINT)
             rc = cortex_a_find_watch(core);
     }
@@ -153,7 +153,7 @@ static int read_state(struct cortex_a *core)
 }
 
 /* One look; *powered: there is a core that can be looked at. */
-static int look(struct cortex_a *core, bool *powered)
+static int cortex_a_look(struct cortex_a *core, bool *powered)
 {
     bool before = core->reset_seen;
     int rc = cortex_a_look_power(core, powered);
@@ -173,7 +173,7 @@ static int look(struct cortex_a *core, bool *powered)
     if ((core->dscr & DSCR_HALTED) == 0)
         core->halted = false;
     else if (!core->halted)
-        rc = note_halt(core);
+        rc = cortex_a_note_halt(core);
     return rc;
 }
 
@@ -181,7 +181,7 @@ int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status)
 {
     bool powered;
     *status = (struct cortex_a_status){.state = CORTEX_A_RUNNING};
-    int rc = look(core, &powered);
+    int rc = cortex_a_look(core, &powered);
     if (rc != 0)
         return rc;
     if (core->halted)
@@ -200,7 +200,7 @@ static int wait_halt(struct cortex_a *core, uint32_t limit)
     for (;;) {
         bool late = cortex_a_now(core) - begin > limit;
         bool powered;
-        int rc = look(core, &powered);
+        int rc = cortex_a_look(core, &powered);
         if (rc == 0 && !powered)
             return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
         if (rc != 0 || core->halted)
@@ -214,7 +214,7 @@ static int wait_halt(struct cortex_a *core, uint32_t limit)
 int cortex_a_halt(struct cortex_a *core)
 {
     bool powered;
-    int rc = look(core, &powered);
+    int rc = cortex_a_look(core, &powered);
     if (rc == 0 && !powered)
         return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
     if (rc != 0 || core->halted)
@@ -237,7 +237,7 @@ static int wait_start(struct cortex_a *core)
 }
 
 /* Let it go; it counts as running as soon as the request may have got through. */
-static int release(struct cortex_a *core, bool step, bool mask_interrupts)
+static int cortex_a_release(struct cortex_a *core, bool step, bool mask_interrupts)
 {
     int rc = cortex_a_note_watched(core);
     if (rc == 0)
@@ -262,7 +262,7 @@ static int step_once(struct cortex_a *core, bool mask_interrupts)
     int rc = cortex_a_arm_step(core, core->values[CORTEX_A_PC], cortex_a_thumb(core));
     bool armed = rc == 0;
     if (rc == 0)
-        rc = release(core, true, mask_interrupts);
+        rc = cortex_a_release(core, true, mask_interrupts);
     if (rc == 0)
         rc = wait_halt(core, STEP_LIMIT_US);
     if (rc == BT_ERR_IO && core->failure == CORTEX_A_FAIL_NO_HALT) {
@@ -312,7 +312,7 @@ int cortex_a_step(struct cortex_a *core, bool mask_interrupts)
 int cortex_a_resume(struct cortex_a *core)
 {
     bool powered, skipped;
-    int rc = look(core, &powered);
+    int rc = cortex_a_look(core, &powered);
     if (rc != 0 || !core->halted)
         return rc;
     rc = skip_bkpt(core, &skipped);
@@ -322,7 +322,7 @@ int cortex_a_resume(struct cortex_a *core)
         if (rc == 0 && core->last.reason != CORTEX_A_REASON_STEP)
             return 0;
     }
-    return rc == 0 ? release(core, false, false) : rc;
+    return rc == 0 ? cortex_a_release(core, false, false) : rc;
 }
 
 int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc)

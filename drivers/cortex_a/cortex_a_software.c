@@ -14,7 +14,7 @@ static const uint8_t *bkpt_of(unsigned length)
     return length == 2 ? BKPT_T16 : BKPT_A32;
 }
 
-static int find(const struct cortex_a_software *s, uint32_t address)
+static int cortex_a_find(const struct cortex_a_software *s, uint32_t address)
 {
     for (unsigned k = 0; k < s->count; k++) {
         if (s->list[k].address == address)
@@ -25,7 +25,7 @@ static int find(const struct cortex_a_software *s, uint32_t address)
 
 bool cortex_a_software_at(const struct cortex_a *core, uint32_t address)
 {
-    return find(core->software, address) >= 0;
+    return cortex_a_find(core->software, address) >= 0;
 }
 
 void cortex_a_show_original(const struct cortex_a_software *s, uint32_t address, uint8_t *bytes,
@@ -64,7 +64,7 @@ int cortex_a_insert_software(struct cortex_a *core, uint32_t address, unsigned l
 {
     struct cortex_a_software *s = core->software;
     uint8_t original[4] = {0}, now[4] = {0};
-    if (find(s, address) >= 0)
+    if (cortex_a_find(s, address) >= 0)
         return 0;
     if (s->count == CORTEX_A_SOFTWARE)
         return cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
@@ -89,7 +89,7 @@ int cortex_a_remove_software(struct cortex_a *core, uint32_t address)
 {
     struct cortex_a_software *s = core->software;
     uint8_t now[4];
-    int k = find(s, address);
+    int k = cortex_a_find(s, address);
     if (k < 0)
         return BT_ERR_RANGE;
     unsigned length = s->list[k].length;
@@ -105,7 +105,7 @@ int cortex_a_remove_software(struct cortex_a *core, uint32_t address)
 int cortex_a_lift_software(struct cortex_a *core, uint32_t address, bool away)
 {
     const struct cortex_a_software *s = core->software;
-    int k = find(s, address);
+    int k = cortex_a_find(s, address);
     if (k < 0)
         return 0;
     return cortex_a_write_plain(

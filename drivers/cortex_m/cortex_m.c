@@ -207,7 +207,7 @@ static int identify_unknown(struct cortex_m *core)
     return 0;
 }
 
-static int identify(struct cortex_m *core)
+static int cortex_m_identify(struct cortex_m *core)
 {
     int rc = cortex_m_peek(core, SCS_CPUID, &core->cpuid);
     if (rc != 0)
@@ -266,7 +266,7 @@ int cortex_m_attach(struct cortex_m *core)
     core->stepped = false;
     core->reset_halted = false;
     core->halt_requested = true; /* a core found halted: nobody here knows more */
-    int rc = identify(core);
+    int rc = cortex_m_identify(core);
     if (rc == 0)
         rc = find_features(core);
     if (rc == 0)

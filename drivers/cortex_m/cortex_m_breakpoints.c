@@ -27,7 +27,7 @@
 #define DEVARCH_V2     0x00101a02u
 #define DEVARCH_MASK   0x0010ffffu
 
-static uint32_t dwt(unsigned k, unsigned reg)
+static uint32_t cortex_m_dwt(unsigned k, unsigned reg)
 {
     return DWT_COMP + DWT_STEP * k + reg;
 }
@@ -48,12 +48,12 @@ static int find_breakpoints(struct cortex_m *core)
 static int stop_comparator(struct cortex_m *core, unsigned k)
 {
     uint32_t function;
-    int rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function);
+    int rc = cortex_m_peek(core, cortex_m_dwt(k, DWT_FUNCTION), &function);
     bool halts =
         core->watchpoint_v8
             ? (function & FUNCTION_MASK) != 0 && (function & ACTION_MASK_V8) == ACTION_HALT_V8
             : (function & FUNCTION_MASK) >= 4 && (function & FUNCTION_MASK) <= 7;
-    return rc == 0 && halts ? cortex_m_poke(core, dwt(k, DWT_FUNCTION), 0) : rc;
+    return rc == 0 && halts ? cortex_m_poke(core, cortex_m_dwt(k, DWT_FUNCTION), 0) : rc;
 }
 
 /* How many address bits a comparator can leave out. */
@@ -64,13 +64,13 @@ static int find_mask(struct cortex_m *core)
     core->watchpoint_size = 1u << MAX_SIZE_V8;
     if (core->watchpoint_v8 || core->watchpoint_count == 0)
         return 0;
-    int rc = cortex_m_peek(core, dwt(0, DWT_MASK), &before);
+    int rc = cortex_m_peek(core, cortex_m_dwt(0, DWT_MASK), &before);
     if (rc == 0)
-        rc = cortex_m_poke(core, dwt(0, DWT_MASK), MASK_ALL);
+        rc = cortex_m_poke(core, cortex_m_dwt(0, DWT_MASK), MASK_ALL);
     if (rc == 0)
-        rc = cortex_m_peek(core, dwt(0, DWT_MASK), &mask);
+        rc = cortex_m_peek(core, cortex_m_dwt(0, DWT_MASK), &mask);
     if (rc == 0)
-        rc = cortex_m_poke(core, dwt(0, DWT_MASK), before);
+        rc = cortex_m_poke(core, cortex_m_dwt(0, DWT_MASK), before);
     core->watchpoint_size = 1u << (mask & MASK_ALL);
     return rc;
 }
@@ -106,7 +106,7 @@ static int write_comparator(struct cortex_m *core, unsigned k)
 }
 
 /* The address as a comparator has it, and which half of it. */
-static struct cortex_m_comparator coded(const struct cortex_m *core, uint32_t address)
+static struct cortex_m_comparator cortex_m_coded(const struct cortex_m *core, uint32_t address)
 {
     if (core->breakpoint_version > 1)
         return (struct cortex_m_comparator){.address = address & ~1u, .halves = 1};
@@ -134,7 +134,7 @@ static struct cortex_m_comparator *free_comparator(struct cortex_m *core)
 
 int cortex_m_insert_hardware(struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator want = cortex_m_coded(core, address);
     if (core->breakpoint_version == 1 && address >= FP_UPPER_V1)
         return cortex_m_fail(core, CORTEX_M_FAIL_UPPER, address, BT_ERR_UNSUPPORTED);
     struct cortex_m_comparator *c = find_comparator(core, want.address);
@@ -153,7 +153,7 @@ int cortex_m_insert_hardware(struct cortex_m *core, uint32_t address)
 
 int cortex_m_remove_hardware(struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator want = cortex_m_coded(core, address);
     struct cortex_m_comparator *c = find_comparator(core, want.address);
     if (!c || (c->halves & want.halves) == 0)
         return BT_ERR_RANGE;
@@ -173,7 +173,7 @@ int cortex_m_enable_units(struct cortex_m *core, bool on)
 
 bool cortex_m_hardware_at(const struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator want = cortex_m_coded(core, address);
     for (unsigned k = 0; k < core->breakpoint_count; k++) {
         if (core->breakpoints[k].address == want.address &&
             (core->breakpoints[k].halves & want.halves) != 0)
@@ -196,17 +196,17 @@ static uint32_t function_value(const struct cortex_m *core, const struct cortex_
 static int write_watch(struct cortex_m *core, unsigned k)
 {
     const struct cortex_m_watch *w = &core->watchpoints[k];
-    int rc = cortex_m_poke(core, dwt(k, DWT_FUNCTION), 0);
+    int rc = cortex_m_poke(core, cortex_m_dwt(k, DWT_FUNCTION), 0);
     if (!w->used || rc != 0)
         return rc;
-    rc = cortex_m_poke(core, dwt(k, 0), w->at);
+    rc = cortex_m_poke(core, cortex_m_dwt(k, 0), w->at);
     if (rc == 0 && !core->watchpoint_v8)
-        rc = cortex_m_poke(core, dwt(k, DWT_MASK), w->size);
-    return rc == 0 ? cortex_m_poke(core, dwt(k, DWT_FUNCTION), function_value(core, w)) : rc;
+        rc = cortex_m_poke(core, cortex_m_dwt(k, DWT_MASK), w->size);
+    return rc == 0 ? cortex_m_poke(core, cortex_m_dwt(k, DWT_FUNCTION), function_value(core, w)) : rc;
 }
 
 /* The largest piece from `at` on that one comparator watches: its size, log2. */
-static uint8_t piece(const struct cortex_m *core, uint32_t at, uint32_t left)
+static uint8_t cortex_m_piece(const struct cortex_m *core, uint32_t at, uint32_t left)
 {
     uint8_t size = 0;
     while (size < 31 && 2u << size <= core->watchpoint_size && 2u << size <= left &&
@@ -223,7 +223,7 @@ static int free_watch(struct cortex_m *core, unsigned from, unsigned *found)
     for (*found = from; rc == 0 && *found < core->watchpoint_count; ++*found) {
         if (core->watchpoints[*found].used)
             continue;
-        rc = cortex_m_peek(core, dwt(*found, DWT_FUNCTION), &function);
+        rc = cortex_m_peek(core, cortex_m_dwt(*found, DWT_FUNCTION), &function);
         if (rc == 0 && (function & FUNCTION_MASK) == 0)
             break;
     }
@@ -266,7 +266,7 @@ int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind k
             return 0;
     }
     for (uint32_t done = 0; rc == 0 && done < length; k++) {
-        uint8_t size = piece(core, address + done, length - done);
+        uint8_t size = cortex_m_piece(core, address + done, length - done);
         rc = free_watch(core, k, &k);
         if (rc == 0 && k >= core->watchpoint_count)
             rc = cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
@@ -294,7 +294,7 @@ int cortex_m_find_watch(struct cortex_m *core)
         uint32_t function = 0;
         if (!w->used)
             continue;
-        rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
+        rc = cortex_m_peek(core, cortex_m_dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
         if (rc != 0 || (function & MATCHED) == 0 || core->last.watch_length != 0)
             continue;
         core->last.watch_kind = (enum cortex_m_breakpoint_kind)w->kind;

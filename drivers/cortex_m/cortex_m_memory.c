@@ -69,7 +69,7 @@ int cortex_m_read_sized(struct cortex_m *core, uint32_t address, unsigned size, 
 }
 
 /* Behind a write: the breakpoints in its range are put back. */
-static int written(struct cortex_m *core, uint32_t address, const uint8_t *bytes, size_t length)
+static int cortex_m_written(struct cortex_m *core, uint32_t address, const uint8_t *bytes, size_t length)
 {
     int rc = 0;
     if (keep_original(core, address, bytes, length)) {
@@ -87,14 +87,14 @@ int cortex_m_write_memory(struct cortex_m *core, uint32_t address, const uint8_t
                           size_t length)
 {
     int rc = cortex_m_port(core, mem_ap_write(core->ap, address, bytes, length));
-    return rc == 0 ? written(core, address, bytes, length) : rc;
+    return rc == 0 ? cortex_m_written(core, address, bytes, length) : rc;
 }
 
 int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
                          const uint8_t *bytes, size_t count)
 {
     int rc = cortex_m_port(core, mem_ap_write_sized(core->ap, address, size, bytes, count));
-    return rc == 0 ? written(core, address, bytes, size * count) : rc;
+    return rc == 0 ? cortex_m_written(core, address, bytes, size * count) : rc;
 }
 
 /* Software breakpoints. */

@@ -39,7 +39,7 @@ static const struct {
 _Static_assert(CORTEX_M_XPSR + sizeof SPECIAL / sizeof *SPECIAL == CORTEX_M_S0,
                "one line for each register between r15 and s0");
 
-static unsigned selector(unsigned reg)
+static unsigned cortex_m_selector(unsigned reg)
 {
     if (reg < CORTEX_M_XPSR)
         return reg;
@@ -146,7 +146,7 @@ int cortex_m_read_register(struct cortex_m *core, unsigned reg, uint32_t *value)
         return BT_ERR_UNSUPPORTED;
     int rc = cortex_m_need_halt(core);
     if (rc == 0)
-        rc = read_selector(core, selector(reg), value);
+        rc = read_selector(core, cortex_m_selector(reg), value);
     if (in_special(reg))
         *value = *value >> SPECIAL[reg - CORTEX_M_XPSR].shift & 0xff;
     return rc;
@@ -165,7 +165,7 @@ int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
     }
     if (reg == CORTEX_M_PC)
         value &= ~1u;
-    return rc == 0 ? write_selector(core, selector(reg), value) : rc;
+    return rc == 0 ? write_selector(core, cortex_m_selector(reg), value) : rc;
 }
 
 /* The selectors in one list, each with some looks at DHCSR; *ready: the last look was good. */
@@ -196,7 +196,7 @@ static int read_list(struct cortex_m *core, const uint8_t *selectors, size_t cou
 }
 
 /* TAR points at the debug registers and stays there, as long as nothing else is accessed. */
-static int aim(struct cortex_m *core)
+static int cortex_m_aim(struct cortex_m *core)
 {
     uint32_t dhcsr;
     int rc = cortex_m_read_dhcsr(core, &dhcsr);
@@ -211,14 +211,14 @@ static int read_selectors(struct cortex_m *core, const uint8_t *selectors, size_
                           uint32_t *data)
 {
     unsigned tries = 0;
-    int rc = aim(core);
+    int rc = cortex_m_aim(core);
     while (rc == 0 && count > 0) {
         size_t most = ADIV5_MAX_LIST / (core->ready_reads + 2);
         size_t n = count < most ? count : most;
         bool ready = false;
         rc = read_list(core, selectors, n, data, &ready);
         if (cortex_m_again(core, rc, &tries)) {
-            rc = aim(core);
+            rc = cortex_m_aim(core);
             continue;
         }
         if (rc == 0 && !ready && core->ready_reads < MAX_READY) {
@@ -246,7 +246,7 @@ int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]
         if (!cortex_m_has_register(core, reg) || (in_special(reg) && reg != CORTEX_M_PRIMASK))
             continue;
         owners[n] = (uint8_t)reg;
-        selectors[n++] = (uint8_t)selector(reg);
+        selectors[n++] = (uint8_t)cortex_m_selector(reg);
     }
     int rc = cortex_m_need_halt(core);
     if (rc == 0)

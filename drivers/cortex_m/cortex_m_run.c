@@ -30,7 +30,7 @@ static enum cortex_m_reason breakpoint_reason(struct cortex_m *core, uint32_t pc
     return program ? CORTEX_M_REASON_BKPT : CORTEX_M_REASON_BREAKPOINT;
 }
 
-static enum cortex_m_reason reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
+static enum cortex_m_reason cortex_m_reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
 {
     if ((dfsr & DFSR_VCATCH) != 0)
         return core->reset_halted ? CORTEX_M_REASON_RESET : CORTEX_M_REASON_VECTOR;
@@ -53,7 +53,7 @@ static int note_halt(struct cortex_m *core)
     if (rc == 0)
         rc = cortex_m_read_register(core, CORTEX_M_PC, &core->last.pc);
     if (rc == 0)
-        core->last.reason = reason_of(core, dfsr, core->last.pc);
+        core->last.reason = cortex_m_reason_of(core, dfsr, core->last.pc);
     if (rc == 0 && core->last.reason == CORTEX_M_REASON_WATCHPOINT)
         rc = cortex_m_find_watch(core);
     if (rc == 0)
@@ -64,7 +64,7 @@ static int note_halt(struct cortex_m *core)
 }
 
 /* One look. What is switched off by a reset is switched on again. */
-static int look(struct cortex_m *core, uint32_t *dhcsr)
+static int cortex_m_look(struct cortex_m *core, uint32_t *dhcsr)
 {
     int rc = cortex_m_read_dhcsr(core, dhcsr);
     bool lost = rc == 0 && ((*dhcsr & C_DEBUGEN) == 0 || (*dhcsr & S_RESET_ST) != 0);
@@ -92,7 +92,7 @@ int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
 {
     uint32_t dhcsr;
     *status = (struct cortex_m_status){.state = CORTEX_M_RUNNING};
-    int rc = look(core, &dhcsr);
+    int rc = cortex_m_look(core, &dhcsr);
     if (rc != 0)
         return rc;
     if (core->halted)
@@ -118,7 +118,7 @@ static int wait_halt(struct cortex_m *core)
     for (;;) {
         bool late = cortex_m_now(core) - begin > HALT_LIMIT_US;
         uint32_t dhcsr;
-        int rc = look(core, &dhcsr);
+        int rc = cortex_m_look(core, &dhcsr);
         if (rc != 0 || core->halted)
             return rc;
         if (late)
@@ -130,7 +130,7 @@ static int wait_halt(struct cortex_m *core)
 int cortex_m_halt(struct cortex_m *core)
 {
     uint32_t dhcsr;
-    int rc = look(core, &dhcsr);
+    int rc = cortex_m_look(core, &dhcsr);
     if (rc != 0 || core->halted)
         return rc;
     rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
@@ -138,7 +138,7 @@ int cortex_m_halt(struct cortex_m *core)
 }
 
 /* Let it go with these bits; the core counts as running whatever becomes of the access. */
-static int release(struct cortex_m *core, uint32_t bits)
+static int cortex_m_release(struct cortex_m *core, uint32_t bits)
 {
     int rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
     /* C_MASKINTS may not change in the write that lets the core go. */
@@ -155,7 +155,7 @@ static int release(struct cortex_m *core, uint32_t bits)
 static int step_once(struct cortex_m *core, bool mask)
 {
     uint32_t bits = mask ? C_MASKINTS : 0;
-    int rc = release(core, C_STEP | bits);
+    int rc = cortex_m_release(core, C_STEP | bits);
     if (rc == 0)
         rc = wait_halt(core);
     bool late = core->failure == CORTEX_M_FAIL_NO_HALT || core->failure == CORTEX_M_FAIL_SECURE;
@@ -225,7 +225,7 @@ int cortex_m_resume(struct cortex_m *core)
     bool skipped;
     uint32_t pc;
     uint32_t dhcsr;
-    int rc = look(core, &dhcsr);
+    int rc = cortex_m_look(core, &dhcsr);
     if (rc != 0 || !core->halted)
         return rc;
     rc = restore_lifted(core);
@@ -239,7 +239,7 @@ int cortex_m_resume(struct cortex_m *core)
         if (rc == 0 && core->last.reason != CORTEX_M_REASON_STEP)
             return 0;
     }
-    return rc == 0 ? release(core, 0) : rc;
+    return rc == 0 ? cortex_m_release(core, 0) : rc;
 }
 
 static int set_pin(struct adiv5_dp *dp, bool low)
@@ -272,7 +272,7 @@ static bool probe_gone(const struct cortex_m *core, int rc)
 }
 
 /* While the core is in reset its port may refuse everything; a probe that is gone ends that. */
-static int tolerate(const struct cortex_m *core, int rc)
+static int cortex_m_tolerate(const struct cortex_m *core, int rc)
 {
     return rc != 0 && probe_gone(core, rc) ? rc : 0;
 }
@@ -284,7 +284,7 @@ static int wake_port(struct cortex_m *core)
         return 0;
     int rc = adiv5_connect(dp, core->reconnect);
     mem_ap_forget(core->ap);
-    return tolerate(core, rc);
+    return cortex_m_tolerate(core, rc);
 }
 
 /* Until the core has come out of its reset, and is halted if `halt`. */
@@ -318,7 +318,7 @@ static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
 }
 
 /* What has to be set for the reset to end in a halt, or not. */
-static int prepare(struct cortex_m *core, bool halt)
+static int cortex_m_prepare(struct cortex_m *core, bool halt)
 {
     uint32_t dhcsr;
     int rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
@@ -334,10 +334,10 @@ static int prepare(struct cortex_m *core, bool halt)
 static int reset_system(struct cortex_m *core, bool halt)
 {
     bool seen = false;
-    int rc = prepare(core, halt);
+    int rc = cortex_m_prepare(core, halt);
     if (rc != 0)
         return rc;
-    rc = tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
+    rc = cortex_m_tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
     return rc == 0 ? wait_reset(core, halt, &seen) : cortex_m_port(core, rc);
 }
 
@@ -349,8 +349,8 @@ static int reset_pin(struct cortex_m *core, bool halt)
         return rc;
     cortex_m_sleep(core, RESET_HOLD_US);
     core->halted = false;
-    int prepared = prepare(core, halt);
-    rc = tolerate(core, prepared);
+    int prepared = cortex_m_prepare(core, halt);
+    rc = cortex_m_tolerate(core, prepared);
     if (rc == 0)
         rc = pin_failed(core, set_pin(core->ap->dp, false));
     if (rc == 0)
@@ -373,7 +373,7 @@ int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool ha
         return rc;
     rc = cortex_m_restore(core);
     if (rc == 0)
-        rc = look(core, &dhcsr);
+        rc = cortex_m_look(core, &dhcsr);
     core->reset_seen = false;
     return rc == 0 && stop && !halt ? cortex_m_resume(core) : rc;
 }

@@ -39,14 +39,14 @@ struct cursor {
     bool bad;
 };
 
-static size_t left(const struct cursor *c)
+static size_t elf_left(const struct cursor *c)
 {
     return (size_t)(c->end - c->p);
 }
 
 static uint32_t take_u32(struct cursor *c)
 {
-    if (left(c) < 4) {
+    if (elf_left(c) < 4) {
         c->bad = true;
         c->p = c->end;
         return 0;
@@ -75,7 +75,7 @@ static uint64_t take_uleb(struct cursor *c)
 /* A NUL-terminated string; "" at a damaged end. */
 static const char *take_string(struct cursor *c)
 {
-    const uint8_t *nul = left(c) > 0 ? memchr(c->p, 0, left(c)) : NULL;
+    const uint8_t *nul = elf_left(c) > 0 ? memchr(c->p, 0, elf_left(c)) : NULL;
     if (!nul) {
         c->bad = true;
         c->p = c->end;
@@ -90,9 +90,9 @@ static const char *take_string(struct cursor *c)
 static struct cursor take_part(struct cursor *c, size_t size)
 {
     struct cursor part = *c;
-    if (size > left(c)) {
+    if (size > elf_left(c)) {
         c->bad = part.bad = true;
-        size = left(c);
+        size = elf_left(c);
     }
     part.end = c->p + size;
     c->p += size;

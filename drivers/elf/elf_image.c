@@ -19,7 +19,7 @@ struct reason {
     size_t size;
 };
 
-static int refuse(struct reason *why, int error, const char *text)
+static int elf_refuse(struct reason *why, int error, const char *text)
 {
     if (why->text && why->size > 0)
         snprintf(why->text, why->size, "%s", text);
@@ -30,16 +30,16 @@ static int read_header(struct elf_image *image, struct reason *why)
 {
     GElf_Ehdr header;
     if (elf_kind(image->priv->elf) != ELF_K_ELF || !gelf_getehdr(image->priv->elf, &header))
-        return refuse(why, BT_ERR_FORMAT, "not an ELF file");
+        return elf_refuse(why, BT_ERR_FORMAT, "not an ELF file");
     unsigned char class = header.e_ident[EI_CLASS];
     if (header.e_machine == EM_ARM && class == ELFCLASS32)
         image->machine = ELF_MACHINE_ARM;
     else if (header.e_machine == EM_AARCH64 && class == ELFCLASS64)
         image->machine = ELF_MACHINE_AARCH64;
     else
-        return refuse(why, BT_ERR_UNSUPPORTED, "not for ARM or AArch64");
+        return elf_refuse(why, BT_ERR_UNSUPPORTED, "not for ARM or AArch64");
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-        return refuse(why, BT_ERR_UNSUPPORTED, "not linked: neither executable nor shared object");
+        return elf_refuse(why, BT_ERR_UNSUPPORTED, "not linked: neither executable nor shared object");
 
     image->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     if (image->machine == ELF_MACHINE_ARM) {
@@ -59,11 +59,11 @@ static int check_segment(const GElf_Phdr *ph, const struct elf_image *image, siz
 {
     uint64_t last = image->machine == ELF_MACHINE_ARM ? UINT32_MAX : UINT64_MAX;
     if (ph->p_offset > file_size || ph->p_filesz > file_size - ph->p_offset)
-        return refuse(why, BT_ERR_FORMAT, "a segment reaches beyond the end of the file");
+        return elf_refuse(why, BT_ERR_FORMAT, "a segment reaches beyond the end of the file");
     if (ph->p_filesz > ph->p_memsz)
-        return refuse(why, BT_ERR_FORMAT, "a segment has more bytes in the file than in memory");
+        return elf_refuse(why, BT_ERR_FORMAT, "a segment has more bytes in the file than in memory");
     if (ph->p_vaddr > last || ph->p_memsz - 1 > last - ph->p_vaddr)
-        return refuse(why, BT_ERR_FORMAT, "a segment reaches beyond the last address");
+        return elf_refuse(why, BT_ERR_FORMAT, "a segment reaches beyond the last address");
     return 0;
 }
 
@@ -83,16 +83,16 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
     /* libelf leaves out headers that reach beyond the file: then the numbers differ. */
     if (elf_getphdrnum(image->priv->elf, &count) != 0 || !gelf_getehdr(image->priv->elf, &header) ||
         (header.e_phnum != PN_XNUM && header.e_phnum != count))
-        return refuse(why, BT_ERR_FORMAT, "damaged program headers");
+        return elf_refuse(why, BT_ERR_FORMAT, "damaged program headers");
     if (count > ELF_MAX_SEGMENTS)
-        return refuse(why, BT_ERR_RANGE, "too many program headers");
+        return elf_refuse(why, BT_ERR_RANGE, "too many program headers");
     image->segments = calloc(count ? count : 1, sizeof *image->segments);
     if (!image->segments)
-        return refuse(why, BT_ERR_NOMEM, "out of memory");
+        return elf_refuse(why, BT_ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr ph;
         if (!gelf_getphdr(image->priv->elf, (int)i, &ph))
-            return refuse(why, BT_ERR_FORMAT, "damaged program headers");
+            return elf_refuse(why, BT_ERR_FORMAT, "damaged program headers");
         if (ph.p_type != PT_LOAD || ph.p_filesz == 0)
             continue;
         int result = check_segment(&ph, image, size, why);
@@ -130,12 +130,12 @@ int elf_image_bytes(const struct elf_image *image, uint64_t address, const uint8
 
 /* Open and close. */
 
-static int load(struct elf_image *image, const uint8_t *data, size_t size, struct reason *why)
+static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, struct reason *why)
 {
     if (size < EI_NIDENT)
-        return refuse(why, BT_ERR_FORMAT, "not an ELF file");
+        return elf_refuse(why, BT_ERR_FORMAT, "not an ELF file");
     if (elf_version(EV_CURRENT) == EV_NONE)
-        return refuse(why, BT_ERR_UNSUPPORTED, "libelf is too old");
+        return elf_refuse(why, BT_ERR_UNSUPPORTED, "libelf is too old");
     /* libelf wants a char *, and only reads. */
     union {
         const uint8_t *in;
@@ -143,7 +143,7 @@ static int load(struct elf_image *image, const uint8_t *data, size_t size, struc
     } unconst = {.in = data};
     image->priv->elf = elf_memory(unconst.out, size);
     if (!image->priv->elf)
-        return refuse(why, BT_ERR_FORMAT, "damaged ELF header");
+        return elf_refuse(why, BT_ERR_FORMAT, "damaged ELF header");
     int result = read_header(image, why);
     if (result == 0)
         result = read_segments(image, data, size, why);
@@ -153,7 +153,7 @@ static int load(struct elf_image *image, const uint8_t *data, size_t size, struc
         elf_attributes_load(image);
     result = elf_symbols_load(image);
     if (result != 0)
-        return refuse(why, result, result == BT_ERR_RANGE ? "too many symbols" : "out of memory");
+        return elf_refuse(why, result, result == BT_ERR_RANGE ? "too many symbols" : "out of memory");
     return 0;
 }
 
@@ -167,10 +167,10 @@ int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **o
     if (!image || !priv) {
         free(image);
         free(priv);
-        return refuse(&reason, BT_ERR_NOMEM, "out of memory");
+        return elf_refuse(&reason, BT_ERR_NOMEM, "out of memory");
     }
     image->priv = priv;
-    int result = load(image, data, size, &reason);
+    int result = elf_load(image, data, size, &reason);
     if (result != 0) {
         elf_image_close(image);
         return result;
@@ -210,7 +210,7 @@ int elf_image_open(const char *path, struct elf_image **out, char *why, size_t w
     size_t size;
     if (map_file(path, &map, &size) != 0) {
         int saved = errno;
-        refuse(&reason, BT_ERR_IO, strerror(saved));
+        elf_refuse(&reason, BT_ERR_IO, strerror(saved));
         errno = saved;
         return BT_ERR_IO;
     }

@@ -141,13 +141,13 @@ static int compare_candidates(const void *a, const void *b)
     return strcmp(y->symbol.name, x->symbol.name);
 }
 
-static bool covers(const struct elf_symbol *s, uint64_t address)
+static bool elf_covers(const struct elf_symbol *s, uint64_t address)
 {
     return address >= s->address && address - s->address < s->size;
 }
 
 /* Copy the sorted candidates out, and note for each the sized symbol around it. */
-static int publish(struct collector *c)
+static int elf_publish(struct collector *c)
 {
     struct elf_image *image = c->image;
     if (c->count == 0)
@@ -161,7 +161,7 @@ static int publish(struct collector *c)
     for (size_t i = 0; i < c->count; i++) {
         image->symbols[i] = c->candidates[i].symbol;
         struct elf_symbol *s = &image->symbols[i];
-        while (outer != ELF_NO_COVER && !covers(&image->symbols[outer], s->address))
+        while (outer != ELF_NO_COVER && !elf_covers(&image->symbols[outer], s->address))
             outer = image->priv->cover[outer];
         image->priv->cover[i] = outer;
         if (s->size > 0)
@@ -220,7 +220,7 @@ int elf_symbols_load(struct elf_image *image)
     qsort(image->priv->mappings, image->priv->mapping_count, sizeof *image->priv->mappings,
           compare_mappings);
     qsort(c.candidates, c.count, sizeof *c.candidates, compare_candidates);
-    int result = publish(&c);
+    int result = elf_publish(&c);
     free(c.candidates);
     return result;
 }
@@ -252,7 +252,7 @@ const struct elf_symbol *elf_image_symbol(const struct elf_image *image, uint64_
     size_t nearest = low - 1;
     const struct elf_symbol *found = NULL;
     for (size_t i = nearest; i != ELF_NO_COVER && !found; i = image->priv->cover[i])
-        if (covers(&image->symbols[i], address))
+        if (elf_covers(&image->symbols[i], address))
             found = &image->symbols[i];
     if (!found && image->symbols[nearest].size == 0 &&
         same_segment(image, image->symbols[nearest].address, address))

@@ -68,7 +68,7 @@ void *perf_grow(struct perf_reader *r, void *array, size_t *count, size_t elemen
     return place;
 }
 
-static bool inside(const struct perf_data *p, uint64_t at, uint64_t size)
+static bool perf_inside(const struct perf_data *p, uint64_t at, uint64_t size)
 {
     return at <= p->size && size <= p->size - at;
 }
@@ -88,9 +88,9 @@ int perf_take_attr(struct perf_reader *r, uint64_t at, uint64_t size, uint64_t i
 {
     struct perf_data *p = r->data;
     int error = BT_OK;
-    if (size < ATTR_SMALLEST || !inside(p, at, size))
+    if (size < ATTR_SMALLEST || !perf_inside(p, at, size))
         return perf_fail(r, BT_ERR_FORMAT, at, "an event's attribute of %" PRIu64 " bytes", size);
-    if (!inside(p, ids_at, ids_size) || ids_size % 8)
+    if (!perf_inside(p, ids_at, ids_size) || ids_size % 8)
         return perf_fail(r, BT_ERR_FORMAT, at, "the event's numbers lie outside of the file");
     struct perf_attr *a =
         perf_grow(r, &p->attrs, &p->attr_count, sizeof *a, PERF_MAX_ATTRS, at, &error);
@@ -107,7 +107,7 @@ int perf_take_attr(struct perf_reader *r, uint64_t at, uint64_t size, uint64_t i
 static int take_attrs(struct perf_reader *r, uint64_t at, uint64_t size, uint64_t each)
 {
     struct perf_data *p = r->data;
-    if (each < ATTR_SMALLEST + SECTION || each > 4096 || !inside(p, at, size))
+    if (each < ATTR_SMALLEST + SECTION || each > 4096 || !perf_inside(p, at, size))
         return perf_fail(r, BT_ERR_FORMAT, 16, "the table of events lies outside of the file");
     for (uint64_t i = 0; i + each <= size; i += each) {
         uint64_t ids = at + i + each - SECTION;
@@ -172,7 +172,7 @@ static int take_features(struct perf_reader *r, uint64_t table)
     for (unsigned i = 0; i < FEATURES; i++) {
         if (!has_feature(p, i))
             continue;
-        if (!inside(p, table, SECTION)) { /* perf writes it last */
+        if (!perf_inside(p, table, SECTION)) { /* perf writes it last */
             p->cut = true;
             return BT_OK;
         }
@@ -180,7 +180,7 @@ static int take_features(struct perf_reader *r, uint64_t table)
         table += SECTION;
         if (i != FEATURE_ID)
             continue;
-        if (!inside(p, at, size))
+        if (!perf_inside(p, at, size))
             return perf_fail(r, BT_ERR_FORMAT, table - SECTION,
                              "the table of build IDs lies outside of the file");
         int error = take_records(r, at, at + size, take_id_entry);
@@ -200,9 +200,9 @@ static int take_file(struct perf_reader *r)
     if (has_feature(p, COMPRESSED))
         return perf_fail(r, BT_ERR_UNSUPPORTED, 72,
                          "its records are compressed: record without -z (--compression-level)");
-    if (!inside(p, at, 0))
+    if (!perf_inside(p, at, 0))
         return perf_fail(r, BT_ERR_FORMAT, 40, "the records lie outside of the file");
-    if (!inside(p, at, size) || size == 0) { /* perf did not come to write its size */
+    if (!perf_inside(p, at, size) || size == 0) { /* perf did not come to write its size */
         p->cut = true;
         size = p->size - at;
     } else {

@@ -98,7 +98,7 @@ static struct origin origin_of(const struct perf_data *p, const struct perf_reco
     return o;
 }
 
-static int need(struct perf_reader *r, const struct perf_record *k, uint64_t size)
+static int perf_need(struct perf_reader *r, const struct perf_record *k, uint64_t size)
 {
     if (k->size >= size)
         return BT_OK;
@@ -132,7 +132,7 @@ static int add_task(struct perf_reader *r, const struct perf_record *k, enum per
 
 static int take_comm(struct perf_reader *r, const struct perf_record *k)
 {
-    int error = need(r, k, 16);
+    int error = perf_need(r, k, 16);
     if (error)
         return error;
     uint32_t pid = perf_u32(r->data, k->at + 8), tid = perf_u32(r->data, k->at + 12);
@@ -141,7 +141,7 @@ static int take_comm(struct perf_reader *r, const struct perf_record *k)
 
 static int take_fork(struct perf_reader *r, const struct perf_record *k)
 {
-    int error = need(r, k, 32);
+    int error = perf_need(r, k, 32);
     if (error)
         return error;
     uint32_t pid = perf_u32(r->data, k->at + 8), parent = perf_u32(r->data, k->at + 12);
@@ -151,7 +151,7 @@ static int take_fork(struct perf_reader *r, const struct perf_record *k)
 
 static int take_thread(struct perf_reader *r, const struct perf_record *k)
 {
-    int error = need(r, k, 16);
+    int error = perf_need(r, k, 16);
     return error ? error
                  : add_task(r, k, PERF_TASK_SEEN, perf_u32(r->data, k->at + 8),
                             perf_u32(r->data, k->at + 12), 0);
@@ -161,7 +161,7 @@ static int take_map(struct perf_reader *r, const struct perf_record *k)
 {
     struct perf_data *p = r->data;
     bool second = k->type == RECORD_MMAP2;
-    int error = need(r, k, second ? 73 : 41);
+    int error = perf_need(r, k, second ? 73 : 41);
     if (error)
         return error;
     if (second ? !(perf_u32(p, k->at + 64) & PROT_EXECUTE) : (k->misc & MISC_DATA) != 0)
@@ -192,7 +192,7 @@ static int take_map(struct perf_reader *r, const struct perf_record *k)
 int perf_take_build_id(struct perf_reader *r, const struct perf_record *k)
 {
     struct perf_data *p = r->data;
-    int error = need(r, k, 37);
+    int error = perf_need(r, k, 37);
     if (error)
         return error;
     const char *path = text_at(r, k, 36);
@@ -212,7 +212,7 @@ int perf_take_build_id(struct perf_reader *r, const struct perf_record *k)
 static int take_aux(struct perf_reader *r, const struct perf_record *k)
 {
     struct perf_data *p = r->data;
-    int error = need(r, k, 32);
+    int error = perf_need(r, k, 32);
     if (error)
         return error;
     struct perf_aux *a =
@@ -232,7 +232,7 @@ static int take_aux(struct perf_reader *r, const struct perf_record *k)
 static int take_span(struct perf_reader *r, const struct perf_record *k, uint64_t *follows)
 {
     struct perf_data *p = r->data;
-    int error = need(r, k, 48);
+    int error = perf_need(r, k, 48);
     if (error)
         return error;
     uint64_t size = perf_u64(p, k->at + 8), begin = k->at + k->size;
@@ -264,7 +264,7 @@ static int take_span(struct perf_reader *r, const struct perf_record *k, uint64_
 static int take_hw_id(struct perf_reader *r, const struct perf_record *k)
 {
     struct perf_data *p = r->data;
-    int error = need(r, k, 16);
+    int error = perf_need(r, k, 16);
     if (error)
         return error;
     uint64_t value = perf_u64(p, k->at + 8);
@@ -281,7 +281,7 @@ static int take_hw_id(struct perf_reader *r, const struct perf_record *k)
 
 static int take_attr_record(struct perf_reader *r, const struct perf_record *k)
 {
-    int error = need(r, k, PERF_HEADER + 64);
+    int error = perf_need(r, k, PERF_HEADER + 64);
     if (error)
         return error;
     uint64_t size = perf_u32(r->data, k->at + PERF_HEADER + 4);

@@ -88,7 +88,7 @@ static struct snapshot *new_snapshot(void)
     return snap;
 }
 
-static int build(struct perf_build *b, const char *path)
+static int perf_build(struct perf_build *b, const char *path)
 {
     struct snapshot_error *err = b->ld.err;
     char file[PATH_MAX];
@@ -131,7 +131,7 @@ int perf_snapshot_open(const char *path, const struct perf_places *places, struc
     b.ld = (struct snapshot_loader){.snap = new_snapshot(), .err = err};
     if (!b.ld.snap)
         return snapshot_fail(err, BT_ERR_NOMEM, path, 0, "out of memory");
-    int error = build(&b, path);
+    int error = perf_build(&b, path);
     perf_data_release(&b.data);
     free(b.programs);
     if (error)

@@ -159,7 +159,7 @@ static bool process_of(const struct code *c, const char *name, uint32_t *pid)
     return false;
 }
 
-static int add_core(struct code *c, struct snapshot_device *core)
+static int perf_add_core(struct code *c, struct snapshot_device *core)
 {
     enum selector selector = selector_of(c->b->ld.snap, core);
     uint32_t pid, last = UINT32_MAX;
@@ -194,7 +194,7 @@ int perf_add_code(struct perf_build *b)
             c.processes++;
     for (size_t i = 0; i < b->ld.snap->device_count && !error; i++)
         if (b->ld.snap->devices[i].device_class == SNAPSHOT_CLASS_CORE)
-            error = add_core(&c, &b->ld.snap->devices[i]);
+            error = perf_add_core(&c, &b->ld.snap->devices[i]);
     free(c.threads);
     return error;
 }

@@ -56,7 +56,7 @@ static bool note_of(Elf *elf, uint8_t id[PERF_BUILD_ID], size_t *size)
 
 enum fit { FIT_YES, FIT_NO_PROGRAM, FIT_OTHER_MACHINE, FIT_OTHER_BUILD };
 
-static enum fit fits(const struct snapshot_file *f, struct build_id wanted)
+static enum fit perf_fits(const struct snapshot_file *f, struct build_id wanted)
 {
     GElf_Ehdr header;
     uint8_t id[PERF_BUILD_ID];
@@ -89,7 +89,7 @@ static int try_place(struct perf_build *b, const char *place, struct build_id id
     }
     if (error)
         return error;
-    enum fit fit = fits(&b->ld.snap->priv->files[*file], id);
+    enum fit fit = perf_fits(&b->ld.snap->priv->files[*file], id);
     if (fit == FIT_YES)
         return BT_OK;
     *why = reasons[fit];

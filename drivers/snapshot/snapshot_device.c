@@ -32,7 +32,7 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct device_parser *p
     return result;
 }
 
-static int set_once(struct device_parser *p, const struct ini_entry *entry, const char **field)
+static int snapshot_set_device_key(struct device_parser *p, const struct ini_entry *entry, const char **field)
 {
     if (*field)
         return fail_at(p, entry->line, "'%s' is given twice", entry->key);
@@ -42,7 +42,7 @@ static int set_once(struct device_parser *p, const struct ini_entry *entry, cons
     return *field ? 0 : snapshot_fail(p->ld->err, BT_ERR_NOMEM, "", 0, "out of memory");
 }
 
-static int unknown_key(struct device_parser *p, const struct ini_entry *entry)
+static int snapshot_unknown_device_key(struct device_parser *p, const struct ini_entry *entry)
 {
     return snapshot_warn(p->ld, p->path, entry->line, "unknown key '%s' in [%s]", entry->key,
                          entry->section);
@@ -52,13 +52,13 @@ static int device_key(struct device_parser *p, const struct ini_entry *entry)
 {
     if (strcmp(entry->key, "name") == 0) {
         p->device_line = entry->line;
-        return set_once(p, entry, &p->dev->name);
+        return snapshot_set_device_key(p, entry, &p->dev->name);
     }
     if (strcmp(entry->key, "class") == 0)
-        return set_once(p, entry, &p->dev->class_name);
+        return snapshot_set_device_key(p, entry, &p->dev->class_name);
     if (strcmp(entry->key, "type") == 0)
-        return set_once(p, entry, &p->dev->type);
-    return unknown_key(p, entry);
+        return snapshot_set_device_key(p, entry, &p->dev->type);
+    return snapshot_unknown_device_key(p, entry);
 }
 
 /* One item between the parentheses: "0x080", "id:0x80" or "size:64". */
@@ -221,12 +221,12 @@ static int dump_key(struct device_parser *p, const struct ini_entry *entry)
     if (strcmp(entry->key, "offset") == 0)
         return dump_number(p, entry, &p->has_offset, &dump->offset);
     if (strcmp(entry->key, "space") == 0)
-        return set_once(p, entry, &dump->space);
+        return snapshot_set_device_key(p, entry, &dump->space);
     if (strcmp(entry->key, "file") == 0) {
         p->file_line = entry->line;
-        return set_once(p, entry, &dump->path);
+        return snapshot_set_device_key(p, entry, &dump->path);
     }
-    return unknown_key(p, entry);
+    return snapshot_unknown_device_key(p, entry);
 }
 
 /* Length from the file: a length of 0 means all of it, as in OpenCSD. */

@@ -27,7 +27,7 @@ static int no_memory(struct snapshot_loader *ld)
     return snapshot_fail(ld->err, BT_ERR_NOMEM, INDEX_FILE, 0, "out of memory");
 }
 
-static int unquoted(struct snapshot_loader *ld, const char *value, const char **out)
+static int snapshot_unquoted(struct snapshot_loader *ld, const char *value, const char **out)
 {
     size_t length = snapshot_unquote(&value);
     *out = snapshot_string(ld->snap, value, length);
@@ -40,7 +40,7 @@ static int given_twice(struct snapshot_loader *ld, const struct ini_entry *entry
                          entry->key);
 }
 
-static int unknown_key(struct snapshot_loader *ld, const struct ini_entry *entry)
+static int snapshot_unknown_key(struct snapshot_loader *ld, const struct ini_entry *entry)
 {
     return snapshot_warn(ld, INDEX_FILE, entry->line, "unknown key '%s' in [%s]", entry->key,
                          entry->section);
@@ -52,16 +52,16 @@ static int snapshot_key(struct index_parser *p, const struct ini_entry *entry)
     if (strcmp(entry->key, "description") == 0) {
         if (ld->snap->description)
             return given_twice(ld, entry);
-        return unquoted(ld, entry->value, &ld->snap->description);
+        return snapshot_unquoted(ld, entry->value, &ld->snap->description);
     }
     if (strcmp(entry->key, "version") != 0)
-        return unknown_key(ld, entry);
+        return snapshot_unknown_key(ld, entry);
     if (ld->snap->version)
         return given_twice(ld, entry);
     if (strcmp(entry->value, "1.0") != 0 && strcmp(entry->value, "1") != 0)
         return snapshot_fail(ld->err, BT_ERR_UNSUPPORTED, INDEX_FILE, entry->line,
                              "version is '%s', only 1.0 is known", entry->value);
-    return unquoted(ld, entry->value, &ld->snap->version);
+    return snapshot_unquoted(ld, entry->value, &ld->snap->version);
 }
 
 static int device_list_key(struct index_parser *p, const struct ini_entry *entry)
@@ -74,17 +74,17 @@ static int device_list_key(struct index_parser *p, const struct ini_entry *entry
         return error;
     place->line = entry->line;
     p->device_count++;
-    return unquoted(p->ld, entry->value, &place->path);
+    return snapshot_unquoted(p->ld, entry->value, &place->path);
 }
 
 static int trace_key(struct index_parser *p, const struct ini_entry *entry)
 {
     if (strcmp(entry->key, "metadata") != 0)
-        return unknown_key(p->ld, entry);
+        return snapshot_unknown_key(p->ld, entry);
     if (p->metadata.path)
         return given_twice(p->ld, entry);
     p->metadata.line = entry->line;
-    return unquoted(p->ld, entry->value, &p->metadata.path);
+    return snapshot_unquoted(p->ld, entry->value, &p->metadata.path);
 }
 
 static int index_entry(void *user, const struct ini_entry *entry, struct ini_error *err)

@@ -140,7 +140,7 @@ static int buffer_files(struct trace_parser *p, struct snapshot_buffer *buffer,
     return 0;
 }
 
-static int set_once(struct trace_parser *p, const struct ini_entry *entry, const char **field)
+static int snapshot_set_trace_key(struct trace_parser *p, const struct ini_entry *entry, const char **field)
 {
     if (*field)
         return fail_at(p, entry->line, "'%s' is given twice", entry->key);
@@ -181,9 +181,9 @@ static int buffer_entry(struct trace_parser *p, const struct ini_entry *entry)
         return 0;
     struct snapshot_buffer *buffer = &p->ld->snap->buffers[p->current];
     if (strcmp(entry->key, "name") == 0)
-        return set_once(p, entry, &buffer->name);
+        return snapshot_set_trace_key(p, entry, &buffer->name);
     if (strcmp(entry->key, "format") == 0)
-        return set_once(p, entry, &buffer->format_name);
+        return snapshot_set_trace_key(p, entry, &buffer->format_name);
     if (strcmp(entry->key, "file") == 0)
         return buffer_files(p, buffer, entry);
     return snapshot_warn(p->ld, p->path, entry->line, "unknown key '%s' in [%s]", entry->key,

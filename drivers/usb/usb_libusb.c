@@ -24,7 +24,7 @@ struct usb_probe {
     struct usb_bulk_stream stream;
 };
 
-static int claim(struct usb_probe *p, struct usb_open_error *err)
+static int usb_claim(struct usb_probe *p, struct usb_open_error *err)
 {
     (void)libusb_set_auto_detach_kernel_driver(p->handle, 1);
     int rc = libusb_claim_interface(p->handle, p->choice.interface);
@@ -51,7 +51,7 @@ static bool may_fit(const struct usb_probe_filter *f, libusb_device *device,
     return usb_libusb_is_there(device, f);
 }
 
-static bool fits(const struct usb_probe_filter *f, libusb_device *device,
+static bool usb_fits(const struct usb_probe_filter *f, libusb_device *device,
                  const struct usb_device_info *info)
 {
     return may_fit(f, device, info) && usb_serial_matches(info, f->serial);
@@ -68,7 +68,7 @@ static void note_refusal(libusb_device *device, int rc, const struct usb_probe_f
         return;
     usb_libusb_describe(device, NULL, &info);
     bool known = usb_choose_cmsis_dap(&info, &choice) == 0;
-    if (known ? !fits(filter, device, &info)
+    if (known ? !usb_fits(filter, device, &info)
               : !usb_may_be_cmsis_dap(&info) || !may_fit(filter, device, &info))
         return;
     usb_libusb_node(device, node, sizeof node);
@@ -79,7 +79,7 @@ static void note_refusal(libusb_device *device, int rc, const struct usb_probe_f
 }
 
 /* Is it the one? If so it stays open in p->handle. */
-static bool consider(struct usb_probe *p, libusb_device *device,
+static bool usb_consider(struct usb_probe *p, libusb_device *device,
                      const struct usb_probe_filter *filter, struct usb_open_error *err)
 {
     int rc = libusb_open(device, &p->handle);
@@ -91,7 +91,7 @@ static bool consider(struct usb_probe *p, libusb_device *device,
     usb_libusb_describe(device, p->handle, &p->info);
     if (usb_choose_cmsis_dap(&p->info, &p->choice) == 0) {
         err->candidates++;
-        if (fits(filter, device, &p->info))
+        if (usb_fits(filter, device, &p->info))
             return true;
     }
     libusb_close(p->handle);
@@ -110,11 +110,11 @@ static void consider_too(struct usb_several *all, libusb_device *device,
         return;
     usb_libusb_describe(device, handle, &info);
     libusb_close(handle);
-    if (usb_choose_cmsis_dap(&info, &choice) == 0 && fits(filter, device, &info))
+    if (usb_choose_cmsis_dap(&info, &choice) == 0 && usb_fits(filter, device, &info))
         usb_several_add(all, device, &info);
 }
 
-static int none(const struct usb_probe_filter *filter, struct usb_open_error *err)
+static int usb_none(const struct usb_probe_filter *filter, struct usb_open_error *err)
 {
     size_t size = sizeof err->text;
     if (err->text[0] != '\0')
@@ -134,7 +134,7 @@ static int none(const struct usb_probe_filter *filter, struct usb_open_error *er
     return BT_ERR_RANGE;
 }
 
-static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
+static int usb_find(struct usb_probe *p, const struct usb_probe_filter *filter,
                 struct usb_open_error *err)
 {
     libusb_device **list;
@@ -145,13 +145,13 @@ static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
     for (ssize_t k = 0; k < n; k++) {
         if (all.count > 0)
             consider_too(&all, list[k], filter);
-        else if (consider(p, list[k], filter, err))
+        else if (usb_consider(p, list[k], filter, err))
             usb_several_add(&all, list[k], &p->info);
     }
     libusb_free_device_list(list, 1);
     if (all.count > 1)
         return usb_several_refuse(&all, "CMSIS-DAP probe", err);
-    return all.count == 1 ? 0 : none(filter, err);
+    return all.count == 1 ? 0 : usb_none(filter, err);
 }
 
 int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
@@ -168,9 +168,9 @@ int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out
         free(p);
         return BT_ERR_IO;
     }
-    rc = find(p, filter, err);
+    rc = usb_find(p, filter, err);
     if (rc == 0)
-        rc = claim(p, err);
+        rc = usb_claim(p, err);
     if (rc != 0) {
         usb_probe_close(p);
         return rc;
@@ -200,7 +200,7 @@ static int result_of(int rc)
     return rc == LIBUSB_ERROR_TIMEOUT ? USB_TIMED_OUT : BT_ERR_IO;
 }
 
-static int transfer(struct usb_probe *p, uint8_t endpoint, uint8_t *data, size_t length, int *done,
+static int usb_transfer(struct usb_probe *p, uint8_t endpoint, uint8_t *data, size_t length, int *done,
                     unsigned timeout_ms)
 {
     if (p->choice.hid)
@@ -219,7 +219,7 @@ static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned ti
             HID_OUTPUT_REPORT, p->choice.interface, bytes, (uint16_t)length, timeout_ms);
         return n == (int)length ? 0 : result_of(n < 0 ? n : LIBUSB_ERROR_IO);
     }
-    int rc = transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
+    int rc = usb_transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
     if (rc == LIBUSB_ERROR_PIPE)
         (void)libusb_clear_halt(p->handle, p->choice.out);
     return rc == 0 && done != (int)length ? BT_ERR_IO : result_of(rc);
@@ -230,7 +230,7 @@ static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *leng
 {
     struct usb_probe *p = self;
     int done = 0;
-    int rc = transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
+    int rc = usb_transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
     if (rc == LIBUSB_ERROR_PIPE)
         (void)libusb_clear_halt(p->handle, p->choice.in);
     *length = (size_t)done;

@@ -44,7 +44,7 @@ int usb_several_refuse(const struct usb_several *s, const char *noun, struct usb
     return BT_ERR_RANGE;
 }
 
-static bool passes(libusb_device *device, const struct usb_wanted *wanted,
+static bool usb_passes(libusb_device *device, const struct usb_wanted *wanted,
                    const struct usb_probe_filter *filter)
 {
     struct usb_device_info info;
@@ -54,7 +54,7 @@ static bool passes(libusb_device *device, const struct usb_wanted *wanted,
     return wanted->fits(&info, filter);
 }
 
-static int none(const struct usb_wanted *wanted, const struct usb_probe_filter *filter,
+static int usb_none(const struct usb_wanted *wanted, const struct usb_probe_filter *filter,
                 struct usb_open_error *err)
 {
     bool at = filter->path && filter->path[0] != '\0';
@@ -73,7 +73,7 @@ static int none(const struct usb_wanted *wanted, const struct usb_probe_filter *
     return BT_ERR_RANGE;
 }
 
-static int check(const struct usb_probe_seen *seen, const struct usb_wanted *wanted,
+static int usb_check(const struct usb_probe_seen *seen, const struct usb_wanted *wanted,
                  const struct usb_several *all, struct usb_open_error *err)
 {
     if (all->count > 1)
@@ -97,7 +97,7 @@ int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
     ssize_t n = libusb_get_device_list(context, &list);
     for (ssize_t k = 0; k < n; k++) {
         struct usb_probe_seen look;
-        if (!passes(list[k], wanted, filter))
+        if (!usb_passes(list[k], wanted, filter))
             continue;
         err->candidates++;
         usb_libusb_look(list[k], &look);
@@ -111,7 +111,7 @@ int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
     }
     if (n >= 0)
         libusb_free_device_list(list, 1);
-    int rc = *out ? check(seen, wanted, &all, err) : none(wanted, filter, err);
+    int rc = *out ? usb_check(seen, wanted, &all, err) : usb_none(wanted, filter, err);
     if (rc != 0 && *out) {
         libusb_unref_device(*out);
         *out = NULL;

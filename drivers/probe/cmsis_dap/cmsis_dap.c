@@ -40,7 +40,7 @@ static size_t receive_size(const struct cmsis_dap *dap)
     return (dap->packet_size + unit - 1) / unit * unit;
 }
 
-static void drain(struct cmsis_dap *dap)
+static void cmsis_dap_drain(struct cmsis_dap *dap)
 {
     size_t length;
     for (unsigned k = 0; k < DRAIN_MAX; k++) {
@@ -54,7 +54,7 @@ static void drain(struct cmsis_dap *dap)
 void cmsis_dap_discard_rest(struct cmsis_dap *dap)
 {
     if (dap->stale)
-        drain(dap);
+        cmsis_dap_drain(dap);
 }
 
 /* The size that goes over USB. Bytes behind a command are ignored by the probe. */
@@ -78,7 +78,7 @@ int cmsis_dap_send(struct cmsis_dap *dap, size_t length)
     return rc == USB_TIMED_OUT ? BT_ERR_IO : rc;
 }
 
-static int receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned timeout_ms)
+static int cmsis_dap_receive_within(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned timeout_ms)
 {
     size_t capacity = receive_size(dap);
     int rc = dap->pipe.ops->receive(dap->pipe.self, dap->in, capacity, length, timeout_ms);
@@ -95,7 +95,7 @@ static int receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsig
 
 int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned extra_ms)
 {
-    return receive(dap, command, length, dap->timeout_ms + extra_ms);
+    return cmsis_dap_receive_within(dap, command, length, dap->timeout_ms + extra_ms);
 }
 
 unsigned cmsis_dap_wire_ms(const struct cmsis_dap *dap, unsigned accesses)
@@ -137,7 +137,7 @@ int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t lengt
 }
 
 /* Ask for an item; *size bytes of it are at *data, 0 if the probe has none. */
-static int info(struct cmsis_dap *dap, uint8_t id, const uint8_t **data, size_t *size)
+static int cmsis_dap_info(struct cmsis_dap *dap, uint8_t id, const uint8_t **data, size_t *size)
 {
     const uint8_t command[] = {DAP_INFO, id};
     const uint8_t *answer;
@@ -161,7 +161,7 @@ static int info_number(struct cmsis_dap *dap, uint8_t id, uint32_t *value)
 {
     const uint8_t *data;
     size_t size;
-    int rc = info(dap, id, &data, &size);
+    int rc = cmsis_dap_info(dap, id, &data, &size);
     if (rc != 0 || size == 0)
         return rc;
     if (size > 4)
@@ -178,7 +178,7 @@ static int info_text(struct cmsis_dap *dap, uint8_t id, char *text)
     const uint8_t *data;
     size_t size;
     text[0] = '\0';
-    int rc = info(dap, id, &data, &size);
+    int rc = cmsis_dap_info(dap, id, &data, &size);
     if (rc != 0)
         return rc;
     size_t n = 0;
@@ -271,7 +271,7 @@ int cmsis_dap_open(struct cmsis_dap *dap, const struct usb_pipe *pipe,
     dap->packet_size = pipe->out_packet; /* until the probe has told */
     dap->packet_count = 1;
     dap->timeout_ms = TIMEOUT_MS;
-    drain(dap);
+    cmsis_dap_drain(dap);
     int rc = read_sizes(dap);
     if (rc == 0)
         rc = read_identity(dap);

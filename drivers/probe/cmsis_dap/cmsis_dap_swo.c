@@ -84,7 +84,7 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
  * status tells of no loss; what lies between two such statuses, or was in the buffer when a loss
  * was told, is thrown away: a piece is missing in it,
  * and frames would be joined across the hole. */
-static void missing(struct cmsis_dap_swo *swo)
+static void cmsis_dap_missing(struct cmsis_dap_swo *swo)
 {
     swo->held = 0;
     if (!swo->hole)
@@ -92,7 +92,7 @@ static void missing(struct cmsis_dap_swo *swo)
     swo->hole = true;
 }
 
-static void deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t length)
+static void cmsis_dap_deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t length)
 {
     if (length == 0)
         return;
@@ -101,7 +101,7 @@ static void deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t lengt
 }
 
 /* Skips what is doubtful; returns how much of `length` that is. */
-static size_t skip(struct cmsis_dap_swo *swo, size_t length)
+static size_t cmsis_dap_skip(struct cmsis_dap_swo *swo, size_t length)
 {
     size_t n = length < swo->doubtful ? length : swo->doubtful;
     swo->doubtful -= (uint32_t)n;
@@ -112,13 +112,13 @@ static void stream_bytes(void *user, const uint8_t *data, size_t length, bool ga
 {
     struct cmsis_dap_swo *swo = user;
     if (gap)
-        missing(swo);
+        cmsis_dap_missing(swo);
     swo->came += length;
-    size_t skipped = skip(swo, length);
+    size_t skipped = cmsis_dap_skip(swo, length);
     data += skipped;
     length -= skipped;
     if (length > sizeof swo->hold - swo->held)
-        missing(swo);
+        cmsis_dap_missing(swo);
     if (length > sizeof swo->hold - swo->held || length == 0)
         return;
     memcpy(swo->hold + swo->held, data, length);
@@ -126,11 +126,11 @@ static void stream_bytes(void *user, const uint8_t *data, size_t length, bool ga
 }
 
 /* The first `sure` bytes that are held came before a status without loss. */
-static void release(struct cmsis_dap_swo *swo, size_t sure)
+static void cmsis_dap_release(struct cmsis_dap_swo *swo, size_t sure)
 {
     if (sure > swo->held)
         sure = swo->held;
-    deliver(swo, swo->hold, sure);
+    cmsis_dap_deliver(swo, swo->hold, sure);
     memmove(swo->hold, swo->hold + sure, swo->held - sure);
     swo->held -= sure;
 }
@@ -163,11 +163,11 @@ static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buf
 }
 
 /* What the probe has in its buffer now is not to be used. */
-static int doubt(struct cmsis_dap_swo *swo)
+static int cmsis_dap_doubt(struct cmsis_dap_swo *swo)
 {
     uint8_t status;
     uint32_t buffered;
-    missing(swo);
+    cmsis_dap_missing(swo);
     int rc = read_status(swo, &status, &buffered);
     if (rc == 0)
         swo->doubtful = buffered + (swo->streaming ? ON_ITS_WAY_BYTES : 0);
@@ -187,14 +187,14 @@ static int ask_status(struct cmsis_dap_swo *swo)
     swo->due = came + buffered;
     if (reported_loss(swo, status)) {
         rc = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
-        return rc != 0 ? rc : doubt(swo);
+        return rc != 0 ? rc : cmsis_dap_doubt(swo);
     }
-    release(swo, sure);
+    cmsis_dap_release(swo, sure);
     return 0;
 }
 
 /* Fetch one packet of data; *count is less than fits when the buffer is empty. */
-static int fetch(struct cmsis_dap_swo *swo, size_t *count)
+static int cmsis_dap_fetch(struct cmsis_dap_swo *swo, size_t *count)
 {
     struct cmsis_dap *dap = swo->dap;
     size_t room = dap->packet_size - DATA_HEADER;
@@ -210,9 +210,9 @@ static int fetch(struct cmsis_dap_swo *swo, size_t *count)
         return BT_ERR_FORMAT;
     *count = dap_get16(answer + 2);
     if (reported_loss(swo, answer[1]))
-        return doubt(swo);
-    size_t skipped = skip(swo, *count);
-    deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
+        return cmsis_dap_doubt(swo);
+    size_t skipped = cmsis_dap_skip(swo, *count);
+    cmsis_dap_deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
     return 0;
 }
 
@@ -224,7 +224,7 @@ static int fetch_all(struct cmsis_dap_swo *swo)
     size_t count = room;
     int rc = 0;
     for (size_t sum = 0; rc == 0 && count == room && sum <= most; sum += count)
-        rc = fetch(swo, &count);
+        rc = cmsis_dap_fetch(swo, &count);
     return rc;
 }
 

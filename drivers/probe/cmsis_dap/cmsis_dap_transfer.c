@@ -37,7 +37,7 @@ struct job {
     unsigned in_flight;
 };
 
-static bool reads(const struct job *job, size_t index)
+static bool cmsis_dap_reads(const struct job *job, size_t index)
 {
     return ((job->list ? job->list[index].request : job->request) & DEBUG_READ) != 0;
 }
@@ -53,7 +53,7 @@ static size_t pack_list(struct job *job, struct packet *packet, bool *writes)
     *writes = false;
     while (n < LIST_MAX && job->next + n < job->count) {
         const struct debug_transfer *t = &job->list[job->next + n];
-        bool read = reads(job, job->next + n);
+        bool read = cmsis_dap_reads(job, job->next + n);
         if (length + (read ? 1 : 5) > limit || answer + (read ? 4 : 0) > dap->packet_size)
             break;
         dap->out[length++] = t->request & (DEBUG_AP | DEBUG_READ | DEBUG_REG_MASK);
@@ -76,7 +76,7 @@ static size_t pack_list(struct job *job, struct packet *packet, bool *writes)
 static size_t pack_block(struct job *job, struct packet *packet, bool *writes)
 {
     struct cmsis_dap *dap = job->dap;
-    bool read = reads(job, job->next);
+    bool read = cmsis_dap_reads(job, job->next);
     size_t room = read ? (dap->packet_size - BLOCK_ANSWER) / 4
                        : (cmsis_dap_command_limit(dap) - BLOCK_HEADER) / 4;
     size_t left = job->count - job->next;
@@ -146,7 +146,7 @@ static unsigned take_values(struct job *job, const struct packet *packet, unsign
     size_t used = 0;
     for (unsigned k = 0; k < done; k++) {
         size_t index = packet->first + k;
-        if (!reads(job, index))
+        if (!cmsis_dap_reads(job, index))
             continue;
         bool last_in_report =
             ack != DEBUG_ACK_OK && job->dap->transport == CMSIS_DAP_HID && k + 1 == done;
@@ -192,7 +192,7 @@ static int take_answer(struct job *job)
     return 0;
 }
 
-static int run(struct job *job)
+static int cmsis_dap_run(struct job *job)
 {
     *job->result = (struct debug_result){.done = 0, .ack = DEBUG_ACK_OK};
     cmsis_dap_discard_rest(job->dap);
@@ -213,7 +213,7 @@ int cmsis_dap_link_transfer(void *self, struct debug_transfer *list, size_t coun
                             struct debug_result *result)
 {
     struct job job = {.dap = self, .list = list, .count = count, .result = result};
-    return run(&job);
+    return cmsis_dap_run(&job);
 }
 
 int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
@@ -221,5 +221,5 @@ int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, size_t co
 {
     struct job job = {
         .dap = self, .request = request, .words = words, .count = count, .result = result};
-    return run(&job);
+    return cmsis_dap_run(&job);
 }

@@ -13,12 +13,12 @@
 /* Two commands that do not exist: their echoes show that answers belong to commands. */
 static const uint8_t BOGUS[] = {0xaa, 0xab};
 
-static void start(struct ftdi *f, struct mpsse *m)
+static void ftdi_empty_batch(struct ftdi *f, struct mpsse *m)
 {
     mpsse_start(m, f->command, sizeof f->command, f->layout.sample_falling);
 }
 
-static int exchange(struct ftdi *f, struct mpsse *m, unsigned timeout_ms)
+static int ftdi_exchange(struct ftdi *f, struct mpsse *m, unsigned timeout_ms)
 {
     size_t got = 0;
     uint8_t command;
@@ -38,16 +38,16 @@ static int exchange(struct ftdi *f, struct mpsse *m, unsigned timeout_ms)
 static int try_echo(struct ftdi *f, uint8_t command)
 {
     struct mpsse m;
-    start(f, &m);
+    ftdi_empty_batch(f, &m);
     mpsse_bogus(&m, command);
-    int rc = exchange(f, &m, SYNC_MS);
+    int rc = ftdi_exchange(f, &m, SYNC_MS);
     if (rc != 0)
         return rc;
     return f->answer[0] == MPSSE_ECHO && f->answer[1] == command ? 0 : BT_ERR_FORMAT;
 }
 
 /* Answers are those to our commands again, and the pins are as they are noted. */
-static int synchronise(struct ftdi *f)
+static int ftdi_synchronise(struct ftdi *f)
 {
     struct mpsse m;
     int rc = BT_ERR_IO;
@@ -60,11 +60,11 @@ static int synchronise(struct ftdi *f)
     }
     if (rc != 0)
         return rc;
-    start(f, &m);
+    ftdi_empty_batch(f, &m);
     mpsse_set_low(&m, (uint8_t)f->value, (uint8_t)f->direction);
     if (f->port.has_high_byte)
         mpsse_set_high(&m, (uint8_t)(f->value >> 8), (uint8_t)(f->direction >> 8));
-    rc = exchange(f, &m, ANSWER_MS);
+    rc = ftdi_exchange(f, &m, ANSWER_MS);
     f->stale = rc != 0;
     return rc;
 }
@@ -74,15 +74,15 @@ static int synchronise(struct ftdi *f)
 void ftdi_start(struct ftdi *f, struct mpsse *m)
 {
     if (f->stale)
-        (void)synchronise(f);
-    start(f, m);
+        (void)ftdi_synchronise(f);
+    ftdi_empty_batch(f, m);
 }
 
 int ftdi_run(struct ftdi *f, struct mpsse *m)
 {
     if (f->stale)
         return BT_ERR_IO;
-    int rc = exchange(f, m, ANSWER_MS + (unsigned)(m->clocks * 2000 / f->hz));
+    int rc = ftdi_exchange(f, m, ANSWER_MS + (unsigned)(m->clocks * 2000 / f->hz));
     if (rc != 0) {
         f->stale = true;
         f->ir = FTDI_IR_UNKNOWN;
@@ -118,7 +118,7 @@ static int link_set_clock(void *self, uint32_t hz)
 }
 
 /* Nothing is known of the debug port. */
-static void forget(struct ftdi *f)
+static void ftdi_forget(struct ftdi *f)
 {
     f->bank_known = false;
     f->overrun = false;
@@ -131,7 +131,7 @@ static int link_connect(void *self, enum debug_wire wire)
 {
     struct ftdi *f = self;
     struct mpsse m;
-    forget(f);
+    ftdi_forget(f);
     f->wire = wire;
     ftdi_start(f, &m);
     ftdi_put_wire(f, &m, wire);
@@ -144,7 +144,7 @@ static int link_disconnect(void *self)
     struct ftdi *f = self;
     struct mpsse m;
     ftdi_leave_overrun(f);
-    forget(f);
+    ftdi_forget(f);
     ftdi_start(f, &m);
     ftdi_put_wire(f, &m, f->wire);
     return m.length > 0 ? ftdi_run(f, &m) : 0;
@@ -219,8 +219,8 @@ int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pi
     f->chain_count = 1;
     f->ir_lengths[0] = 4;
     f->wire = DEBUG_WIRE_JTAG;
-    forget(f);
-    int rc = synchronise(f);
+    ftdi_forget(f);
+    int rc = ftdi_synchronise(f);
     if (rc != 0)
         return rc;
     ftdi_start(f, &m);

@@ -39,7 +39,7 @@ struct ftdi_capture {
     uint8_t plain[FIFO_BYTES];
 };
 
-static void deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
+static void ftdi_capture_deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
 {
     if (length > 0)
         sink->bytes(sink->user, data, length);
@@ -54,14 +54,14 @@ void ftdi_capture_strip(const uint8_t *data, size_t length, size_t packet, uint8
         if (n < STATUS_BYTES)
             break;
         if (data[at + 1] & STATUS_OVERRUN) {
-            deliver(sink, out, used);
+            ftdi_capture_deliver(sink, out, used);
             used = 0;
             sink->lost(sink->user, BT_GAP_LOST_BYTES);
         }
         memcpy(out + used, data + at + STATUS_BYTES, n - STATUS_BYTES);
         used += n - STATUS_BYTES;
     }
-    deliver(sink, out, used);
+    ftdi_capture_deliver(sink, out, used);
 }
 
 static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
@@ -129,14 +129,14 @@ struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
     return (struct trace_stream){.ops = &OPS, .self = c};
 }
 
-static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool ftdi_capture_fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {
     if (filter->vendor)
         return info->vendor == filter->vendor && info->product == filter->product;
     return ftdi_is_adapter(info->vendor, info->product);
 }
 
-static int check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
+static int ftdi_capture_check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
 {
     const struct ftdi_chip *chip = ftdi_chip_of(c->seen.info.release);
     const char *name = c->seen.info.product_name;
@@ -155,7 +155,7 @@ static int check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int refused(const struct ftdi_capture *c, int rc, struct usb_open_error *err)
+static int ftdi_capture_refused(const struct ftdi_capture *c, int rc, struct usb_open_error *err)
 {
     const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
                       : rc == OPEN_REFUSED ? "cannot be opened"
@@ -185,9 +185,9 @@ static int set_rate(struct ftdi_capture *c, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int open_device(struct ftdi_capture *c, libusb_device *device, struct usb_open_error *err)
+static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device, struct usb_open_error *err)
 {
-    int rc = check_chip(c, err);
+    int rc = ftdi_capture_check_chip(c, err);
     if (rc != 0)
         return rc;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)c->options.channel));
@@ -196,11 +196,11 @@ static int open_device(struct ftdi_capture *c, libusb_device *device, struct usb
     c->ftdi->usb_write_timeout = CONTROL_MS;
     rc = ftdi_usb_open_dev(c->ftdi, device);
     if (rc != 0)
-        return refused(c, rc, err);
+        return ftdi_capture_refused(c, rc, err);
     c->is_open = true;
     if (ftdi_set_latency_timer(c->ftdi, LATENCY_MS) != 0 ||
         ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
-        return refused(c, 0, err);
+        return ftdi_capture_refused(c, 0, err);
     return c->options.mode == FTDI_CAPTURE_UART ? set_rate(c, err) : 0;
 }
 
@@ -208,7 +208,7 @@ int ftdi_capture_open(const struct usb_probe_filter *filter,
                       const struct ftdi_capture_options *options, struct ftdi_capture **out,
                       struct usb_open_error *err)
 {
-    static const struct usb_wanted WANTED = {"FTDI adapter", fits};
+    static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_capture_fits};
     libusb_device *device;
     *out = NULL;
     *err = (struct usb_open_error){0};
@@ -220,7 +220,7 @@ int ftdi_capture_open(const struct usb_probe_filter *filter,
     int rc = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
                      : BT_ERR_NOMEM;
     if (rc == 0) {
-        rc = open_device(c, device, err);
+        rc = ftdi_capture_open_device(c, device, err);
         libusb_unref_device(device);
     }
     if (rc != 0) {

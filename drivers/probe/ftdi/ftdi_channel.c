@@ -51,7 +51,7 @@ bool ftdi_is_adapter(uint16_t vendor, uint16_t product)
     return false;
 }
 
-static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool ftdi_channel_fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {
     if (filter->vendor || filter->product)
         return info->vendor == filter->vendor && info->product == filter->product;
@@ -59,10 +59,10 @@ static bool fits(const struct usb_device_info *info, const struct usb_probe_filt
 }
 
 /* The one that fits, with a reference of its own. */
-static int find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
+static int ftdi_channel_find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
                 libusb_device **device, struct usb_open_error *err)
 {
-    static const struct usb_wanted WANTED = {"FTDI adapter", fits};
+    static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_channel_fits};
     struct usb_probe_seen seen;
     int rc = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
     if (rc != 0)
@@ -72,7 +72,7 @@ static int find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
     return 0;
 }
 
-static int refused(const struct ftdi_channel *c, int rc, unsigned channel,
+static int ftdi_channel_refused(const struct ftdi_channel *c, int rc, unsigned channel,
                    struct usb_open_error *err)
 {
     const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
@@ -83,7 +83,7 @@ static int refused(const struct ftdi_channel *c, int rc, unsigned channel,
     return BT_ERR_IO;
 }
 
-static int check_chip(const struct ftdi_channel *c, unsigned channel, struct usb_open_error *err)
+static int ftdi_channel_check_chip(const struct ftdi_channel *c, unsigned channel, struct usb_open_error *err)
 {
     if (c->chip && channel < c->chip->mpsse_channels)
         return 0;
@@ -111,7 +111,7 @@ static int set_mode(struct ftdi_channel *c)
 static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned channel,
                        struct usb_open_error *err)
 {
-    int rc = check_chip(c, channel, err);
+    int rc = ftdi_channel_check_chip(c, channel, err);
     if (rc != 0)
         return rc;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)channel));
@@ -120,12 +120,12 @@ static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned c
     c->ftdi->usb_write_timeout = CONTROL_MS;
     rc = ftdi_usb_open_dev(c->ftdi, device);
     if (rc != 0)
-        return refused(c, rc, channel, err);
+        return ftdi_channel_refused(c, rc, channel, err);
     c->is_open = true;
     rc = ftdi_channel_start_port(c);
     if (rc == 0)
         rc = set_mode(c);
-    return rc == BT_ERR_IO ? refused(c, 0, channel, err) : rc;
+    return rc == BT_ERR_IO ? ftdi_channel_refused(c, 0, channel, err) : rc;
 }
 
 int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
@@ -143,7 +143,7 @@ int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
         return BT_ERR_IO;
     }
     libusb_device *device;
-    int rc = find(c, filter, &device, err);
+    int rc = ftdi_channel_find(c, filter, &device, err);
     if (rc == 0)
         rc = open_device(c, device, channel, err);
     if (device)
@@ -192,7 +192,7 @@ static bool look_for_adapter(void *user, libusb_device *device)
     struct usb_device_info info;
     struct usb_probe_seen seen;
     usb_libusb_describe(device, NULL, &info);
-    if (!fits(&info, &ANY))
+    if (!ftdi_channel_fits(&info, &ANY))
         return false;
     usb_libusb_look(device, &seen);
     l->found(l->user, &seen, ftdi_chip_of(info.release));

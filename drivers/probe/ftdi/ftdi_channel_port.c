@@ -21,7 +21,7 @@
 #define DRAIN_MS      5u
 #define DRAIN_MAX     64u
 
-static uint64_t now_ms(void)
+static uint64_t ftdi_channel_now_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -57,7 +57,7 @@ static void note_status(struct ftdi_channel *c, enum libusb_transfer_status stat
     }
 }
 
-static bool submit(struct ftdi_channel *c, struct libusb_transfer *t)
+static bool ftdi_channel_submit(struct ftdi_channel *c, struct libusb_transfer *t)
 {
     int rc = libusb_submit_transfer(t);
     if (rc == LIBUSB_ERROR_NO_DEVICE)
@@ -67,7 +67,7 @@ static bool submit(struct ftdi_channel *c, struct libusb_transfer *t)
     return rc == 0;
 }
 
-static void take(struct ftdi_channel *c, size_t length)
+static void ftdi_channel_take(struct ftdi_channel *c, size_t length)
 {
     size_t n = mpsse_strip_status(c->in_data, length, c->ftdi->max_packet_size);
     size_t room = c->want_length - c->got;
@@ -86,10 +86,10 @@ static void LIBUSB_CALL on_in(struct libusb_transfer *t)
     c->in_flight = false;
     note_status(c, t->status);
     if (t->actual_length > 0)
-        take(c, (size_t)t->actual_length);
+        ftdi_channel_take(c, (size_t)t->actual_length);
     bool good = t->status == LIBUSB_TRANSFER_COMPLETED;
     if (good && !c->stopping && c->got < c->want_length)
-        c->in_flight = submit(c, t);
+        c->in_flight = ftdi_channel_submit(c, t);
 }
 
 static void LIBUSB_CALL on_out(struct libusb_transfer *t)
@@ -109,7 +109,7 @@ int ftdi_channel_start_port(struct ftdi_channel *c)
 }
 
 /* Whatever is on its way comes back. */
-static bool cancel(struct ftdi_channel *c)
+static bool ftdi_channel_cancel(struct ftdi_channel *c)
 {
     c->stopping = true;
     if (c->in_flight)
@@ -123,7 +123,7 @@ static bool cancel(struct ftdi_channel *c)
 
 bool ftdi_channel_stop_port(struct ftdi_channel *c)
 {
-    if (!cancel(c))
+    if (!ftdi_channel_cancel(c))
         return false;
     libusb_free_transfer(c->in);
     libusb_free_transfer(c->out);
@@ -131,7 +131,7 @@ bool ftdi_channel_stop_port(struct ftdi_channel *c)
     return true;
 }
 
-static void begin(struct ftdi_channel *c, uint8_t *in, size_t in_length)
+static void ftdi_channel_begin(struct ftdi_channel *c, uint8_t *in, size_t in_length)
 {
     c->want = in;
     c->want_length = in_length;
@@ -143,7 +143,7 @@ static void submit_in(struct ftdi_channel *c)
 {
     libusb_fill_bulk_transfer(c->in, c->ftdi->usb_dev, (unsigned char)c->ftdi->out_ep, c->in_data,
                               FTDI_IN_BYTES, on_in, c, 0);
-    c->in_flight = submit(c, c->in);
+    c->in_flight = ftdi_channel_submit(c, c->in);
 }
 
 static bool is_over(const struct ftdi_channel *c)
@@ -153,15 +153,15 @@ static bool is_over(const struct ftdi_channel *c)
 
 static int wait_for_end(struct ftdi_channel *c, unsigned timeout_ms)
 {
-    uint64_t end = now_ms() + timeout_ms;
+    uint64_t end = ftdi_channel_now_ms() + timeout_ms;
     while (!is_over(c)) {
-        uint64_t now = now_ms();
+        uint64_t now = ftdi_channel_now_ms();
         if (now >= end)
             break;
         handle_events(c, end - now < ROUND_MS ? end - now : ROUND_MS);
     }
     bool in_time = is_over(c);
-    if (!cancel(c) || c->gone || c->failed)
+    if (!ftdi_channel_cancel(c) || c->gone || c->failed)
         return BT_ERR_IO;
     if (c->excess)
         return BT_ERR_FORMAT;
@@ -175,14 +175,14 @@ static int port_exchange(void *self, const uint8_t *out, size_t out_length, uint
     *got = 0;
     if (c->gone || c->in_flight || c->out_flight)
         return BT_ERR_IO;
-    begin(c, in, in_length);
+    ftdi_channel_begin(c, in, in_length);
     if (in_length > 0)
         submit_in(c);
     if (out_length > 0 && !c->gone && !c->failed) {
         unsigned char *bytes = (unsigned char *)(uintptr_t)out; /* libusb does not write to it */
         libusb_fill_bulk_transfer(c->out, c->ftdi->usb_dev, (unsigned char)c->ftdi->in_ep, bytes,
                                   (int)out_length, on_out, c, 0);
-        c->out_flight = submit(c, c->out);
+        c->out_flight = ftdi_channel_submit(c, c->out);
     }
     int rc = wait_for_end(c, timeout_ms);
     *got = c->got;
@@ -202,7 +202,7 @@ int ftdi_channel_purge(struct ftdi_channel *c)
     if (ftdi_tcioflush(c->ftdi) != 0)
         return BT_ERR_IO;
     for (unsigned k = 0; k < DRAIN_MAX; k++) {
-        begin(c, waste, sizeof waste);
+        ftdi_channel_begin(c, waste, sizeof waste);
         submit_in(c);
         int rc = wait_for_end(c, DRAIN_MS);
         if (rc == BT_ERR_IO)

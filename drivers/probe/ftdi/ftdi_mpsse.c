@@ -36,7 +36,7 @@ void mpsse_start(struct mpsse *m, uint8_t *buffer, size_t capacity, bool sample_
 }
 
 /* A command of `head` bytes and data behind it. All of it or nothing. */
-static void put(struct mpsse *m, const uint8_t *head, size_t head_length, const uint8_t *data,
+static void mpsse_put(struct mpsse *m, const uint8_t *head, size_t head_length, const uint8_t *data,
                 size_t length)
 {
     if (m->overflow || head_length + length > m->capacity - m->length) {
@@ -67,7 +67,7 @@ static void shift_bytes(struct mpsse *m, unsigned flags, const uint8_t *bytes, s
         m->overflow = true;
         return;
     }
-    put(m, head, sizeof head, bytes, bytes ? count : 0);
+    mpsse_put(m, head, sizeof head, bytes, bytes ? count : 0);
     m->clocks += 8 * (uint64_t)count;
     if ((flags & READ_TDO) != 0)
         m->reply += count;
@@ -81,7 +81,7 @@ static void shift_bits(struct mpsse *m, unsigned flags, unsigned bits, uint8_t v
         return;
     }
     bool writes = (flags & (WRITE_TDI | WRITE_TMS)) != 0;
-    put(m, head, writes ? 3 : 2, NULL, 0);
+    mpsse_put(m, head, writes ? 3 : 2, NULL, 0);
     m->clocks += bits;
     if ((flags & READ_TDO) != 0)
         m->reply++;
@@ -150,13 +150,13 @@ void mpsse_shift(struct mpsse *m, const uint8_t *data, unsigned bits, bool read)
 
 static void put_simple(struct mpsse *m, uint8_t command)
 {
-    put(m, &command, 1, NULL, 0);
+    mpsse_put(m, &command, 1, NULL, 0);
 }
 
 static void put_pins(struct mpsse *m, uint8_t command, uint8_t value, uint8_t direction)
 {
     const uint8_t bytes[] = {command, value, direction};
-    put(m, bytes, sizeof bytes, NULL, 0);
+    mpsse_put(m, bytes, sizeof bytes, NULL, 0);
 }
 
 void mpsse_set_low(struct mpsse *m, uint8_t value, uint8_t direction)

@@ -13,45 +13,45 @@ struct pins {
     uint16_t value, direction;
 };
 
-static bool exists(const struct ftdi_line *s)
+static bool ftdi_exists(const struct ftdi_line *s)
 {
     return (s->data | s->enable) != 0;
 }
 
-static void set(uint16_t *word, uint16_t mask, bool high)
+static void ftdi_set(uint16_t *word, uint16_t mask, bool high)
 {
     *word = (uint16_t)(high ? *word | mask : *word & ~mask);
 }
 
 /* The line is driven to a level. */
-static void drive(struct pins *p, const struct ftdi_line *s, bool high)
+static void ftdi_drive(struct pins *p, const struct ftdi_line *s, bool high)
 {
-    set(&p->value, s->data, high != s->data_inverted);
-    set(&p->value, s->enable, !s->enable_inverted);
+    ftdi_set(&p->value, s->data, high != s->data_inverted);
+    ftdi_set(&p->value, s->enable, !s->enable_inverted);
     p->direction |= s->data | s->enable;
 }
 
 /* A reset line goes high: its buffer off if it has one, its pin as the layout wants it at rest. */
-static void release(const struct ftdi *f, struct pins *p, const struct ftdi_line *s)
+static void ftdi_release(const struct ftdi *f, struct pins *p, const struct ftdi_line *s)
 {
-    set(&p->value, s->data, !s->data_inverted);
-    set(&p->value, s->enable, s->enable_inverted);
-    set(&p->direction, s->data, false);
+    ftdi_set(&p->value, s->data, !s->data_inverted);
+    ftdi_set(&p->value, s->enable, s->enable_inverted);
+    ftdi_set(&p->direction, s->data, false);
     p->direction |= (f->layout.direction & s->data) | s->enable;
 }
 
-static void swdio(const struct ftdi *f, struct pins *p, bool host)
+static void ftdi_swdio(const struct ftdi *f, struct pins *p, bool host)
 {
-    if (exists(&f->layout.swdio_enable))
-        drive(p, &f->layout.swdio_enable, host);
+    if (ftdi_exists(&f->layout.swdio_enable))
+        ftdi_drive(p, &f->layout.swdio_enable, host);
     else
-        set(&p->direction, MPSSE_PIN_TDI, host);
+        ftdi_set(&p->direction, MPSSE_PIN_TDI, host);
 }
 
 void ftdi_put_swdio(struct ftdi *f, struct mpsse *m, bool host)
 {
     struct pins p = {f->value, f->direction};
-    swdio(f, &p, host);
+    ftdi_swdio(f, &p, host);
     ftdi_put_pins(f, m, p.value, p.direction);
 }
 
@@ -61,10 +61,10 @@ void ftdi_put_wire(struct ftdi *f, struct mpsse *m, enum debug_wire wire)
     const struct ftdi_line *s = &l->swdio_enable;
     struct pins p = {f->value, f->direction};
     bool swd = wire == DEBUG_WIRE_SWD;
-    if (exists(&l->swd_enable))
-        drive(&p, &l->swd_enable, swd);
+    if (ftdi_exists(&l->swd_enable))
+        ftdi_drive(&p, &l->swd_enable, swd);
     if (swd) {
-        swdio(f, &p, true);
+        ftdi_swdio(f, &p, true);
     } else {
         uint16_t mask = (uint16_t)(s->data | s->enable);
         p.value = (uint16_t)((p.value & ~mask) | (l->value & mask));
@@ -76,13 +76,13 @@ void ftdi_put_wire(struct ftdi *f, struct mpsse *m, enum debug_wire wire)
 static void set_line(const struct ftdi *f, struct pins *p, const struct ftdi_line *s, bool high)
 {
     if (high)
-        release(f, p, s);
+        ftdi_release(f, p, s);
     else
-        drive(p, s, false);
+        ftdi_drive(p, s, false);
 }
 
 /* What the line shows; without a pin that could be read it is what it was set to. */
-static bool level(const struct ftdi *f, const struct ftdi_line *s, unsigned levels)
+static bool ftdi_level(const struct ftdi *f, const struct ftdi_line *s, unsigned levels)
 {
     if (s->data == 0)
         return ((f->value & s->enable) != 0) == s->enable_inverted;
@@ -110,8 +110,8 @@ static int read_pins(struct ftdi *f, uint8_t *input)
     in |= levels & data ? DEBUG_PIN_SWDIO : 0;
     in |= levels & MPSSE_PIN_TDI ? INPUT_TDI : 0;
     in |= levels & MPSSE_PIN_TDO ? INPUT_TDO : 0;
-    in |= exists(&l->ntrst) && level(f, &l->ntrst, levels) ? DEBUG_PIN_NTRST : 0;
-    in |= exists(&l->nsrst) && level(f, &l->nsrst, levels) ? DEBUG_PIN_NRESET : 0;
+    in |= ftdi_exists(&l->ntrst) && ftdi_level(f, &l->ntrst, levels) ? DEBUG_PIN_NTRST : 0;
+    in |= ftdi_exists(&l->nsrst) && ftdi_level(f, &l->nsrst, levels) ? DEBUG_PIN_NRESET : 0;
     *input = (uint8_t)in;
     return 0;
 }
@@ -123,7 +123,7 @@ static int write_pins(struct ftdi *f, uint8_t output, uint8_t select)
     struct mpsse m;
     bool trst = (select & DEBUG_PIN_NTRST) != 0;
     bool srst = (select & DEBUG_PIN_NRESET) != 0;
-    if ((select & ~SETTABLE) != 0 || (trst && !exists(&l->ntrst)) || (srst && !exists(&l->nsrst)))
+    if ((select & ~SETTABLE) != 0 || (trst && !ftdi_exists(&l->ntrst)) || (srst && !ftdi_exists(&l->nsrst)))
         return BT_ERR_UNSUPPORTED;
     if (trst)
         set_line(f, &p, &l->ntrst, (output & DEBUG_PIN_NTRST) != 0);

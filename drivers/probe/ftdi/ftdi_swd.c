@@ -9,7 +9,7 @@
 #define DATA_TAIL_BITS 2u /* of 34: data, parity, turnaround */
 #define END_CLOCKS     8u /* for the access to get through inside the port */
 
-static unsigned parity(uint32_t value)
+static unsigned ftdi_parity(uint32_t value)
 {
     value ^= value >> 16;
     value ^= value >> 8;
@@ -20,7 +20,7 @@ static unsigned parity(uint32_t value)
 static void put_request(struct ftdi *f, struct mpsse *m, uint8_t request)
 {
     unsigned bits = request & FTDI_REQUEST_MASK;
-    uint8_t byte = (uint8_t)(START_PARK | bits << 1 | parity(bits) << 5);
+    uint8_t byte = (uint8_t)(START_PARK | bits << 1 | ftdi_parity(bits) << 5);
     mpsse_bytes_out(m, &byte, 1);
     ftdi_put_swdio(f, m, false);
 }
@@ -42,7 +42,7 @@ static void put_data(struct mpsse *m, uint32_t value)
     const uint8_t bytes[] = {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
                              (uint8_t)(value >> 24)};
     mpsse_bytes_out(m, bytes, sizeof bytes);
-    mpsse_bits_out(m, 1, (uint8_t)parity(value));
+    mpsse_bits_out(m, 1, (uint8_t)ftdi_parity(value));
 }
 
 void ftdi_swd_put(struct ftdi *f, struct mpsse *m, const struct ftdi_op *op)
@@ -104,7 +104,7 @@ enum debug_ack ftdi_swd_take(const struct ftdi_op *op, const uint8_t *answer, ui
     uint64_t bits = little_endian(answer) | (uint64_t)mpsse_bits(answer[4], READ_TAIL_BITS) << 32;
     enum debug_ack ack = ack_of((unsigned)(bits >> 1));
     *value = (uint32_t)(bits >> 4);
-    if (ack == DEBUG_ACK_OK && (bits >> 36 & 1) != parity(*value))
+    if (ack == DEBUG_ACK_OK && (bits >> 36 & 1) != ftdi_parity(*value))
         return DEBUG_ACK_PROTOCOL;
     return ack;
 }
@@ -143,7 +143,7 @@ int ftdi_swd_step(struct ftdi *f, const struct ftdi_op *op, enum debug_ack *ack,
     if (rc != 0 || *ack != DEBUG_ACK_OK || !ftdi_reads(op->request))
         return rc;
     *value = (uint32_t)little_endian(f->answer);
-    if ((mpsse_bits(f->answer[4], DATA_TAIL_BITS) & 1) != parity(*value))
+    if ((mpsse_bits(f->answer[4], DATA_TAIL_BITS) & 1) != ftdi_parity(*value))
         *ack = DEBUG_ACK_PROTOCOL;
     return 0;
 }

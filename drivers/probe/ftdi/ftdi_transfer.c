@@ -73,7 +73,7 @@ static void note_write(struct ftdi *f, const struct ftdi_op *op)
     }
 }
 
-static void store(struct job *job, size_t index, uint32_t value)
+static void ftdi_store(struct job *job, size_t index, uint32_t value)
 {
     struct ftdi *f = job->f;
     if (job->list)
@@ -97,14 +97,14 @@ struct plan {
     uint8_t request; /* of the last access */
 };
 
-static void add(struct ftdi *f, uint8_t request, uint32_t value, size_t take, size_t done)
+static void ftdi_add(struct ftdi *f, uint8_t request, uint32_t value, size_t take, size_t done)
 {
     f->ops[f->op_count++] =
         (struct ftdi_op){.request = request, .value = value, .take = take, .done = done};
 }
 
 /* Bytes of commands that one access may need. */
-static size_t cost(const struct ftdi *f, const struct plan *p, uint8_t request)
+static size_t ftdi_cost(const struct ftdi *f, const struct plan *p, uint8_t request)
 {
     if (f->wire == DEBUG_WIRE_SWD)
         return 48 + f->idle_clocks / 8u;
@@ -118,7 +118,7 @@ static size_t cost(const struct ftdi *f, const struct plan *p, uint8_t request)
 
 static bool has_room(const struct ftdi *f, struct plan *p, uint8_t request)
 {
-    size_t command = p->command + cost(f, p, request);
+    size_t command = p->command + ftdi_cost(f, p, request);
     size_t answer = p->answer + (f->wire == DEBUG_WIRE_SWD ? 5 : ftdi_jtag_length(f));
     if (f->op_count + TAIL_OPS > FTDI_MAX_OPS || command + TAIL_COMMAND > FTDI_COMMAND_BYTES ||
         answer + TAIL_ANSWER > FTDI_ANSWER_BYTES)
@@ -157,15 +157,15 @@ static void add_swd(struct ftdi *f, struct plan *p, uint8_t request, uint32_t va
     bool ap = ftdi_is_ap(request);
     size_t index = p->next;
     if (p->pending != FTDI_NO_ACCESS && !(ap && ftdi_reads(request))) {
-        add(f, FTDI_RDBUFF_READ, 0, p->pending, index);
+        ftdi_add(f, FTDI_RDBUFF_READ, 0, p->pending, index);
         p->pending = FTDI_NO_ACCESS;
     }
     if (ap && ftdi_reads(request)) {
-        add(f, request, 0, p->pending, index);
+        ftdi_add(f, request, 0, p->pending, index);
         p->pending = index;
         p->unchecked = false;
     } else {
-        add(f, request, value, ftdi_reads(request) ? index : FTDI_NO_ACCESS, index + 1);
+        ftdi_add(f, request, value, ftdi_reads(request) ? index : FTDI_NO_ACCESS, index + 1);
         p->unchecked = ap || (p->unchecked && request != FTDI_RDBUFF_READ);
     }
 }
@@ -173,7 +173,7 @@ static void add_swd(struct ftdi *f, struct plan *p, uint8_t request, uint32_t va
 /* Every scan brings what the one before it did. */
 static void add_jtag(struct ftdi *f, struct plan *p, uint8_t request, uint32_t value)
 {
-    add(f, request, value, p->pending, p->next);
+    ftdi_add(f, request, value, p->pending, p->next);
     p->pending = ftdi_reads(request) ? p->next : FTDI_NO_ACCESS;
     p->unchecked = true;
 }
@@ -202,7 +202,7 @@ static size_t plan_batch(struct job *job, size_t first)
             break;
     }
     if (p.pending != FTDI_NO_ACCESS || p.unchecked)
-        add(f, FTDI_RDBUFF_READ, 0, p.pending, p.next);
+        ftdi_add(f, FTDI_RDBUFF_READ, 0, p.pending, p.next);
     return p.next;
 }
 
@@ -246,7 +246,7 @@ static int run_batch(struct job *job, size_t count, size_t *good, enum debug_ack
         if (*ack != DEBUG_ACK_OK)
             break;
         if (op->take != FTDI_NO_ACCESS)
-            store(job, op->take, value);
+            ftdi_store(job, op->take, value);
         note_write(f, op);
         answer += swd ? ftdi_swd_length(op) : ftdi_jtag_length(f);
     }
@@ -264,7 +264,7 @@ static int run_steps(struct job *job, size_t *good, enum debug_ack *ack)
         if (rc != 0 || *ack != DEBUG_ACK_OK)
             return rc;
         if (op->take != FTDI_NO_ACCESS)
-            store(job, op->take, value);
+            ftdi_store(job, op->take, value);
         note_write(f, op);
     }
     return 0;
@@ -309,7 +309,7 @@ static void keep_rest(struct ftdi *f, size_t good, bool refused, bool *cleared)
 }
 
 /* The target stays busy: what the batch has set is cleared as far as that works now. */
-static void give_up(struct ftdi *f)
+static void ftdi_give_up(struct ftdi *f)
 {
     struct debug_result unused;
     struct job job = {.f = f, .result = &unused};
@@ -326,7 +326,7 @@ static void give_up(struct ftdi *f)
 }
 
 /* f->ops to their end, WAITs repeated. */
-static int execute(struct job *job)
+static int ftdi_execute(struct job *job)
 {
     struct ftdi *f = job->f;
     struct debug_result *result = job->result;
@@ -355,35 +355,35 @@ static int execute(struct job *job)
         keep_rest(f, good, refused, &cleared);
     }
     if (result->ack == DEBUG_ACK_WAIT)
-        give_up(f);
+        ftdi_give_up(f);
     else if (result->ack != DEBUG_ACK_FAULT)
         f->ir = FTDI_IR_UNKNOWN;
     f->queues = false;
     return 0;
 }
 
-static int run(struct job *job);
+static int ftdi_job_run(struct job *job);
 
 /* Batches again after a failure, if the port still detects overruns. */
-static int confirm(struct job *job)
+static int ftdi_confirm(struct job *job)
 {
     struct ftdi *f = job->f;
     struct debug_transfer read = {.request = DEBUG_DP | DEBUG_READ | FTDI_REG_CTRL_STAT};
     struct job own = {.f = f, .list = &read, .count = 1, .result = job->result, .inner = true};
     if (job->inner || f->queues || !f->overrun || !bank_zero(f) || job->count == 0)
         return 0;
-    int rc = run(&own);
+    int rc = ftdi_job_run(&own);
     job->result->done = 0;
     return rc;
 }
 
-static int run(struct job *job)
+static int ftdi_job_run(struct job *job)
 {
     *job->result = (struct debug_result){.done = 0, .ack = DEBUG_ACK_OK};
-    int rc = confirm(job);
+    int rc = ftdi_confirm(job);
     for (size_t next = 0; rc == 0 && job->result->ack == DEBUG_ACK_OK && next < job->count;) {
         next = plan_batch(job, next);
-        rc = execute(job);
+        rc = ftdi_execute(job);
     }
     return rc;
 }
@@ -392,7 +392,7 @@ int ftdi_link_transfer(void *self, struct debug_transfer *list, size_t count,
                        struct debug_result *result)
 {
     struct job job = {.f = self, .list = list, .count = count, .result = result};
-    return run(&job);
+    return ftdi_job_run(&job);
 }
 
 int ftdi_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
@@ -400,7 +400,7 @@ int ftdi_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
 {
     struct job job = {
         .f = self, .request = request, .words = words, .count = count, .result = result};
-    return run(&job);
+    return ftdi_job_run(&job);
 }
 
 void ftdi_leave_overrun(struct ftdi *f)

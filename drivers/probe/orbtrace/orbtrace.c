@@ -91,7 +91,7 @@ int orbtrace_choose(const struct usb_device_info *device, struct orbtrace_choice
     return rc;
 }
 
-static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool orbtrace_fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {
     struct orbtrace_choice choice;
     uint16_t vendor = filter->vendor ? filter->vendor : VENDOR;
@@ -100,7 +100,7 @@ static bool fits(const struct usb_device_info *info, const struct usb_probe_filt
            orbtrace_choose(info, &choice) == 0;
 }
 
-static int request(struct orbtrace *o, uint8_t code, uint16_t value, uint8_t *data, uint16_t length)
+static int orbtrace_request(struct orbtrace *o, uint8_t code, uint16_t value, uint8_t *data, uint16_t length)
 {
     int n = libusb_control_transfer(o->handle, REQUEST_OUT, code, value, o->choice.interface, data,
                                     length, CONTROL_MS);
@@ -114,11 +114,11 @@ static int set_input(struct orbtrace *o, enum orbtrace_input input)
     if (input == ORBTRACE_NRZ_FRAMES) {
         uint8_t baud[] = {(uint8_t)o->baud, (uint8_t)(o->baud >> 8), (uint8_t)(o->baud >> 16),
                           (uint8_t)(o->baud >> 24)};
-        int rc = request(o, REQUEST_BAUD, 0, baud, sizeof baud);
+        int rc = orbtrace_request(o, REQUEST_BAUD, 0, baud, sizeof baud);
         if (rc != 0)
             return rc;
     }
-    return request(o, REQUEST_INPUT, (uint16_t)input, NULL, 0);
+    return orbtrace_request(o, REQUEST_INPUT, (uint16_t)input, NULL, 0);
 }
 
 static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
@@ -165,7 +165,7 @@ static int await_silence(struct orbtrace *o)
 
 /* What an earlier user has left in it is thrown away. Then the next byte is that of a packet's
  * beginning, and nothing of it has to be. */
-static int clear(struct orbtrace *o)
+static int orbtrace_clear(struct orbtrace *o)
 {
     o->waste = true;
     int rc = await_silence(o);
@@ -192,7 +192,7 @@ static int capture_start(void *self, const struct trace_sink *sink)
         rc = stream.ops->start(stream.self, on_bytes, o);
     if (rc != 0)
         return rc;
-    rc = clear(o);
+    rc = orbtrace_clear(o);
     if (rc == 0)
         rc = set_input(o, o->input);
     if (rc != 0)
@@ -244,7 +244,7 @@ static int make_reader(struct orbtrace *o, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int claim(struct orbtrace *o, libusb_device *device, struct usb_open_error *err)
+static int orbtrace_claim(struct orbtrace *o, libusb_device *device, struct usb_open_error *err)
 {
     int rc = libusb_open(device, &o->handle);
     if (rc != 0)
@@ -268,7 +268,7 @@ static int claim(struct orbtrace *o, libusb_device *device, struct usb_open_erro
 static int open_device(struct orbtrace *o, const struct usb_probe_filter *filter,
                        struct usb_open_error *err)
 {
-    static const struct usb_wanted WANTED = {"ORBTrace", fits};
+    static const struct usb_wanted WANTED = {"ORBTrace", orbtrace_fits};
     libusb_device *device;
     int rc = libusb_init(&o->context);
     if (rc != 0) {
@@ -281,7 +281,7 @@ static int open_device(struct orbtrace *o, const struct usb_probe_filter *filter
         return rc;
     rc = make_reader(o, err);
     if (rc == 0)
-        rc = claim(o, device, err);
+        rc = orbtrace_claim(o, device, err);
     libusb_unref_device(device);
     return rc;
 }
