@@ -86,7 +86,6 @@ int adiv5_disconnect(struct adiv5_dp *dp, bool power_down);
 
 /* Registers of the DP. `bank` (0..15) matters for address 4 only. */
 int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value);
-int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t value);
 
 /* A register of an AP that may be read or written twice without harm: repeated on WAIT. */
 int adiv5_ap_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *value);

@@ -40,12 +40,6 @@ void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap);
 int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value);
 int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value);
 
-/*
- * An access failed because of damaged bits and is worth another try: `*tries` begins with 0. read
- * and write of a bus on a MEM-AP do so themselves, for registers do not mind;
- * read_fifo does not. */
-bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries);
-
 /* Read, replace the bits of `mask` by those of `value`, write. */
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
 
@@ -101,7 +95,6 @@ enum coresight_kind {
 };
 
 enum coresight_kind coresight_kind_of(const struct coresight_component *component);
-const char *coresight_kind_name(enum coresight_kind kind);
 
 /* Read the identification of the component at `base`. BT_ERR_FORMAT: there is none. */
 int coresight_identify(struct coresight_bus *bus, uint64_t base, struct coresight_component *c);

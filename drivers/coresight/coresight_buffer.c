@@ -196,7 +196,7 @@ static int read_etb(struct coresight_buffer *b, uint32_t *words,
         rc = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
         if (rc == 0 && count > 0)
             rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
-    } while (coresight_again(b->bus, rc, &tries));
+    } while (debug_link_again(rc, b->bus->failure, &tries));
     if (rc == 0)
         content->words = count;
     return rc;

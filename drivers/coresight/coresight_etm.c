@@ -64,8 +64,8 @@ struct setting {
     uint32_t value;
 };
 
-static int coresight_etm_write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
-                     size_t count)
+static int coresight_etm_write_all(struct coresight_bus *bus, uint64_t base,
+                                   const struct setting *list, size_t count)
 {
     int rc = 0;
     for (size_t k = 0; rc == 0 && k < count; k++)
@@ -112,8 +112,9 @@ static uint32_t control_of(const struct coresight_etm_options *o)
 }
 
 /* Unlock, power up, stop what runs; read what it is. */
-static int coresight_etm_prepare(struct coresight_bus *bus, uint64_t base, const struct coresight_etm_options *o,
-                   struct coresight_etm_state *state)
+static int coresight_etm_prepare(struct coresight_bus *bus, uint64_t base,
+                                 const struct coresight_etm_options *o,
+                                 struct coresight_etm_state *state)
 {
     int rc = coresight_unlock(bus, base);
     if (rc == 0)
@@ -139,7 +140,8 @@ static int coresight_etm_prepare(struct coresight_bus *bus, uint64_t base, const
 }
 
 /* Everything another tool may have left in the resources is switched off. */
-static int coresight_etm_clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config, bool ptm)
+static int coresight_etm_clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config,
+                                         bool ptm)
 {
     static const struct setting data_off[] = {
         {ETMTECR2, 0}, {ETMVDEVR, EVENT_NEVER}, {ETMVDCR1, 0}, {ETMVDCR2, 0}, {ETMVDCR3, 0}};
@@ -170,7 +172,7 @@ static int coresight_etm_clear_resources(struct coresight_bus *bus, uint64_t bas
 }
 
 static int coresight_etm_set_tracing(struct coresight_bus *bus, uint64_t base,
-                       const struct coresight_etm_options *o)
+                                     const struct coresight_etm_options *o)
 {
     const struct setting common[] = {
         {ETMTRIGGER, EVENT_NEVER},  {ETMTSSCR, 0},

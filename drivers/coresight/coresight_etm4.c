@@ -1,6 +1,189 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv4 and ETE. IHI 0064H.b chapters 4 and 7. */
-#include "coresight_etm4_internal.h"
+#include "drivers/coresight/coresight_etm4.h"
+
+#define TRCPRGCTLR    0x004u
+#define TRCPROCSELR   0x008u
+#define TRCSTATR      0x00cu
+#define TRCCONFIGR    0x010u
+#define TRCAUXCTLR    0x018u
+#define TRCEVENTCTL0R 0x020u
+#define TRCEVENTCTL1R 0x024u
+#define TRCSTALLCTLR  0x02cu
+#define TRCTSCTLR     0x030u
+#define TRCSYNCPR     0x034u
+#define TRCCCCTLR     0x038u
+#define TRCBBCTLR     0x03cu
+#define TRCTRACEIDR   0x040u
+#define TRCQCTLR      0x044u
+#define TRCVICTLR     0x080u
+#define TRCVIIECTLR   0x084u
+#define TRCVISSCTLR   0x088u
+#define TRCVIPCSSCTLR 0x08cu
+#define TRCVDCTLR     0x0a0u
+#define TRCSEQEVR     0x100u
+#define TRCSEQRSTEVR  0x118u
+#define TRCSEQSTR     0x11cu
+#define TRCEXTINSELR  0x120u
+#define TRCCNTCTLR    0x150u
+#define TRCIDR8       0x180u
+#define TRCIDR0       0x1e0u
+#define TRCRSCTLR     0x200u
+#define TRCOSLAR      0x300u
+#define TRCOSLSR      0x304u
+#define TRCPDCR       0x310u
+#define TRCPDSR       0x314u
+#define TRCACVR       0x400u
+#define TRCACATR      0x480u
+#define TRCAUTHSTATUS 0xfb8u
+#define TRCDEVARCH    0xfbcu
+
+#define PRGCTLR_EN 0x1u
+
+#define SYNC_LEAST 8u
+#define SYNC_MOST  20u
+
+/* Sets state->failure; returns `rc`. */
+static inline int coresight_etm4_fail(struct coresight_etm4_state *state,
+                                      enum coresight_etm4_failure failure, int rc)
+{
+    state->failure = failure;
+    return rc;
+}
+
+#define DEVARCH_PRESENT 0x00100000u
+#define ARCHID_ETM4     0x4a13u
+#define ARCHID_ETE      0x5a13u
+
+static bool arch_is_there(const struct coresight_etm4_state *state)
+{
+    return (state->devarch & DEVARCH_PRESENT) != 0;
+}
+
+bool coresight_etm4_is_ete(const struct coresight_etm4_state *state)
+{
+    return arch_is_there(state) && (state->devarch & 0xffff) == ARCHID_ETE;
+}
+
+unsigned coresight_etm4_version(const struct coresight_etm4_state *state)
+{
+    return arch_is_there(state) ? state->devarch >> 16 & 0xf : state->idr[1] >> 4 & 0xf;
+}
+
+static bool coresight_is_known(const struct coresight_etm4_state *state)
+{
+    if (arch_is_there(state))
+        return (state->devarch & 0xffff) == ARCHID_ETM4 || coresight_etm4_is_ete(state);
+    return (state->idr[1] >> 8 & 0xf) == 4 && state->idr[1] != UINT32_MAX;
+}
+
+uint32_t coresight_etm4_sync_bytes(const struct coresight_etm4_state *state)
+{
+    unsigned period = state->sync & 0x1f;
+    return period < SYNC_LEAST || period > SYNC_MOST ? 0 : 1u << period;
+}
+
+unsigned coresight_etm4_ranges(const struct coresight_etm4_state *state)
+{
+    unsigned pairs = state->idr[4] & 0xf;
+    return pairs < CORESIGHT_ETM4_RANGES ? pairs : CORESIGHT_ETM4_RANGES;
+}
+
+/* Two bits of TRCAUTHSTATUS: the signal is there, but off. */
+static bool is_off(const struct coresight_etm4_state *state, unsigned shift)
+{
+    return (state->auth >> shift & 3) == 2;
+}
+
+bool coresight_etm4_nonsecure_hidden(const struct coresight_etm4_state *state)
+{
+    return is_off(state, 2);
+}
+
+bool coresight_etm4_secure_hidden(const struct coresight_etm4_state *state)
+{
+    return is_off(state, 6);
+}
+
+/* Nothing of what the core runs may be traced. */
+static bool coresight_etm4_is_forbidden(const struct coresight_etm4_state *state)
+{
+    bool secure = (state->auth >> 6 & 3) == 3;
+    bool nonsecure = (state->auth >> 2 & 3) == 3;
+    bool given = (state->auth & 0xcc) != 0;
+    return given && !secure && !nonsecure;
+}
+
+const char *coresight_etm4_failure_text(enum coresight_etm4_failure failure)
+{
+    static const char *const TEXTS[] = {
+        [CORESIGHT_ETM4_OTHER_UNIT] = "is no ETMv4 and no ETE",
+        [CORESIGHT_ETM4_NO_POWER] = "has no power (TRCPDSR): keep its core from powering down",
+        [CORESIGHT_ETM4_LOCKED] = "stays behind its OS lock (TRCOSLSR): its core must let go of it",
+        [CORESIGHT_ETM4_FORBIDDEN] = "may not trace: the chip is closed (TRCAUTHSTATUS; signals "
+                                     "NIDEN and SPNIDEN)",
+        [CORESIGHT_ETM4_BUSY] = "does not become idle (TRCSTATR): does its trace clock run, and "
+                                "does anybody take its trace?",
+        [CORESIGHT_ETM4_STUCK] = "does not start (TRCSTATR): does its trace clock run?",
+        [CORESIGHT_ETM4_DEAF] = "does not keep what is written to it: is it locked, or somebody "
+                                "else's?",
+        [CORESIGHT_ETM4_ODD_ID] = "can trace data, too, under the next ID: its TRCTRACEIDR must be "
+                                  "even",
+        [CORESIGHT_ETM4_FEW_RANGES] = "has fewer address comparators than this filter needs",
+    };
+    return (size_t)failure < sizeof TEXTS / sizeof *TEXTS ? TEXTS[failure] : NULL;
+}
+
+/* All that can be read without changing anything. */
+static int coresight_etm4_identify(struct coresight_bus *bus, uint64_t base,
+                                   struct coresight_etm4_state *state)
+{
+    int rc = coresight_read(bus, base + TRCDEVARCH, &state->devarch);
+    if (rc == 0)
+        rc = bus->ops->read(bus, base + TRCIDR0, state->idr, 8);
+    if (rc == 0 && !coresight_is_known(state))
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_OTHER_UNIT, BT_ERR_UNSUPPORTED);
+    if (rc == 0)
+        rc = bus->ops->read(bus, base + TRCIDR8, state->idr + 8, CORESIGHT_ETM4_IDS - 8);
+    if (rc == 0)
+        rc = coresight_read(bus, base + TRCAUTHSTATUS, &state->auth);
+    return rc;
+}
+
+/* The settings that *state has room for. */
+static int coresight_etm4_settings(struct coresight_bus *bus, uint64_t base,
+                                   struct coresight_etm4_state *state)
+{
+    const struct {
+        uint16_t offset;
+        uint32_t *value;
+    } list[] = {
+        {TRCCONFIGR, &state->config},
+        {TRCTRACEIDR, &state->trace_id},
+        {TRCSYNCPR, &state->sync},
+        {TRCSTALLCTLR, &state->stall},
+    };
+    int rc = 0;
+    for (size_t k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
+        rc = coresight_read(bus, base + list[k].offset, list[k].value);
+    return rc;
+}
+
+int coresight_etm4_read(struct coresight_bus *bus, uint64_t base,
+                        struct coresight_etm4_state *state)
+{
+    uint32_t control = 0;
+    *state = (struct coresight_etm4_state){0};
+    int rc = coresight_unlock(bus, base);
+    if (rc == 0)
+        rc = coresight_etm4_identify(bus, base, state);
+    if (rc == 0)
+        rc = coresight_etm4_settings(bus, base, state);
+    if (rc == 0)
+        rc = coresight_read(bus, base + TRCPRGCTLR, &control);
+    state->enabled = (control & PRGCTLR_EN) != 0;
+    return rc;
+}
 
 #define STATR_IDLE     0x1u
 #define STATR_PMSTABLE 0x2u
@@ -69,8 +252,9 @@ static int clear_row(struct coresight_bus *bus, uint64_t address, unsigned count
 }
 
 /* As coresight_poll(); what a timeout means is noted. */
-static int coresight_etm4_await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value,
-                 struct coresight_etm4_state *state, enum coresight_etm4_failure meaning)
+static int coresight_etm4_await(struct coresight_bus *bus, uint64_t address, uint32_t mask,
+                                uint32_t value, struct coresight_etm4_state *state,
+                                enum coresight_etm4_failure meaning)
 {
     int rc = coresight_poll(bus, address, mask, value);
     bool late = rc == BT_ERR_IO && bus->failure == DEBUG_FAIL_TIMEOUT;
@@ -88,7 +272,8 @@ static int power_up(struct coresight_bus *bus, uint64_t base, struct coresight_e
         rc = coresight_read(bus, base + TRCPDCR, &control);
     if (rc != 0 || (control & PDCR_POWER_UP) == 0)
         return rc;
-    return coresight_etm4_await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state, CORESIGHT_ETM4_NO_POWER);
+    return coresight_etm4_await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state,
+                                CORESIGHT_ETM4_NO_POWER);
 }
 
 static int open_os_lock(struct coresight_bus *bus, uint64_t base,
@@ -103,7 +288,8 @@ static int open_os_lock(struct coresight_bus *bus, uint64_t base,
     return rc;
 }
 
-static int coresight_etm4_halt(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+static int coresight_etm4_halt(struct coresight_bus *bus, uint64_t base,
+                               struct coresight_etm4_state *state)
 {
     const uint32_t quiet = STATR_IDLE | STATR_PMSTABLE;
     int rc = coresight_write(bus, base + TRCPRGCTLR, 0);
@@ -113,7 +299,8 @@ static int coresight_etm4_halt(struct coresight_bus *bus, uint64_t base, struct 
 }
 
 /* Registers ignore writes before all of this is done. */
-static int coresight_etm4_prepare(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+static int coresight_etm4_prepare(struct coresight_bus *bus, uint64_t base,
+                                  struct coresight_etm4_state *state)
 {
     int rc = coresight_unlock(bus, base);
     if (rc == 0)
@@ -184,7 +371,7 @@ static uint32_t threshold_of(const struct coresight_etm4_options *o, const uint3
 
 /* Everything another tool may have left in the resources is switched off. */
 static int coresight_etm4_clear_resources(struct coresight_bus *bus, uint64_t base,
-                           const struct coresight_etm4_state *state)
+                                          const struct coresight_etm4_state *state)
 {
     unsigned counters = state->idr[5] >> 28 & 7;
     unsigned single = state->idr[4] >> 20 & 0xf;
@@ -242,8 +429,8 @@ static int set_ranges(struct coresight_bus *bus, uint64_t base,
 }
 
 static int coresight_etm4_set_tracing(struct coresight_bus *bus, uint64_t base,
-                       const struct coresight_etm4_options *o,
-                       const struct coresight_etm4_state *state)
+                                      const struct coresight_etm4_options *o,
+                                      const struct coresight_etm4_state *state)
 {
     const uint32_t *idr = state->idr;
     const struct setting list[] = {

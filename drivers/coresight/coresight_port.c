@@ -44,14 +44,6 @@ int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned p
     return rc;
 }
 
-int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port)
-{
-    if (port >= FUNNEL_PORTS)
-        return BT_ERR_INVAL;
-    int rc = coresight_unlock(bus, base);
-    return rc != 0 ? rc : coresight_modify(bus, base + FUNNEL_CTRL, 1u << port, 0);
-}
-
 int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned port)
 {
     int rc = coresight_unlock(bus, base);

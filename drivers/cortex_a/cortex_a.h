@@ -264,4 +264,12 @@ int cortex_a_remove(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, u
 /* "supervisor mode, Thumb, IRQ masked": what a CPSR says. Returns `text`. */
 const char *cortex_a_mode_text(uint32_t cpsr, char *text, size_t size);
 
+/* The program's bytes in the place of those that are planted. */
+void cortex_a_show_original(const struct cortex_a_software *software, uint32_t address,
+                            uint8_t *bytes, size_t length);
+
+/* Behind a write of `bytes`: they are the original now where something is planted, and that is
+ * planted again. */
+int cortex_a_put_back(struct cortex_a *core, uint32_t address, const uint8_t *bytes, size_t length);
+
 #endif

@@ -91,9 +91,6 @@ int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure, uint32_t
 /* Records a failure of the port, if rc is one; returns `rc`. */
 int cortex_a_port(struct cortex_a *core, int rc);
 
-/* The line was damaged or the port busy: the access may work when it is tried again. */
-bool cortex_a_again(const struct cortex_a *core, int rc, unsigned *tries);
-
 /* A debug register by its offset; may be tried again. */
 int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value);
 int cortex_a_poke(struct cortex_a *core, uint32_t offset, uint32_t value);
@@ -103,12 +100,6 @@ int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits); /* the bits that 
 
 /* BT_ERR_INVAL with CORTEX_A_FAIL_RUNNING if the core was not halted at the last look. */
 int cortex_a_need_halt(struct cortex_a *core);
-
-/* PRSR: is there power; notes resets and power-downs. */
-int cortex_a_look_power(struct cortex_a *core, bool *powered);
-
-/* Locks, halting debug and comparators, as they have to be. */
-int cortex_a_enable(struct cortex_a *core);
 
 /* Instructions: cortex_a_execute.c */
 
@@ -173,6 +164,12 @@ int cortex_a_disarm_step(struct cortex_a *core);
 int cortex_a_note_watched(struct cortex_a *core);
 /* The watchpoint that matched: fills in the last status. */
 int cortex_a_find_watch(struct cortex_a *core);
+
+/* Software breakpoints. */
+int cortex_a_insert_software(struct cortex_a *core, uint32_t address, unsigned length);
+int cortex_a_remove_software(struct cortex_a *core, uint32_t address);
+bool cortex_a_software_at(const struct cortex_a *core, uint32_t address);
+int cortex_a_lift_software(struct cortex_a *core, uint32_t address, bool away);
 
 static inline bool cortex_a_thumb(const struct cortex_a *core)
 {

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching to a Cortex-M, and accesses to its debug registers. */
+/* Attaching to a Cortex-M; halting, stepping, resuming and resetting it. DDI 0403E.e chapter C1. */
 #include "drivers/cortex_m/cortex_m.h"
 
 #include <stdio.h>
 
 #include "cortex_m_internal.h"
-
-#define RETRIES 2u
 
 #define SCS_ID_PFR1 0xe000ed44u
 #define SCS_CLIDR   0xe000ed78u
@@ -44,147 +42,6 @@ static const struct {
 void cortex_m_init(struct cortex_m *core, struct mem_ap *ap)
 {
     *core = (struct cortex_m){.ap = ap, .name = "", .ready_reads = 1};
-}
-
-int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t address, int rc)
-{
-    core->failure = failure;
-    core->failure_address = address;
-    return rc;
-}
-
-int cortex_m_port(struct cortex_m *core, int rc)
-{
-    if (rc == 0)
-        return 0;
-    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
-}
-
-bool cortex_m_again(const struct cortex_m *core, int rc, unsigned *tries)
-{
-    enum debug_failure failure = core->ap->dp->failure;
-    return rc == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
-           (*tries)++ < RETRIES;
-}
-
-static const char *failure_text(const struct cortex_m *core)
-{
-    switch (core->failure) {
-    case CORTEX_M_FAIL_NONE:
-        return "no failure";
-    case CORTEX_M_FAIL_PORT:
-        break;
-    case CORTEX_M_FAIL_NO_CORE:
-        return "no Cortex-M answers behind this access port: is it the right one, is it powered?";
-    case CORTEX_M_FAIL_DISABLED:
-        return "the core does not let itself be debugged: the part is locked";
-    case CORTEX_M_FAIL_NO_HALT:
-        return "the core does not halt: reset it by nRESET, or connect under reset";
-    case CORTEX_M_FAIL_NO_RESET:
-        return "the reset did not work: the core did not come out of it as asked";
-    case CORTEX_M_FAIL_REGISTER:
-        return "the core does not hand over its registers: reset it";
-    case CORTEX_M_FAIL_RUNNING:
-        return "the core runs: halt it first";
-    case CORTEX_M_FAIL_FULL:
-        return "all comparators of the core are in use: remove a breakpoint or watchpoint";
-    case CORTEX_M_FAIL_UPPER:
-        return "hardware breakpoints of this core reach only addresses below 0x20000000";
-    case CORTEX_M_FAIL_NOT_RAM:
-        return "no software breakpoint is possible here: the memory does not keep it";
-    case CORTEX_M_FAIL_NO_PIN:
-        return "the probe does not drive nRESET";
-    case CORTEX_M_FAIL_SECURE:
-        return "the core does not halt: it runs Secure code, which this chip does not let debug; "
-               "try again, or set a breakpoint in Non-secure code";
-    }
-    return "the access failed";
-}
-
-const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t size)
-{
-    char cause[128];
-    if (core->failure == CORTEX_M_FAIL_PORT)
-        snprintf(text, size, "no access to 0x%08x: %s", (unsigned)core->failure_address,
-                 adiv5_describe(core->ap->dp, cause, sizeof cause));
-    else if (core->failure_address != 0)
-        snprintf(text, size, "%s (0x%08x)", failure_text(core), (unsigned)core->failure_address);
-    else
-        snprintf(text, size, "%s", failure_text(core));
-    return text;
-}
-
-/* Registers of the system control space. */
-
-int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
-{
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_read32(core->ap, address, value);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
-}
-
-int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value)
-{
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_write32(core->ap, address, value);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
-}
-
-int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count, bool repeat)
-{
-    unsigned tries = repeat ? 0 : RETRIES;
-    int rc;
-    do {
-        rc = mem_ap_banked(core->ap, SCS_DHCSR, list, count);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
-}
-
-int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
-{
-    struct mem_ap_banked read = {.offset = BANK_DHCSR};
-    int rc = cortex_m_bank(core, &read, 1, true);
-    *value = read.value;
-    if (rc == 0 && (*value & S_RESET_ST) != 0)
-        core->reset_seen = true;
-    if (rc == 0)
-        core->secure_debug = core->security && (*value & S_SDE) != 0;
-    return rc;
-}
-
-int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits)
-{
-    struct mem_ap_banked write = {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | bits};
-    bool mask = (bits & C_MASKINTS) != 0;
-    /* A step that is taken twice is one too many. */
-    int rc = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
-    core->mask_unsure = rc != 0;
-    core->masked = mask;
-    return rc;
-}
-
-int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)
-{
-    struct mem_ap_banked read = {.offset = BANK_DEMCR};
-    int rc = cortex_m_bank(core, &read, 1, true);
-    if (rc != 0)
-        return rc;
-    struct mem_ap_banked write = {.offset = BANK_DEMCR,
-                                  .write = true,
-                                  .value = (read.value & ~DEMCR_CATCHES) | core->catch | more |
-                                           DEMCR_TRCENA};
-    return write.value == read.value ? 0 : cortex_m_bank(core, &write, 1, true);
-}
-
-int cortex_m_need_halt(struct cortex_m *core)
-{
-    return core->halted ? 0 : cortex_m_fail(core, CORTEX_M_FAIL_RUNNING, 0, BT_ERR_INVAL);
 }
 
 /* A part that is not in the table: by its architecture. */
@@ -337,4 +194,380 @@ int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc)
     if (rc == 0 && (*pc == UINT32_MAX || *pc == 0))
         return BT_ERR_UNSUPPORTED;
     return rc;
+}
+
+#define HALT_LIMIT_US  500000u
+#define HALT_SLEEP_US  500u
+#define RESET_LIMIT_US 1000000u
+#define RESET_SLEEP_US 1000u
+#define RESET_HOLD_US  20000u
+#define PIN_WAIT_US    100000u
+#define FAILED_LOOKS   20u /* at a silent port, before it is woken up again */
+
+#define AIRCR_SYSRESET 0x05fa0004u
+#define BKPT_MASK      0xff00u
+#define BKPT           0xbe00u
+
+/* The halfword that the program has at `address`; 0 if it cannot be read. */
+static uint16_t instruction_at(struct cortex_m *core, uint32_t address)
+{
+    uint8_t bytes[2] = {0};
+    if (cortex_m_read_memory(core, address, bytes, sizeof bytes) != 0)
+        return 0;
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static enum cortex_m_reason breakpoint_reason(struct cortex_m *core, uint32_t pc)
+{
+    bool program =
+        !cortex_m_breakpoint_at(core, pc) && (instruction_at(core, pc) & BKPT_MASK) == BKPT;
+    return program ? CORTEX_M_REASON_BKPT : CORTEX_M_REASON_BREAKPOINT;
+}
+
+static enum cortex_m_reason cortex_m_reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
+{
+    if ((dfsr & DFSR_VCATCH) != 0)
+        return core->reset_halted ? CORTEX_M_REASON_RESET : CORTEX_M_REASON_VECTOR;
+    if ((dfsr & DFSR_BKPT) != 0)
+        return breakpoint_reason(core, pc);
+    if ((dfsr & DFSR_DWTTRAP) != 0)
+        return CORTEX_M_REASON_WATCHPOINT;
+    if ((dfsr & DFSR_EXTERNAL) != 0)
+        return CORTEX_M_REASON_EXTERNAL;
+    return core->stepped ? CORTEX_M_REASON_STEP : CORTEX_M_REASON_REQUEST;
+}
+
+/* The core is seen halted for the first time. */
+static int note_halt(struct cortex_m *core)
+{
+    uint32_t dfsr = 0;
+    core->last = (struct cortex_m_status){.state = CORTEX_M_HALTED};
+    core->halted = true;
+    int rc = cortex_m_peek(core, SCS_DFSR, &dfsr);
+    if (rc == 0)
+        rc = cortex_m_read_register(core, CORTEX_M_PC, &core->last.pc);
+    if (rc == 0)
+        core->last.reason = cortex_m_reason_of(core, dfsr, core->last.pc);
+    if (rc == 0 && core->last.reason == CORTEX_M_REASON_WATCHPOINT)
+        rc = cortex_m_find_watch(core);
+    if (rc == 0)
+        rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    if (rc != 0)
+        core->halted = false; /* asked again at the next look */
+    return rc;
+}
+
+/* One look. What is switched off by a reset is switched on again. */
+static int cortex_m_look(struct cortex_m *core, uint32_t *dhcsr)
+{
+    int rc = cortex_m_read_dhcsr(core, dhcsr);
+    bool lost = rc == 0 && ((*dhcsr & C_DEBUGEN) == 0 || (*dhcsr & S_RESET_ST) != 0);
+    if (lost && (*dhcsr & C_DEBUGEN) == 0)
+        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (*dhcsr & S_HALT ? C_HALT : 0));
+    if (lost && rc == 0)
+        rc = cortex_m_restore(core);
+    if (lost)
+        core->halted = false;
+    if (rc == 0 && (*dhcsr & S_HALT) == 0)
+        core->halted = false;
+    if (rc == 0 && (*dhcsr & S_HALT) != 0 && !core->halted)
+        rc = note_halt(core);
+    return rc;
+}
+
+static enum cortex_m_state running_state(uint32_t dhcsr)
+{
+    if ((dhcsr & S_LOCKUP) != 0)
+        return CORTEX_M_LOCKUP;
+    return (dhcsr & S_SLEEP) != 0 ? CORTEX_M_SLEEPING : CORTEX_M_RUNNING;
+}
+
+int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
+{
+    uint32_t dhcsr;
+    *status = (struct cortex_m_status){.state = CORTEX_M_RUNNING};
+    int rc = cortex_m_look(core, &dhcsr);
+    if (rc != 0)
+        return rc;
+    if (core->halted)
+        *status = core->last;
+    else
+        status->state = running_state(dhcsr);
+    status->reset_seen = core->reset_seen;
+    core->reset_seen = false;
+    return 0;
+}
+
+/* Halt and run. */
+
+/* Where Secure code may not be debugged a halt waits for its end. */
+static enum cortex_m_failure no_halt(const struct cortex_m *core)
+{
+    return core->security && !core->secure_debug ? CORTEX_M_FAIL_SECURE : CORTEX_M_FAIL_NO_HALT;
+}
+
+static int wait_halt(struct cortex_m *core)
+{
+    uint64_t begin = cortex_m_now(core);
+    for (;;) {
+        bool late = cortex_m_now(core) - begin > HALT_LIMIT_US;
+        uint32_t dhcsr;
+        int rc = cortex_m_look(core, &dhcsr);
+        if (rc != 0 || core->halted)
+            return rc;
+        if (late)
+            return cortex_m_fail(core, no_halt(core), 0, BT_ERR_IO);
+        cortex_m_sleep(core, HALT_SLEEP_US);
+    }
+}
+
+int cortex_m_halt(struct cortex_m *core)
+{
+    uint32_t dhcsr;
+    int rc = cortex_m_look(core, &dhcsr);
+    if (rc != 0 || core->halted)
+        return rc;
+    rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
+    return rc == 0 ? wait_halt(core) : rc;
+}
+
+/* Let it go with these bits; the core counts as running whatever becomes of the access. */
+static int cortex_m_release(struct cortex_m *core, uint32_t bits)
+{
+    int rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    /* C_MASKINTS may not change in the write that lets the core go. */
+    if (rc == 0 && (core->mask_unsure || core->masked != ((bits & C_MASKINTS) != 0)))
+        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | (bits & C_MASKINTS));
+    if (rc != 0)
+        return rc;
+    core->halted = false;
+    core->reset_halted = false;
+    core->stepped = (bits & C_STEP) != 0;
+    return cortex_m_write_dhcsr(core, C_DEBUGEN | bits);
+}
+
+static int step_once(struct cortex_m *core, bool mask)
+{
+    uint32_t bits = mask ? C_MASKINTS : 0;
+    int rc = cortex_m_release(core, C_STEP | bits);
+    if (rc == 0)
+        rc = wait_halt(core);
+    bool late = core->failure == CORTEX_M_FAIL_NO_HALT || core->failure == CORTEX_M_FAIL_SECURE;
+    if (rc == BT_ERR_IO && late) {
+        /* An instruction that waits for something: the halt ends it. */
+        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
+        if (rc == 0)
+            rc = wait_halt(core);
+    }
+    if (rc == 0)
+        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
+    return rc;
+}
+
+/* Put back what an earlier step took away and could not put back. */
+static int restore_lifted(struct cortex_m *core)
+{
+    return core->lifted ? cortex_m_lift(core, core->lifted_at, false) : 0;
+}
+
+/* A step that the breakpoint at the PC does not end. */
+static int step_over(struct cortex_m *core, bool mask)
+{
+    uint32_t pc;
+    int rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (rc != 0 || !cortex_m_breakpoint_at(core, pc))
+        return rc != 0 ? rc : step_once(core, mask);
+    rc = cortex_m_lift(core, pc, true);
+    if (rc == 0)
+        rc = step_once(core, mask);
+    int back = cortex_m_lift(core, pc, false);
+    return rc != 0 ? rc : back;
+}
+
+/* Where the core has stopped at a BKPT of the program, go behind it: *skipped. */
+static int skip_bkpt(struct cortex_m *core, bool *skipped)
+{
+    uint32_t pc;
+    *skipped = false;
+    if (core->last.reason != CORTEX_M_REASON_BKPT)
+        return 0;
+    int rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (rc != 0 || pc != core->last.pc || (instruction_at(core, pc) & BKPT_MASK) != BKPT)
+        return rc;
+    rc = cortex_m_write_register(core, CORTEX_M_PC, pc + 2);
+    *skipped = rc == 0;
+    if (rc == 0) {
+        core->last.pc = pc + 2;
+        core->last.reason = CORTEX_M_REASON_STEP;
+    }
+    return rc;
+}
+
+int cortex_m_step(struct cortex_m *core, bool mask_interrupts)
+{
+    bool skipped = false;
+    int rc = cortex_m_need_halt(core);
+    if (rc == 0)
+        rc = restore_lifted(core);
+    if (rc == 0)
+        rc = skip_bkpt(core, &skipped);
+    return rc == 0 && !skipped ? step_over(core, mask_interrupts) : rc;
+}
+
+int cortex_m_resume(struct cortex_m *core)
+{
+    bool skipped;
+    uint32_t pc;
+    uint32_t dhcsr;
+    int rc = cortex_m_look(core, &dhcsr);
+    if (rc != 0 || !core->halted)
+        return rc;
+    rc = restore_lifted(core);
+    if (rc == 0)
+        rc = skip_bkpt(core, &skipped);
+    if (rc == 0)
+        rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (rc == 0 && cortex_m_breakpoint_at(core, pc)) {
+        rc = step_over(core, true);
+        /* Something else stopped it at once: that is what the user has to see. */
+        if (rc == 0 && core->last.reason != CORTEX_M_REASON_STEP)
+            return 0;
+    }
+    return rc == 0 ? cortex_m_release(core, 0) : rc;
+}
+
+static int set_pin(struct adiv5_dp *dp, bool low)
+{
+    uint8_t input;
+    if (!dp->link.ops->pins)
+        return BT_ERR_UNSUPPORTED;
+    return dp->link.ops->pins(dp->link.self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET,
+                              low ? 0 : PIN_WAIT_US, &input);
+}
+
+int cortex_m_hold_reset(struct adiv5_dp *dp, bool hold)
+{
+    int rc = set_pin(dp, hold);
+    if (rc == BT_ERR_IO)
+        (void)adiv5_fail(dp, DEBUG_FAIL_PROBE);
+    return rc;
+}
+
+static int pin_failed(struct cortex_m *core, int rc)
+{
+    if (rc == BT_ERR_UNSUPPORTED)
+        return cortex_m_fail(core, CORTEX_M_FAIL_NO_PIN, 0, rc);
+    return cortex_m_port(core, rc);
+}
+
+static bool probe_gone(const struct cortex_m *core, int rc)
+{
+    return rc == BT_ERR_FORMAT || core->ap->dp->failure == DEBUG_FAIL_PROBE;
+}
+
+/* While the core is in reset its port may refuse everything; a probe that is gone ends that. */
+static int cortex_m_tolerate(const struct cortex_m *core, int rc)
+{
+    return rc != 0 && probe_gone(core, rc) ? rc : 0;
+}
+
+static int wake_port(struct cortex_m *core)
+{
+    struct adiv5_dp *dp = core->ap->dp;
+    if (!core->reconnect)
+        return 0;
+    int rc = adiv5_connect(dp, core->reconnect);
+    mem_ap_forget(core->ap);
+    return cortex_m_tolerate(core, rc);
+}
+
+/* Until the core has come out of its reset, and is halted if `halt`. */
+static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
+{
+    uint64_t begin = cortex_m_now(core);
+    unsigned failed = 0;
+    bool late = false;
+    while (!late) {
+        uint32_t dhcsr = 0;
+        late = cortex_m_now(core) - begin > RESET_LIMIT_US;
+        int rc = cortex_m_read_dhcsr(core, &dhcsr);
+        if (rc != 0 && probe_gone(core, rc))
+            return rc;
+        if (rc != 0 && ++failed % FAILED_LOOKS == 0)
+            rc = wake_port(core);
+        if (rc != 0 && probe_gone(core, rc))
+            return rc;
+        if (rc == 0 && (dhcsr & S_RESET_ST) != 0)
+            *seen = true;
+        else if (rc == 0 && *seen && (!halt || (dhcsr & S_HALT) != 0))
+            return 0;
+        if ((dhcsr & S_RESET_ST) == 0)
+            cortex_m_sleep(core, RESET_SLEEP_US);
+    }
+    /* S_RESET_ST is told once, and that answer may be lost; the vector catch stays. */
+    uint32_t dfsr = 0;
+    if (halt && cortex_m_peek(core, SCS_DFSR, &dfsr) == 0 && (dfsr & DFSR_VCATCH) != 0)
+        return 0;
+    return cortex_m_fail(core, CORTEX_M_FAIL_NO_RESET, 0, BT_ERR_IO);
+}
+
+/* What has to be set for the reset to end in a halt, or not. */
+static int cortex_m_prepare(struct cortex_m *core, bool halt)
+{
+    uint32_t dhcsr;
+    int rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
+    if (rc == 0)
+        rc = cortex_m_write_demcr(core, halt ? DEMCR_CORERESET : 0);
+    if (rc == 0)
+        rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    if (rc == 0)
+        rc = cortex_m_read_dhcsr(core, &dhcsr); /* S_RESET_ST of earlier */
+    return rc;
+}
+
+static int reset_system(struct cortex_m *core, bool halt)
+{
+    bool seen = false;
+    int rc = cortex_m_prepare(core, halt);
+    if (rc != 0)
+        return rc;
+    rc = cortex_m_tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
+    return rc == 0 ? wait_reset(core, halt, &seen) : cortex_m_port(core, rc);
+}
+
+static int reset_pin(struct cortex_m *core, bool halt)
+{
+    bool seen = false;
+    int rc = pin_failed(core, set_pin(core->ap->dp, true));
+    if (rc != 0)
+        return rc;
+    cortex_m_sleep(core, RESET_HOLD_US);
+    core->halted = false;
+    int prepared = cortex_m_prepare(core, halt);
+    rc = cortex_m_tolerate(core, prepared);
+    if (rc == 0)
+        rc = pin_failed(core, set_pin(core->ap->dp, false));
+    if (rc == 0)
+        rc = wait_reset(core, halt && prepared == 0, &seen);
+    /* A port that is dead in reset did not take the wish to halt: now it does. */
+    return rc == 0 && prepared != 0 ? reset_system(core, halt) : rc;
+}
+
+int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt)
+{
+    /* Breakpoints may be lost by the reset: they are set again before the first instruction. */
+    bool stop = halt || cortex_m_any_breakpoint(core);
+    uint32_t dhcsr;
+    int rc = kind == CORTEX_M_RESET_PIN ? reset_pin(core, stop) : reset_system(core, stop);
+    mem_ap_forget(core->ap);
+    core->halted = false;
+    core->stepped = false;
+    core->reset_halted = stop;
+    if (rc != 0)
+        return rc;
+    rc = cortex_m_restore(core);
+    if (rc == 0)
+        rc = cortex_m_look(core, &dhcsr);
+    core->reset_seen = false;
+    return rc == 0 && stop && !halt ? cortex_m_resume(core) : rc;
 }

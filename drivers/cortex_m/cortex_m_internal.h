@@ -57,15 +57,11 @@ int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t
 /* Records a failure of the port, if rc is one; returns `rc`. */
 int cortex_m_port(struct cortex_m *core, int rc);
 
-/* The line was damaged or the port busy: the access may work when it is tried again. */
-bool cortex_m_again(const struct cortex_m *core, int rc, unsigned *tries);
-
 /* One register; may be tried again, so not for those that count or start something. */
 int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value);
 int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value);
 
 /* The four debug registers; `repeat`: may be tried again. */
-int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count, bool repeat);
 int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value); /* notes resets */
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits);  /* with its key */
 

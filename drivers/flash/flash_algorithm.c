@@ -258,7 +258,8 @@ static int read_sectors(struct reader *r)
     while (count < room && (flash_get32(entry + SECTOR_ENTRY * count) != SECTOR_END ||
                             flash_get32(entry + SECTOR_ENTRY * count + 4) != SECTOR_END))
         count++;
-    if (count == room || count == 0 || count > FLASH_ALGORITHM_REGIONS || flash_get32(entry + 4) != 0)
+    if (count == room || count == 0 || count > FLASH_ALGORITHM_REGIONS ||
+        flash_get32(entry + 4) != 0)
         return flash_refuse(r, BT_ERR_FORMAT, "the sector table has no start or no end");
     a->regions = calloc(count, sizeof *a->regions);
     if (!a->regions)
@@ -267,8 +268,10 @@ static int read_sectors(struct reader *r)
     for (uint64_t k = 0; rc == 0 && k < count; k++) {
         const uint8_t *next = entry + SECTOR_ENTRY * (k + 1);
         uint32_t end = k + 1 < count ? flash_get32(next + 4) : a->size;
-        rc = end > a->size ? flash_refuse(r, BT_ERR_FORMAT, "the sector table is longer than the flash")
-                           : flash_add_region(r, flash_get32(next - SECTOR_ENTRY), flash_get32(next - 4), end);
+        rc =
+            end > a->size
+                ? flash_refuse(r, BT_ERR_FORMAT, "the sector table is longer than the flash")
+                : flash_add_region(r, flash_get32(next - SECTOR_ENTRY), flash_get32(next - 4), end);
     }
     return rc;
 }

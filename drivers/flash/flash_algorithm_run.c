@@ -62,8 +62,8 @@ int flash_run_init(struct flash_run *run, const struct flash_algorithm *algorith
     bool both = ram_size - fixed >= page + STACK_LEAST;
     uint32_t left = ram_size - fixed - (both ? page : 0);
     run->code = ram_start + RETURN_SIZE;
-    run->stack =
-        run->code + flash_aligned(algorithm->image_size) + (left < STACK_WANTED ? left : STACK_WANTED);
+    run->stack = run->code + flash_aligned(algorithm->image_size) +
+                 (left < STACK_WANTED ? left : STACK_WANTED);
     run->buffers[0] = run->stack;
     run->buffers[1] = both ? run->stack + page : run->stack;
     run->page = malloc(algorithm->page_size);
@@ -116,7 +116,8 @@ static uint32_t time_for(const struct flash_algorithm *a, enum flash_function fu
 }
 
 /* Let the function run with these arguments. */
-static int flash_call(struct flash_run *run, enum flash_function function, const uint32_t arguments[3])
+static int flash_call(struct flash_run *run, enum flash_function function,
+                      const uint32_t arguments[3])
 {
     const struct flash_algorithm *a = run->algorithm;
     const struct {
@@ -232,7 +233,8 @@ static int flush_page(struct flash_run *run)
     if (rc == 0)
         rc = flash_finish(run);
     if (rc == 0)
-        rc = flash_call(run, FLASH_PROGRAM_PAGE, (const uint32_t[3]){run->page_address, size, buffer});
+        rc = flash_call(run, FLASH_PROGRAM_PAGE,
+                        (const uint32_t[3]){run->page_address, size, buffer});
     run->next_buffer ^= 1;
     return rc;
 }
@@ -283,7 +285,7 @@ int flash_run_erase(struct flash_run *run, uint32_t address, uint32_t length)
         uint32_t start;
         uint32_t size;
         rc = flash_fail(run, FLASH_FAIL_OUTSIDE,
-                  flash_algorithm_sector(run->algorithm, (uint32_t)at, &start, &size));
+                        flash_algorithm_sector(run->algorithm, (uint32_t)at, &start, &size));
         if (rc == 0)
             rc = call_and_finish(run, FLASH_ERASE_SECTOR, start, 0, 0);
         at = (uint64_t)start + size;

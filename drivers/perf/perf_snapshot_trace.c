@@ -334,7 +334,7 @@ static struct snapshot_device *add_device(struct perf_build *b, const char *name
 
 /* A core and its trace source in `buffer`. Names tell apart what one CPU has in several buffers. */
 static int perf_add_source(struct perf_build *b, const char *core, const struct perf_unit *u,
-                      unsigned id, size_t buffer)
+                           unsigned id, size_t buffer)
 {
     struct snapshot *snap = b->ld.snap;
     char core_name[64], name[80];

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/snapshot/snapshot_internal.h"
+#include "drivers/snapshot/snapshot_loader.h"
 
 /*
  * The list of buffers may stand behind the sections it names, and [source_buffers] before them:
@@ -140,7 +140,8 @@ static int buffer_files(struct trace_parser *p, struct snapshot_buffer *buffer,
     return 0;
 }
 
-static int snapshot_set_trace_key(struct trace_parser *p, const struct ini_entry *entry, const char **field)
+static int snapshot_set_trace_key(struct trace_parser *p, const struct ini_entry *entry,
+                                  const char **field)
 {
     if (*field)
         return fail_at(p, entry->line, "'%s' is given twice", entry->key);

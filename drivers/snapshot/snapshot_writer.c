@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "drivers/snapshot/snapshot_internal.h"
+#include "drivers/snapshot/snapshot_loader.h"
 
 #define NAME_MAX_LENGTH 63
 
@@ -485,7 +485,8 @@ uint64_t snapshot_writer_size(const struct snapshot_writer *w, int buffer)
     return valid_buffer(w, buffer) ? w->buffers[buffer].size : 0;
 }
 
-int snapshot_writer_sync(struct snapshot_writer *w)
+/* fdatasync() all buffers: what was appended survives a loss of power. Return 0 or BT_ERR_IO. */
+static int snapshot_writer_sync(struct snapshot_writer *w)
 {
     int result = 0;
     for (size_t i = 0; i < w->buffer_count; i++)

@@ -10,8 +10,9 @@
 
 static const char DAP_NAME[] = "CMSIS-DAP";
 
-static const struct usb_endpoint_info *usb_endpoint(const struct usb_interface_info *i, unsigned index,
-                                                enum usb_endpoint_kind kind, bool in)
+static const struct usb_endpoint_info *usb_endpoint(const struct usb_interface_info *i,
+                                                    unsigned index, enum usb_endpoint_kind kind,
+                                                    bool in)
 {
     if (index >= i->endpoint_count || index >= USB_MAX_ENDPOINTS)
         return NULL;
@@ -64,7 +65,7 @@ static bool choose_hid(const struct usb_interface_info *i, struct usb_dap_choice
 
 /* Interfaces named so are preferred; with the name on the device alone any that fits will do. */
 static bool usb_named(const struct usb_device_info *device, const struct usb_interface_info *i,
-                  bool by_device)
+                      bool by_device)
 {
     if (by_device)
         return strstr(device->product_name, DAP_NAME) != NULL;

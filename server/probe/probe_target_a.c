@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations of ARMv7-A cores: probe_target_core.h. */
-#include "drivers/cortex_a/cortex_a_software.h"
+#include "drivers/cortex_a/cortex_a.h"
 #include "probe_target_internal.h"
 
 #include <stdio.h>

@@ -26,7 +26,7 @@ enum {
 };
 
 /* One byte less than a packet that fills whole USB packets: no zero-length packet is ever due. */
-size_t cmsis_dap_command_limit(const struct cmsis_dap *dap)
+static size_t cmsis_dap_command_limit(const struct cmsis_dap *dap)
 {
     if (dap->transport == CMSIS_DAP_BULK && dap->packet_size % dap->pipe.out_packet == 0)
         return dap->packet_size - 1;
@@ -51,7 +51,8 @@ static void cmsis_dap_drain(struct cmsis_dap *dap)
     dap->stale = false;
 }
 
-void cmsis_dap_discard_rest(struct cmsis_dap *dap)
+/* Before the first command of a batch: throw away what is left from a failure. */
+static void cmsis_dap_discard_rest(struct cmsis_dap *dap)
 {
     if (dap->stale)
         cmsis_dap_drain(dap);
@@ -67,7 +68,8 @@ static size_t padded_length(const struct cmsis_dap *dap, size_t length)
     return length % dap->pipe.out_packet == 0 ? length + 1 : length;
 }
 
-int cmsis_dap_send(struct cmsis_dap *dap, size_t length)
+/* Send dap->out[0..length); `length` is at most cmsis_dap_command_limit(). */
+static int cmsis_dap_send(struct cmsis_dap *dap, size_t length)
 {
     size_t padded = padded_length(dap, length);
     if (padded > length)
@@ -78,7 +80,8 @@ int cmsis_dap_send(struct cmsis_dap *dap, size_t length)
     return rc == USB_TIMED_OUT ? BT_ERR_IO : rc;
 }
 
-static int cmsis_dap_receive_within(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned timeout_ms)
+static int cmsis_dap_receive_within(struct cmsis_dap *dap, uint8_t command, size_t *length,
+                                    unsigned timeout_ms)
 {
     size_t capacity = receive_size(dap);
     int rc = dap->pipe.ops->receive(dap->pipe.self, dap->in, capacity, length, timeout_ms);
@@ -93,19 +96,26 @@ static int cmsis_dap_receive_within(struct cmsis_dap *dap, uint8_t command, size
     return rc == USB_TIMED_OUT ? BT_ERR_IO : rc;
 }
 
-int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned extra_ms)
+/* Receive an answer into dap->in, `extra_ms` later than a probe answers at once, and check that it
+ * is one to `command`. Errors as cmsis_dap_command(); all of them leave dap->stale set but
+ * BT_ERR_UNSUPPORTED. */
+static int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length,
+                             unsigned extra_ms)
 {
     return cmsis_dap_receive_within(dap, command, length, dap->timeout_ms + extra_ms);
 }
 
-unsigned cmsis_dap_wire_ms(const struct cmsis_dap *dap, unsigned accesses)
+/* Milliseconds that accesses may take on the wire at the clock that is set, one of them refused as
+ * often as the probe repeats it. */
+static unsigned cmsis_dap_wire_ms(const struct cmsis_dap *dap, unsigned accesses)
 {
     uint64_t bits = (uint64_t)ACCESS_BITS * (accesses + dap->retries);
     return dap->clock_hz ? (unsigned)(bits * 1000 / dap->clock_hz) : 0;
 }
 
-int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command, size_t length,
-                           const uint8_t **answer, size_t *answer_length, unsigned extra_ms)
+/* cmsis_dap_command() for a command that takes up to `extra_ms` in the probe. */
+static int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command, size_t length,
+                                  const uint8_t **answer, size_t *answer_length, unsigned extra_ms)
 {
     if (length == 0 || length > cmsis_dap_command_limit(dap))
         return BT_ERR_INVAL;
@@ -276,4 +286,360 @@ int cmsis_dap_open(struct cmsis_dap *dap, const struct usb_pipe *pipe,
     if (rc == 0)
         rc = read_identity(dap);
     return rc;
+}
+
+#define LIST_HEADER  3u /* command, index, count; the answer's header has this size too */
+#define LIST_MAX     255u
+#define BLOCK_HEADER 5u /* command, index, count (2), request */
+#define BLOCK_ANSWER 4u /* command, count (2), ack */
+#define BLOCK_MAX    65535u
+#define ACK_MASK     0x07u
+#define ACK_BAD_LINE 0x08u
+
+/* A packet that was sent and is not answered yet. */
+struct packet {
+    size_t first;
+    unsigned count;
+};
+
+struct job {
+    struct cmsis_dap *dap;
+    struct debug_transfer *list; /* NULL: a block */
+    uint32_t *words;             /* of a block */
+    uint8_t request;             /* of a block */
+    size_t count;
+    struct debug_result *result;
+    size_t next; /* first access that is not sent */
+    bool failed; /* an answer was not OK: nothing more is sent */
+    struct packet sent[CMSIS_DAP_MAX_IN_FLIGHT];
+    unsigned oldest;
+    unsigned in_flight;
+};
+
+static bool cmsis_dap_reads(const struct job *job, size_t index)
+{
+    return ((job->list ? job->list[index].request : job->request) & DEBUG_READ) != 0;
+}
+
+/* Put a packet together in dap->out. Returns its length. */
+static size_t pack_list(struct job *job, struct packet *packet, bool *writes)
+{
+    struct cmsis_dap *dap = job->dap;
+    size_t limit = cmsis_dap_command_limit(dap);
+    size_t length = LIST_HEADER;
+    size_t answer = LIST_HEADER;
+    unsigned n = 0;
+    *writes = false;
+    while (n < LIST_MAX && job->next + n < job->count) {
+        const struct debug_transfer *t = &job->list[job->next + n];
+        bool read = cmsis_dap_reads(job, job->next + n);
+        if (length + (read ? 1 : 5) > limit || answer + (read ? 4 : 0) > dap->packet_size)
+            break;
+        dap->out[length++] = t->request & (DEBUG_AP | DEBUG_READ | DEBUG_REG_MASK);
+        if (read) {
+            answer += 4;
+        } else {
+            dap_put32(dap->out + length, t->value);
+            length += 4;
+            *writes = true;
+        }
+        n++;
+    }
+    dap->out[0] = DAP_TRANSFER;
+    dap->out[1] = dap->dap_index;
+    dap->out[2] = (uint8_t)n;
+    *packet = (struct packet){.first = job->next, .count = n};
+    return length;
+}
+
+static size_t pack_block(struct job *job, struct packet *packet, bool *writes)
+{
+    struct cmsis_dap *dap = job->dap;
+    bool read = cmsis_dap_reads(job, job->next);
+    size_t room = read ? (dap->packet_size - BLOCK_ANSWER) / 4
+                       : (cmsis_dap_command_limit(dap) - BLOCK_HEADER) / 4;
+    size_t left = job->count - job->next;
+    size_t n = left < room ? left : room;
+    if (n > BLOCK_MAX)
+        n = BLOCK_MAX;
+    dap->out[0] = DAP_TRANSFER_BLOCK;
+    dap->out[1] = dap->dap_index;
+    dap_put16(dap->out + 2, (uint32_t)n);
+    dap->out[4] = job->request & (DEBUG_AP | DEBUG_READ | DEBUG_REG_MASK);
+    for (size_t k = 0; !read && k < n; k++)
+        dap_put32(dap->out + BLOCK_HEADER + 4 * k, job->words[job->next + k]);
+    *writes = !read;
+    *packet = (struct packet){.first = job->next, .count = (unsigned)n};
+    return BLOCK_HEADER + (read ? 0 : 4 * n);
+}
+
+/* Send the next packet if it may go now; *sent tells. */
+static int send_next(struct job *job, bool *sent)
+{
+    struct packet packet;
+    bool writes;
+    *sent = false;
+    if (job->failed || job->next == job->count || job->in_flight == job->dap->packet_count)
+        return 0;
+    size_t length =
+        job->list ? pack_list(job, &packet, &writes) : pack_block(job, &packet, &writes);
+    if (writes && job->in_flight > 0)
+        return 0;
+    int rc = cmsis_dap_send(job->dap, length);
+    if (rc != 0)
+        return rc;
+    job->sent[(job->oldest + job->in_flight) % CMSIS_DAP_MAX_IN_FLIGHT] = packet;
+    job->in_flight++;
+    job->next += packet.count;
+    *sent = true;
+    return 0;
+}
+
+static enum debug_ack ack_of(uint8_t byte)
+{
+    if ((byte & ACK_BAD_LINE) != 0)
+        return DEBUG_ACK_PROTOCOL;
+    switch (byte & ACK_MASK) {
+    case 1:
+        return DEBUG_ACK_OK;
+    case 2:
+        return DEBUG_ACK_WAIT;
+    case 4:
+        return DEBUG_ACK_FAULT;
+    case 7:
+    case 0: /* a probe that did not come to try */
+        return DEBUG_ACK_NONE;
+    default:
+        return DEBUG_ACK_PROTOCOL;
+    }
+}
+
+/*
+ * Take the values of `done` accesses. After a failure the last read that is counted may lack its
+ * value: with bulk transfers the length tells, in a report of fixed size it is left out.
+ * Returns how many accesses are good.
+ */
+static unsigned take_values(struct job *job, const struct packet *packet, unsigned done,
+                            enum debug_ack ack, const uint8_t *data, size_t words)
+{
+    size_t used = 0;
+    for (unsigned k = 0; k < done; k++) {
+        size_t index = packet->first + k;
+        if (!cmsis_dap_reads(job, index))
+            continue;
+        bool last_in_report =
+            ack != DEBUG_ACK_OK && job->dap->transport == CMSIS_DAP_HID && k + 1 == done;
+        if (used == words || last_in_report)
+            return k;
+        uint32_t value = dap_get32(data + 4 * used++);
+        if (job->list)
+            job->list[index].value = value;
+        else
+            job->words[index] = value;
+    }
+    return done;
+}
+
+static int take_answer(struct job *job)
+{
+    struct cmsis_dap *dap = job->dap;
+    struct packet packet = job->sent[job->oldest];
+    size_t header = job->list ? LIST_HEADER : BLOCK_ANSWER;
+    size_t length;
+    int rc = cmsis_dap_receive(dap, job->list ? DAP_TRANSFER : DAP_TRANSFER_BLOCK, &length,
+                               cmsis_dap_wire_ms(dap, packet.count));
+    if (rc != 0) {
+        dap->stale = true; /* answers to other packets may follow */
+        return rc;
+    }
+    job->oldest = (job->oldest + 1) % CMSIS_DAP_MAX_IN_FLIGHT;
+    job->in_flight--;
+    if (job->failed)
+        return 0;
+    unsigned done = length < header ? 0 : job->list ? dap->in[1] : dap_get16(dap->in + 1);
+    if (length < header || done > packet.count) {
+        dap->stale = true;
+        return BT_ERR_FORMAT;
+    }
+    enum debug_ack ack = ack_of(dap->in[header - 1]);
+    unsigned good = take_values(job, &packet, done, ack, dap->in + header, (length - header) / 4);
+    job->result->done = packet.first + good;
+    if (ack == DEBUG_ACK_OK && good < packet.count)
+        return BT_ERR_FORMAT; /* says OK, but has not done all of it */
+    job->result->ack = ack;
+    job->failed = ack != DEBUG_ACK_OK;
+    return 0;
+}
+
+static int cmsis_dap_run(struct job *job)
+{
+    *job->result = (struct debug_result){.done = 0, .ack = DEBUG_ACK_OK};
+    cmsis_dap_discard_rest(job->dap);
+    while (job->in_flight > 0 || (!job->failed && job->next < job->count)) {
+        bool sent;
+        int rc = send_next(job, &sent);
+        if (rc == 0 && !sent)
+            rc = take_answer(job);
+        if (rc != 0) {
+            job->dap->stale = true;
+            return rc;
+        }
+    }
+    return 0;
+}
+
+static int cmsis_dap_link_transfer(void *self, struct debug_transfer *list, size_t count,
+                                   struct debug_result *result)
+{
+    struct job job = {.dap = self, .list = list, .count = count, .result = result};
+    return cmsis_dap_run(&job);
+}
+
+/* The parts of the debug link that have a file of their own. */
+static int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
+                                struct debug_result *result)
+{
+    struct job job = {
+        .dap = self, .request = request, .words = words, .count = count, .result = result};
+    return cmsis_dap_run(&job);
+}
+
+#define SEQUENCE_MAX_BITS 256u /* of one command; its count byte is 0 then */
+#define MATCH_RETRIES     0u
+#define PIN_WAIT_MAX_US   3000000u
+#define CHAIN_MAX         16u
+
+#define PORT_SWD  1u
+#define PORT_JTAG 2u
+
+static int dap_connect(void *self, enum debug_wire wire)
+{
+    struct cmsis_dap *dap = self;
+    uint32_t need = wire == DEBUG_WIRE_SWD ? CMSIS_DAP_CAP_SWD : CMSIS_DAP_CAP_JTAG;
+    uint8_t port = wire == DEBUG_WIRE_SWD ? PORT_SWD : PORT_JTAG;
+    if ((dap->caps & need) == 0)
+        return BT_ERR_UNSUPPORTED;
+    const uint8_t command[] = {DAP_CONNECT, port};
+    const uint8_t *answer;
+    size_t length;
+    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    if (rc != 0)
+        return rc;
+    if (length < 2)
+        return BT_ERR_FORMAT;
+    if (answer[1] != port)
+        return BT_ERR_UNSUPPORTED;
+    /* One turnaround clock, no data phase after WAIT and FAULT. */
+    const uint8_t configure[] = {DAP_SWD_CONFIGURE, 0};
+    if (wire == DEBUG_WIRE_SWD)
+        rc = cmsis_dap_status(dap, configure, sizeof configure);
+    if (rc != 0)
+        return rc;
+    /* A light that does not burn is no reason to fail. */
+    const uint8_t light[] = {DAP_HOST_STATUS, 0, 1};
+    rc = cmsis_dap_status(dap, light, sizeof light);
+    return rc == BT_ERR_IO ? rc : 0;
+}
+
+static int dap_disconnect(void *self)
+{
+    const uint8_t light[] = {DAP_HOST_STATUS, 0, 0};
+    const uint8_t command[] = {DAP_DISCONNECT};
+    (void)cmsis_dap_status(self, light, sizeof light);
+    return cmsis_dap_status(self, command, sizeof command);
+}
+
+static int dap_set_clock(void *self, uint32_t hz)
+{
+    struct cmsis_dap *dap = self;
+    uint8_t command[5] = {DAP_SWJ_CLOCK};
+    if (hz == 0)
+        return BT_ERR_INVAL;
+    dap_put32(command + 1, hz);
+    dap->clock_hz = hz;
+    return cmsis_dap_status(dap, command, sizeof command);
+}
+
+static int dap_configure(void *self, uint8_t idle_clocks, uint16_t wait_retries)
+{
+    struct cmsis_dap *dap = self;
+    uint8_t command[6] = {DAP_TRANSFER_CONFIGURE, idle_clocks};
+    dap->retries = wait_retries;
+    dap_put16(command + 2, wait_retries);
+    dap_put16(command + 4, MATCH_RETRIES);
+    return cmsis_dap_status(dap, command, sizeof command);
+}
+
+/* Any number of bits: all but the last command have whole bytes. */
+static int dap_sequence(void *self, unsigned bits, const uint8_t *bytes)
+{
+    struct cmsis_dap *dap = self;
+    uint8_t command[2 + SEQUENCE_MAX_BITS / 8] = {DAP_SWJ_SEQUENCE};
+    size_t room = cmsis_dap_command_limit(dap) - 2;
+    unsigned most = room < SEQUENCE_MAX_BITS / 8 ? (unsigned)room * 8 : SEQUENCE_MAX_BITS;
+    while (bits > 0) {
+        unsigned now = bits < most ? bits : most;
+        size_t size = (now + 7) / 8;
+        command[1] = (uint8_t)now;
+        memcpy(command + 2, bytes, size);
+        int rc = cmsis_dap_status(dap, command, 2 + size);
+        if (rc != 0)
+            return rc;
+        bits -= now;
+        bytes += size;
+    }
+    return 0;
+}
+
+static int dap_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us, uint8_t *input)
+{
+    uint8_t command[7] = {DAP_SWJ_PINS, output, select};
+    const uint8_t *answer;
+    size_t length;
+    if (wait_us > PIN_WAIT_MAX_US)
+        wait_us = PIN_WAIT_MAX_US;
+    dap_put32(command + 3, wait_us);
+    int rc =
+        cmsis_dap_command_slow(self, command, sizeof command, &answer, &length, wait_us / 1000);
+    if (rc != 0)
+        return rc;
+    if (length < 2)
+        return BT_ERR_FORMAT;
+    *input = answer[1];
+    return 0;
+}
+
+static int dap_jtag_chain(void *self, const uint8_t *ir_lengths, unsigned count, unsigned index)
+{
+    struct cmsis_dap *dap = self;
+    uint8_t command[2 + CHAIN_MAX] = {DAP_JTAG_CONFIGURE, (uint8_t)count};
+    if (count == 0 || count > CHAIN_MAX || index >= count)
+        return BT_ERR_INVAL;
+    memcpy(command + 2, ir_lengths, count);
+    int rc = cmsis_dap_status(dap, command, 2 + count);
+    if (rc == 0)
+        dap->dap_index = (uint8_t)index;
+    return rc;
+}
+
+static const struct debug_link_ops LINK_OPS = {
+    .connect = dap_connect,
+    .disconnect = dap_disconnect,
+    .set_clock = dap_set_clock,
+    .configure = dap_configure,
+    .sequence = dap_sequence,
+    .pins = dap_pins,
+    .jtag_chain = dap_jtag_chain,
+    .transfer = cmsis_dap_link_transfer,
+    .block = cmsis_dap_link_block,
+};
+
+struct debug_link cmsis_dap_link(struct cmsis_dap *dap)
+{
+    struct debug_link link = {.ops = &LINK_OPS, .self = dap};
+    if ((dap->caps & CMSIS_DAP_CAP_SWD) != 0)
+        link.caps |= DEBUG_LINK_SWD;
+    if ((dap->caps & CMSIS_DAP_CAP_JTAG) != 0)
+        link.caps |= DEBUG_LINK_JTAG;
+    return link;
 }

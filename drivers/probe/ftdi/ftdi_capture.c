@@ -3,7 +3,7 @@
 
 #include "drivers/probe/ftdi/ftdi_channel.h"
 #include "drivers/usb/usb_bulk_stream.h"
-#include "drivers/usb/usb_libusb_internal.h"
+#include "drivers/usb/usb_libusb_device.h"
 
 #include <ftdi.h>
 #include <stdio.h>
@@ -129,7 +129,8 @@ struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
     return (struct trace_stream){.ops = &OPS, .self = c};
 }
 
-static bool ftdi_capture_fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool ftdi_capture_fits(const struct usb_device_info *info,
+                              const struct usb_probe_filter *filter)
 {
     if (filter->vendor)
         return info->vendor == filter->vendor && info->product == filter->product;
@@ -185,7 +186,8 @@ static int set_rate(struct ftdi_capture *c, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device, struct usb_open_error *err)
+static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device,
+                                    struct usb_open_error *err)
 {
     int rc = ftdi_capture_check_chip(c, err);
     if (rc != 0)
