@@ -77,13 +77,6 @@ const char *adiv5_describe(const struct adiv5_dp *dp, char *text, size_t size)
     return text;
 }
 
-int adiv5_fail(struct adiv5_dp *dp, enum debug_failure failure)
-{
-    dp->failure = failure;
-    dp->generation++;
-    return BT_ERR_IO;
-}
-
 /* An error of the link, not of the target. Returns `rc`. */
 static int adiv5_link_failed(struct adiv5_dp *dp, int rc)
 {
@@ -185,7 +178,6 @@ static int adiv5_recover(struct adiv5_dp *dp, enum debug_ack ack)
 #define RAW_MAX          (2 * ADIV5_MAX_LIST + 1) /* every read may need a RDBUFF read; SELECT */
 #define BANK_MASK        0xf0u
 #define SCAN_MAX_MISSING 8u
-#define IDR_CLASS_MEM_AP 8u
 
 void adiv5_init(struct adiv5_dp *dp, const struct debug_link *link, const struct debug_clock *clock)
 {
@@ -280,7 +272,8 @@ static int dp_access(struct adiv5_dp *dp, uint8_t request, uint8_t bank, uint32_
     return 0;
 }
 
-int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value)
+/* Registers of the DP. `bank` (0..15) matters for address 4 only. */
+static int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value)
 {
     *value = 0;
     return dp_access(dp, DEBUG_DP | DEBUG_READ | address, bank, value);
@@ -500,11 +493,6 @@ int adiv5_scan(struct adiv5_dp *dp, struct adiv5_ap_info *found, unsigned max)
             found[count++] = (struct adiv5_ap_info){.ap = (uint8_t)ap, .idr = idr};
     }
     return (int)count;
-}
-
-bool adiv5_is_mem_ap(uint32_t idr)
-{
-    return (idr >> 13 & 0xf) == IDR_CLASS_MEM_AP;
 }
 
 const char *adiv5_ap_name(uint32_t idr)

@@ -261,17 +261,6 @@ int mem_ap_write_words(struct mem_ap *ap, uint64_t address, const uint32_t *word
     return words_run(ap, address, mem_ap_unconst(words), count, true);
 }
 
-int mem_ap_read32(struct mem_ap *ap, uint64_t address, uint32_t *word)
-{
-    *word = 0;
-    return words_run(ap, address, word, 1, false);
-}
-
-int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t word)
-{
-    return words_run(ap, address, &word, 1, true);
-}
-
 int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count)
 {
     return fifo_run(ap, address, words, count, false);

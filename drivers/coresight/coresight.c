@@ -6,8 +6,6 @@
 #define POLL_LIMIT_US 100000u
 #define POLL_SLEEP_US 100u
 #define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
-#define LAR           0xfb0u
-#define LAR_KEY       0xc5acce55u
 
 static int coresight_note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
 {
@@ -60,17 +58,6 @@ void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap)
 
 /* Single registers. */
 
-int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value)
-{
-    *value = 0;
-    return bus->ops->read(bus, address, value, 1);
-}
-
-int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value)
-{
-    return bus->ops->write(bus, address, &value, 1);
-}
-
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
 {
     uint32_t now;
@@ -95,11 +82,6 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
         }
         bus->clock.sleep_us(bus->clock.user, POLL_SLEEP_US);
     }
-}
-
-int coresight_unlock(struct coresight_bus *bus, uint64_t base)
-{
-    return coresight_write(bus, base + LAR, LAR_KEY);
 }
 
 /* Kinds. */

@@ -51,28 +51,11 @@ static inline int coresight_etm4_fail(struct coresight_etm4_state *state,
     return rc;
 }
 
-#define DEVARCH_PRESENT 0x00100000u
-#define ARCHID_ETM4     0x4a13u
-#define ARCHID_ETE      0x5a13u
-
-static bool arch_is_there(const struct coresight_etm4_state *state)
-{
-    return (state->devarch & DEVARCH_PRESENT) != 0;
-}
-
-bool coresight_etm4_is_ete(const struct coresight_etm4_state *state)
-{
-    return arch_is_there(state) && (state->devarch & 0xffff) == ARCHID_ETE;
-}
-
-unsigned coresight_etm4_version(const struct coresight_etm4_state *state)
-{
-    return arch_is_there(state) ? state->devarch >> 16 & 0xf : state->idr[1] >> 4 & 0xf;
-}
+#define ARCHID_ETM4 0x4a13u
 
 static bool coresight_is_known(const struct coresight_etm4_state *state)
 {
-    if (arch_is_there(state))
+    if (coresight_etm4_has_devarch(state))
         return (state->devarch & 0xffff) == ARCHID_ETM4 || coresight_etm4_is_ete(state);
     return (state->idr[1] >> 8 & 0xf) == 4 && state->idr[1] != UINT32_MAX;
 }
@@ -81,28 +64,6 @@ uint32_t coresight_etm4_sync_bytes(const struct coresight_etm4_state *state)
 {
     unsigned period = state->sync & 0x1f;
     return period < SYNC_LEAST || period > SYNC_MOST ? 0 : 1u << period;
-}
-
-unsigned coresight_etm4_ranges(const struct coresight_etm4_state *state)
-{
-    unsigned pairs = state->idr[4] & 0xf;
-    return pairs < CORESIGHT_ETM4_RANGES ? pairs : CORESIGHT_ETM4_RANGES;
-}
-
-/* Two bits of TRCAUTHSTATUS: the signal is there, but off. */
-static bool is_off(const struct coresight_etm4_state *state, unsigned shift)
-{
-    return (state->auth >> shift & 3) == 2;
-}
-
-bool coresight_etm4_nonsecure_hidden(const struct coresight_etm4_state *state)
-{
-    return is_off(state, 2);
-}
-
-bool coresight_etm4_secure_hidden(const struct coresight_etm4_state *state)
-{
-    return is_off(state, 6);
 }
 
 /* Nothing of what the core runs may be traced. */

@@ -498,19 +498,6 @@ int cortex_a_resume(struct cortex_a *core)
     return rc == 0 ? cortex_a_release(core, false, false) : rc;
 }
 
-int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc)
-{
-    uint32_t sample = UINT32_MAX;
-    int rc = cortex_a_peek(core, DBG_PCSR, &sample);
-    if (rc != 0)
-        return rc;
-    if (sample == UINT32_MAX)
-        return BT_ERR_UNSUPPORTED;
-    bool thumb = (sample & 1) != 0;
-    *pc = (sample & ~(thumb ? 1u : 3u)) - (thumb ? 4 : 8);
-    return 0;
-}
-
 /* The registers may refuse everything meanwhile. What nobody implements is a write without effect:
  * only the sticky bit tells. */
 static bool was_reset(struct cortex_a *core)

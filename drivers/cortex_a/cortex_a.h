@@ -182,9 +182,6 @@ int cortex_a_resume(struct cortex_a *core);
  * instruction that does not end (WFI, a branch to itself) is halted after a while. */
 int cortex_a_step(struct cortex_a *core, bool mask_interrupts);
 
-/* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
-int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc);
-
 /*
  * Reset this core alone by its debug registers (DBGPRCR), where nothing has a reset pin. What is
  * known of the core is void then: attach again. BT_ERR_UNSUPPORTED with CORTEX_A_FAIL_NO_RESET: it

@@ -87,9 +87,21 @@
 #define MODE_SVC     0x13u
 
 /* Records the failure; returns `rc`. */
-int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure, uint32_t address, int rc);
+static inline int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure,
+                                uint32_t address, int rc)
+{
+    core->failure = failure;
+    core->failure_address = address;
+    return rc;
+}
+
 /* Records a failure of the port, if rc is one; returns `rc`. */
-int cortex_a_port(struct cortex_a *core, int rc);
+static inline int cortex_a_port(struct cortex_a *core, int rc)
+{
+    if (rc == 0)
+        return 0;
+    return cortex_a_fail(core, CORTEX_A_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
+}
 
 /* A debug register by its offset; may be tried again. */
 int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value);
@@ -99,7 +111,10 @@ int cortex_a_read_dscr(struct cortex_a *core);                 /* into core->dsc
 int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits); /* the bits that can be written */
 
 /* BT_ERR_INVAL with CORTEX_A_FAIL_RUNNING if the core was not halted at the last look. */
-int cortex_a_need_halt(struct cortex_a *core);
+static inline int cortex_a_need_halt(struct cortex_a *core)
+{
+    return core->halted ? 0 : cortex_a_fail(core, CORTEX_A_FAIL_RUNNING, 0, BT_ERR_INVAL);
+}
 
 /* Instructions: cortex_a_execute.c */
 
@@ -118,10 +133,26 @@ static inline unsigned cortex_a_room(const struct cortex_a_sequence *s)
     return MEM_AP_BANKED - s->count;
 }
 
-void cortex_a_give(struct cortex_a_sequence *s, uint32_t value);
-void cortex_a_execute(struct cortex_a_sequence *s, uint32_t opcode);
+static inline void cortex_a_give(struct cortex_a_sequence *s, uint32_t value)
+{
+    s->list[s->count++] =
+        (struct mem_ap_banked){.offset = BANK_DTRRX, .write = true, .value = value};
+}
+
+/* The state is read behind each instruction: it tells, and it lets the next one in. */
+static inline void cortex_a_execute(struct cortex_a_sequence *s, uint32_t opcode)
+{
+    s->list[s->count++] =
+        (struct mem_ap_banked){.offset = BANK_ITR, .write = true, .value = opcode};
+    s->list[s->count++] = (struct mem_ap_banked){.offset = BANK_DSCR};
+}
+
 /* Returns where the value will be: s->list[].value. */
-unsigned cortex_a_take(struct cortex_a_sequence *s);
+static inline unsigned cortex_a_take(struct cortex_a_sequence *s)
+{
+    s->list[s->count] = (struct mem_ap_banked){.offset = BANK_DTRTX};
+    return s->count++;
+}
 
 /* BT_ERR_IO with CORTEX_A_FAIL_ABORT, or BT_ERR_UNSUPPORTED with CORTEX_A_FAIL_UNDEFINED: the
  * instructions behind that one did nothing. */

@@ -10,20 +10,6 @@
 #define RETRIES       2u
 #define DSCR_WRITABLE (0x0000fc3cu | DSCR_MODE_MASK)
 
-int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure, uint32_t address, int rc)
-{
-    core->failure = failure;
-    core->failure_address = address;
-    return rc;
-}
-
-int cortex_a_port(struct cortex_a *core, int rc)
-{
-    if (rc == 0)
-        return 0;
-    return cortex_a_fail(core, CORTEX_A_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
-}
-
 /* The line was damaged or the port busy: the access may work when it is tried again. */
 static bool cortex_a_again(const struct cortex_a *core, int rc, unsigned *tries)
 {
@@ -128,33 +114,8 @@ int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits)
     return cortex_a_port(core, rc);
 }
 
-int cortex_a_need_halt(struct cortex_a *core)
-{
-    return core->halted ? 0 : cortex_a_fail(core, CORTEX_A_FAIL_RUNNING, 0, BT_ERR_INVAL);
-}
-
 #define LIMIT_US 100000u /* no instruction of ours takes so long */
 #define PAUSE_US 50u
-
-void cortex_a_give(struct cortex_a_sequence *s, uint32_t value)
-{
-    s->list[s->count++] =
-        (struct mem_ap_banked){.offset = BANK_DTRRX, .write = true, .value = value};
-}
-
-/* The state is read behind each instruction: it tells, and it lets the next one in. */
-void cortex_a_execute(struct cortex_a_sequence *s, uint32_t opcode)
-{
-    s->list[s->count++] =
-        (struct mem_ap_banked){.offset = BANK_ITR, .write = true, .value = opcode};
-    s->list[s->count++] = (struct mem_ap_banked){.offset = BANK_DSCR};
-}
-
-unsigned cortex_a_take(struct cortex_a_sequence *s)
-{
-    s->list[s->count] = (struct mem_ap_banked){.offset = BANK_DTRTX};
-    return s->count++;
-}
 
 static int cortex_a_bank(struct cortex_a *core, struct mem_ap_banked *list, size_t count)
 {

@@ -188,14 +188,6 @@ int cortex_m_is_secure(struct cortex_m *core, bool *secure)
     return rc;
 }
 
-int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc)
-{
-    int rc = cortex_m_peek(core, DWT_PCSR, pc);
-    if (rc == 0 && (*pc == UINT32_MAX || *pc == 0))
-        return BT_ERR_UNSUPPORTED;
-    return rc;
-}
-
 #define HALT_LIMIT_US  500000u
 #define HALT_SLEEP_US  500u
 #define RESET_LIMIT_US 1000000u
@@ -443,14 +435,6 @@ static int set_pin(struct adiv5_dp *dp, bool low)
         return BT_ERR_UNSUPPORTED;
     return dp->link.ops->pins(dp->link.self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET,
                               low ? 0 : PIN_WAIT_US, &input);
-}
-
-int cortex_m_hold_reset(struct adiv5_dp *dp, bool hold)
-{
-    int rc = set_pin(dp, hold);
-    if (rc == BT_ERR_IO)
-        (void)adiv5_fail(dp, DEBUG_FAIL_PROBE);
-    return rc;
 }
 
 static int pin_failed(struct cortex_m *core, int rc)

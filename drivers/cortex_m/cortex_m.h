@@ -195,18 +195,8 @@ enum cortex_m_reset_kind {
  * catch are as before; caches of others (trace set-up) are void. */
 int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt);
 
-/*
- * Hold nRESET low, or release it. To connect under reset: hold, adiv5_connect(), mem_ap_init(),
- * cortex_m_attach(), cortex_m_reset(CORTEX_M_RESET_PIN). Return 0, BT_ERR_IO, BT_ERR_UNSUPPORTED
- * (no such pin).
- */
-int cortex_m_hold_reset(struct adiv5_dp *dp, bool hold);
-
 /* With Security Extension: is the halted core in Secure state? Without: *secure is false. */
 int cortex_m_is_secure(struct cortex_m *core, bool *secure);
-
-/* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
-int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc);
 
 /* Registers: halted cores only. */
 

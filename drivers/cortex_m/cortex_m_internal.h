@@ -52,10 +52,21 @@
 #define DWT_PCSR 0xe000101cu
 
 /* Records the failure; returns `rc`. */
-int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t address, int rc);
+static inline int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure,
+                                uint32_t address, int rc)
+{
+    core->failure = failure;
+    core->failure_address = address;
+    return rc;
+}
 
 /* Records a failure of the port, if rc is one; returns `rc`. */
-int cortex_m_port(struct cortex_m *core, int rc);
+static inline int cortex_m_port(struct cortex_m *core, int rc)
+{
+    if (rc == 0)
+        return 0;
+    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
+}
 
 /* One register; may be tried again, so not for those that count or start something. */
 int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value);
@@ -66,7 +77,10 @@ int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value); /* notes resets
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits);  /* with its key */
 
 /* BT_ERR_INVAL with CORTEX_M_FAIL_RUNNING if the core was not halted at the last look. */
-int cortex_m_need_halt(struct cortex_m *core);
+static inline int cortex_m_need_halt(struct cortex_m *core)
+{
+    return core->halted ? 0 : cortex_m_fail(core, CORTEX_M_FAIL_RUNNING, 0, BT_ERR_INVAL);
+}
 
 /* DEMCR as it has to be, `more` bits on top. */
 int cortex_m_write_demcr(struct cortex_m *core, uint32_t more);

@@ -11,20 +11,6 @@
 
 #define RETRIES 2u
 
-int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t address, int rc)
-{
-    core->failure = failure;
-    core->failure_address = address;
-    return rc;
-}
-
-int cortex_m_port(struct cortex_m *core, int rc)
-{
-    if (rc == 0)
-        return 0;
-    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
-}
-
 /* The line was damaged or the port busy: the access may work when it is tried again. */
 static bool cortex_m_again(const struct cortex_m *core, int rc, unsigned *tries)
 {
@@ -147,11 +133,6 @@ int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)
                                   .value = (read.value & ~DEMCR_CATCHES) | core->catch | more |
                                            DEMCR_TRCENA};
     return write.value == read.value ? 0 : cortex_m_bank(core, &write, 1, true);
-}
-
-int cortex_m_need_halt(struct cortex_m *core)
-{
-    return core->halted ? 0 : cortex_m_fail(core, CORTEX_M_FAIL_RUNNING, 0, BT_ERR_INVAL);
 }
 
 #define READY_LIMIT_US 100000u

@@ -576,21 +576,6 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
     return 0;
 }
 
-int elf_image_bytes(const struct elf_image *image, uint64_t address, const uint8_t **data,
-                    uint64_t *size)
-{
-    /* Few segments, and hostile ones may overlap: the first that has the address. */
-    for (size_t i = 0; i < image->segment_count; i++) {
-        const struct elf_segment *s = &image->segments[i];
-        if (address < s->vaddr || address - s->vaddr >= s->file_size)
-            continue;
-        *data = s->data + (address - s->vaddr);
-        *size = s->file_size - (address - s->vaddr);
-        return 0;
-    }
-    return BT_ERR_NO_CODE;
-}
-
 /* Open and close. */
 
 static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, struct reason *why)

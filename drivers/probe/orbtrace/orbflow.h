@@ -36,8 +36,16 @@ struct orbflow {
  * from its beginning is known by its header, and nothing of it is. */
 void orbflow_init(struct orbflow *o);
 
+/* What comes next is the beginning of a packet: the source was silent for longer than it holds back
+ * one that is not full. */
+void orbflow_begin(struct orbflow *o);
+
 /* Never fails: damage is told and passed over. */
 void orbflow_feed(struct orbflow *o, const uint8_t *data, size_t length,
                   const struct orbflow_sink *sink);
+
+/* Bytes were lost before the next feed: drops the packet that is not complete. The caller knows of
+ * the damage. */
+void orbflow_discontinuity(struct orbflow *o);
 
 #endif
