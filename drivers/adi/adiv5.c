@@ -60,9 +60,9 @@ const char *debug_failure_text(enum debug_failure failure)
     return "unknown failure";
 }
 
-bool debug_link_again(int rc, enum debug_failure failure, unsigned *tries)
+bool debug_link_again(int error, enum debug_failure failure, unsigned *tries)
 {
-    return rc == BT_ERR_IO && failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
+    return error == BT_ERR_IO && failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
 }
 
 const char *adiv5_describe(const struct adiv5_dp *dp, char *text, size_t size)
@@ -77,15 +77,15 @@ const char *adiv5_describe(const struct adiv5_dp *dp, char *text, size_t size)
     return text;
 }
 
-/* An error of the link, not of the target. Returns `rc`. */
-static int adiv5_link_failed(struct adiv5_dp *dp, int rc)
+/* An error of the link, not of the target. Returns `error`. */
+static int adiv5_link_failed(struct adiv5_dp *dp, int error)
 {
     dp->select_known = false;
-    if (rc == BT_ERR_UNSUPPORTED)
+    if (error == BT_ERR_UNSUPPORTED)
         (void)adiv5_fail(dp, DEBUG_FAIL_WIRE_KIND);
     else
-        (void)adiv5_fail(dp, rc == BT_ERR_FORMAT ? DEBUG_FAIL_ANSWER : DEBUG_FAIL_PROBE);
-    return rc;
+        (void)adiv5_fail(dp, error == BT_ERR_FORMAT ? DEBUG_FAIL_ANSWER : DEBUG_FAIL_PROBE);
+    return error;
 }
 
 /* Read DPIDR without any recovery. Return 0 or an error of the link; *ok: it answered. */
@@ -93,10 +93,10 @@ static int adiv5_try_dpidr(struct adiv5_dp *dp, uint32_t *dpidr, bool *ok)
 {
     struct debug_transfer read = {.request = DEBUG_DP | DEBUG_READ | DP_DPIDR};
     struct debug_result result;
-    int rc = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
-    *ok = rc == 0 && result.done == 1 && result.ack == DEBUG_ACK_OK;
+    int error = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
+    *ok = error == 0 && result.done == 1 && result.ack == DEBUG_ACK_OK;
     *dpidr = *ok ? read.value : 0;
-    return rc;
+    return error;
 }
 
 /* Bits of the line sequences that make the port listen; then DPIDR is read. */
@@ -127,11 +127,11 @@ static int clear_raw(struct adiv5_dp *dp, bool abort, bool *ok)
         list[n++] = (struct debug_transfer){.request = DEBUG_DP | DEBUG_WRITE | DP_CTRL_STAT,
                                             .value = JTAG_CLEAR};
     }
-    int rc = dp->link.ops->transfer(dp->link.self, list, n, &result);
-    *ok = rc == 0 && result.done == n && result.ack == DEBUG_ACK_OK;
-    if (rc == 0 && result.done > flags)
+    int error = dp->link.ops->transfer(dp->link.self, list, n, &result);
+    *ok = error == 0 && result.done == n && result.ack == DEBUG_ACK_OK;
+    if (error == 0 && result.done > flags)
         dp->ctrl_stat = list[flags].value;
-    return rc;
+    return error;
 }
 
 /* The line lost step: reset it and see who answers. */
@@ -141,19 +141,19 @@ static int adiv5_resynchronise(struct adiv5_dp *dp)
     bool ok = false;
     dp->line_errors++;
     for (unsigned k = 0; k < 3 && !ok; k++) {
-        int rc = dp->wire == DEBUG_WIRE_SWD ? adiv5_line_reset(dp) : 0;
-        if (rc == 0)
-            rc = adiv5_try_dpidr(dp, &dpidr, &ok);
-        if (rc != 0)
-            return adiv5_link_failed(dp, rc);
+        int error = dp->wire == DEBUG_WIRE_SWD ? adiv5_line_reset(dp) : 0;
+        if (error == 0)
+            error = adiv5_try_dpidr(dp, &dpidr, &ok);
+        if (error != 0)
+            return adiv5_link_failed(dp, error);
     }
     if (!ok)
         return adiv5_fail(dp, DEBUG_FAIL_SILENT);
     if (dpidr != dp->dpidr)
         return adiv5_fail(dp, DEBUG_FAIL_CHANGED);
-    int rc = clear_raw(dp, false, &ok);
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = clear_raw(dp, false, &ok);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     return adiv5_fail(dp, DEBUG_FAIL_LINE);
 }
 
@@ -165,9 +165,9 @@ static int adiv5_recover(struct adiv5_dp *dp, enum debug_ack ack)
     dp->ctrl_stat = 0;
     if (ack == DEBUG_ACK_NONE || ack == DEBUG_ACK_PROTOCOL)
         return adiv5_resynchronise(dp);
-    int rc = clear_raw(dp, ack == DEBUG_ACK_WAIT, &ok);
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = clear_raw(dp, ack == DEBUG_ACK_WAIT, &ok);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     if (!ok)
         return adiv5_resynchronise(dp);
     return adiv5_fail(dp, ack == DEBUG_ACK_WAIT ? DEBUG_FAIL_WAIT : DEBUG_FAIL_FAULT);
@@ -191,9 +191,9 @@ static int check_jtag(struct adiv5_dp *dp)
     struct debug_result result;
     if (dp->wire != DEBUG_WIRE_JTAG)
         return 0;
-    int rc = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     if (result.done != 1 || result.ack != DEBUG_ACK_OK)
         return adiv5_recover(dp, result.ack);
     if ((read.value & (ADIV5_STICKYERR | ADIV5_STICKYORUN)) == 0)
@@ -213,10 +213,10 @@ static int adiv5_run(struct adiv5_dp *dp, struct debug_transfer *list, size_t co
     unsigned tries = 0;
     for (;;) {
         struct debug_result result;
-        int rc = dp->link.ops->transfer(dp->link.self, list + done, count - done, &result);
-        if (rc != 0) {
+        int error = dp->link.ops->transfer(dp->link.self, list + done, count - done, &result);
+        if (error != 0) {
             dp->failed_at = done;
-            return adiv5_link_failed(dp, rc);
+            return adiv5_link_failed(dp, error);
         }
         done += result.done < count - done ? result.done : count - done;
         if (result.ack == DEBUG_ACK_OK && done == count)
@@ -257,9 +257,9 @@ static int dp_access(struct adiv5_dp *dp, uint8_t request, uint8_t bank, uint32_
     if ((request & DEBUG_REG_MASK) == DP_CTRL_STAT)
         n = put_select(dp, select, list);
     list[n] = (struct debug_transfer){.request = request, .value = *value};
-    int rc = adiv5_run(dp, list, n + 1, true);
-    if (rc != 0)
-        return rc;
+    int error = adiv5_run(dp, list, n + 1, true);
+    if (error != 0)
+        return error;
     if (n > 0) {
         dp->select = select;
         dp->select_known = true;
@@ -287,9 +287,9 @@ static int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, ui
 int adiv5_clear_errors(struct adiv5_dp *dp, uint32_t *flags)
 {
     uint32_t value;
-    int rc = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
-    if (rc != 0)
-        return rc;
+    int error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
+    if (error != 0)
+        return error;
     if (flags)
         *flags = value;
     if (dp->wire == DEBUG_WIRE_JTAG)
@@ -350,17 +350,17 @@ static int run_list(struct adiv5_dp *dp, uint8_t ap, struct adiv5_access *list, 
     struct raw_list raw;
     while (done < count) {
         size_t n = make_raw(dp, ap, list + done, count - done, &raw);
-        int rc = adiv5_run(dp, raw.transfers, raw.count, repeat);
-        size_t good = rc == 0 ? raw.count : dp->failed_at;
+        int error = adiv5_run(dp, raw.transfers, raw.count, repeat);
+        size_t good = error == 0 ? raw.count : dp->failed_at;
         size_t k = 0;
         for (; k < n && raw.value_at[k] < good; k++) {
             if (!list[done + k].write)
                 list[done + k].value = raw.transfers[raw.value_at[k]].value;
         }
         done += k;
-        if (rc != 0) {
+        if (error != 0) {
             dp->failed_at = done;
-            return rc;
+            return error;
         }
         dp->select = raw.select;
         dp->select_known = true;
@@ -379,9 +379,9 @@ int adiv5_ap_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *va
 {
     struct adiv5_access access = {.address = address};
     bool repeat = (dp->link.caps & DEBUG_LINK_POSTED) == 0;
-    int rc = run_list(dp, ap, &access, 1, repeat);
+    int error = run_list(dp, ap, &access, 1, repeat);
     *value = access.value;
-    return rc;
+    return error;
 }
 
 int adiv5_ap_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t value)
@@ -395,23 +395,23 @@ static int select_for(struct adiv5_dp *dp, uint32_t select)
     struct debug_transfer transfer;
     if (put_select(dp, select, &transfer) == 0)
         return 0;
-    int rc = adiv5_run(dp, &transfer, 1, true);
-    if (rc == 0) {
+    int error = adiv5_run(dp, &transfer, 1, true);
+    if (error == 0) {
         dp->select = select;
         dp->select_known = true;
     } else {
         dp->failed_at = 0;
     }
-    return rc;
+    return error;
 }
 
 static int run_block(struct adiv5_dp *dp, uint8_t request, uint32_t *words, size_t count)
 {
     struct debug_result result;
-    int rc = dp->link.ops->block(dp->link.self, request, words, count, &result);
-    dp->failed_at = rc == 0 && result.done < count ? result.done : 0;
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = dp->link.ops->block(dp->link.self, request, words, count, &result);
+    dp->failed_at = error == 0 && result.done < count ? result.done : 0;
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     if (result.ack == DEBUG_ACK_OK && result.done == count)
         return check_jtag(dp);
     dp->failed_at = result.done < count ? result.done : count;
@@ -423,17 +423,17 @@ static int read_posted(struct adiv5_dp *dp, uint8_t request, uint32_t *words, si
 {
     uint32_t old;
     struct debug_transfer last = {.request = DEBUG_DP | DEBUG_READ | DP_RDBUFF};
-    int rc = run_block(dp, request, &old, 1);
-    if (rc == 0 && count > 1)
-        rc = run_block(dp, request, words, count - 1);
-    if (rc != 0)
-        return rc;
-    rc = adiv5_run(dp, &last, 1, false);
-    if (rc != 0)
+    int error = run_block(dp, request, &old, 1);
+    if (error == 0 && count > 1)
+        error = run_block(dp, request, words, count - 1);
+    if (error != 0)
+        return error;
+    error = adiv5_run(dp, &last, 1, false);
+    if (error != 0)
         dp->failed_at = count - 1;
     else
         words[count - 1] = last.value;
-    return rc;
+    return error;
 }
 
 int adiv5_ap_block_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *words,
@@ -442,9 +442,9 @@ int adiv5_ap_block_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32
     uint8_t request = (uint8_t)(DEBUG_AP | DEBUG_READ | (address & DEBUG_REG_MASK));
     if (count == 0)
         return 0;
-    int rc = select_for(dp, ap_select(ap, address));
-    if (rc != 0)
-        return rc;
+    int error = select_for(dp, ap_select(ap, address));
+    if (error != 0)
+        return error;
     if ((dp->link.caps & DEBUG_LINK_POSTED) != 0)
         return read_posted(dp, request, words, count);
     return run_block(dp, request, words, count);
@@ -455,22 +455,22 @@ int adiv5_ap_block_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, const
 {
     uint8_t request = (uint8_t)(DEBUG_AP | DEBUG_WRITE | (address & DEBUG_REG_MASK));
     uint32_t part[256];
-    int rc = count == 0 ? 0 : select_for(dp, ap_select(ap, address));
-    for (size_t done = 0; rc == 0 && done < count;) {
+    int error = count == 0 ? 0 : select_for(dp, ap_select(ap, address));
+    for (size_t done = 0; error == 0 && done < count;) {
         size_t n = count - done < 256 ? count - done : 256;
         memcpy(part, words + done, n * sizeof *part);
-        rc = run_block(dp, request, part, n);
-        if (rc != 0)
+        error = run_block(dp, request, part, n);
+        if (error != 0)
             dp->failed_at += done;
         done += n;
     }
-    if (rc == 0 && count > 0 && (dp->link.caps & DEBUG_LINK_POSTED) != 0) {
+    if (error == 0 && count > 0 && (dp->link.caps & DEBUG_LINK_POSTED) != 0) {
         struct debug_transfer last = {.request = DEBUG_DP | DEBUG_READ | DP_RDBUFF};
-        rc = adiv5_run(dp, &last, 1, false);
-        if (rc != 0)
+        error = adiv5_run(dp, &last, 1, false);
+        if (error != 0)
             dp->failed_at = count - 1;
     }
-    return rc;
+    return error;
 }
 
 /* Which APs there are. */
@@ -481,10 +481,10 @@ int adiv5_scan(struct adiv5_dp *dp, struct adiv5_ap_info *found, unsigned max)
     unsigned missing = 0;
     for (unsigned ap = 0; ap < 256 && missing < SCAN_MAX_MISSING; ap++) {
         uint32_t idr;
-        int rc = adiv5_ap_read(dp, (uint8_t)ap, ADIV5_AP_IDR, &idr);
-        if (rc != 0 && (rc != BT_ERR_IO || dp->failure != DEBUG_FAIL_FAULT))
-            return rc;
-        if (rc != 0 || idr == 0) {
+        int error = adiv5_ap_read(dp, (uint8_t)ap, ADIV5_AP_IDR, &idr);
+        if (error != 0 && (error != BT_ERR_IO || dp->failure != DEBUG_FAIL_FAULT))
+            return error;
+        if (error != 0 || idr == 0) {
             missing++;
             continue;
         }
@@ -544,11 +544,11 @@ static int find_swd(struct adiv5_dp *dp)
 {
     for (unsigned k = 0; k < 3 * ROUNDS; k++) {
         bool ok;
-        int rc = adiv5_wake(dp, k % 3);
-        if (rc == 0)
-            rc = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
-        if (rc != 0)
-            return adiv5_link_failed(dp, rc);
+        int error = adiv5_wake(dp, k % 3);
+        if (error == 0)
+            error = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
+        if (error != 0)
+            return adiv5_link_failed(dp, error);
         if (ok && dpidr_plausible(dp->dpidr))
             return 0;
     }
@@ -562,15 +562,15 @@ static int find_jtag(struct adiv5_dp *dp, const struct adiv5_connect_options *o)
     bool ok = false;
     const uint8_t *lengths = o->chain_count ? o->ir_lengths : ONE_DAP;
     unsigned count = o->chain_count ? o->chain_count : 1;
-    int rc = dp->link.ops->jtag_chain(dp->link.self, lengths, count, o->chain_dap);
-    if (rc == 0)
-        rc = dp->link.ops->sequence(dp->link.self, 8 * sizeof SWD_TO_JTAG, SWD_TO_JTAG);
-    if (rc == 0)
-        rc = dp->link.ops->sequence(dp->link.self, TAP_RESET_BITS, TAP_RESET);
-    for (unsigned k = 0; rc == 0 && !ok && k < ROUNDS; k++)
-        rc = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = dp->link.ops->jtag_chain(dp->link.self, lengths, count, o->chain_dap);
+    if (error == 0)
+        error = dp->link.ops->sequence(dp->link.self, 8 * sizeof SWD_TO_JTAG, SWD_TO_JTAG);
+    if (error == 0)
+        error = dp->link.ops->sequence(dp->link.self, TAP_RESET_BITS, TAP_RESET);
+    for (unsigned k = 0; error == 0 && !ok && k < ROUNDS; k++)
+        error = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     return ok ? 0 : adiv5_fail(dp, DEBUG_FAIL_SILENT);
 }
 
@@ -578,22 +578,22 @@ static int power_up(struct adiv5_dp *dp)
 {
     const uint32_t both = ADIV5_CDBGPWRUPACK | ADIV5_CSYSPWRUPACK;
     uint32_t value = 0;
-    int rc = adiv5_clear_errors(dp, NULL);
-    if (rc == 0)
-        rc = adiv5_dp_write(dp, DP_SELECT, 0, 0);
-    if (rc == 0)
-        rc = adiv5_dp_write(dp, DP_CTRL_STAT, 0, ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ);
+    int error = adiv5_clear_errors(dp, NULL);
+    if (error == 0)
+        error = adiv5_dp_write(dp, DP_SELECT, 0, 0);
+    if (error == 0)
+        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0, ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ);
     uint64_t begin = dp->clock.now_us(dp->clock.user);
-    while (rc == 0) {
-        rc = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
-        if (rc != 0 || (value & both) == both)
+    while (error == 0) {
+        error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
+        if (error != 0 || (value & both) == both)
             break;
         if (dp->clock.now_us(dp->clock.user) - begin > POWER_LIMIT_US)
             break;
         dp->clock.sleep_us(dp->clock.user, POWER_POLL_US);
     }
-    if (rc != 0)
-        return rc;
+    if (error != 0)
+        return error;
     dp->system_power = (value & ADIV5_CSYSPWRUPACK) != 0;
     return (value & ADIV5_CDBGPWRUPACK) != 0 ? 0 : adiv5_fail(dp, DEBUG_FAIL_POWER);
 }
@@ -603,13 +603,13 @@ static int prepare_link(struct adiv5_dp *dp, const struct adiv5_connect_options 
     uint32_t need = o->wire == DEBUG_WIRE_SWD ? DEBUG_LINK_SWD : DEBUG_LINK_JTAG;
     if ((dp->link.caps & need) == 0)
         return BT_ERR_UNSUPPORTED;
-    int rc = dp->link.ops->connect(dp->link.self, o->wire);
-    if (rc == 0)
-        rc = dp->link.ops->set_clock(dp->link.self, o->clock_hz ? o->clock_hz : DEFAULT_HZ);
-    if (rc == 0)
-        rc = dp->link.ops->configure(dp->link.self, o->idle_clocks,
-                                     o->wait_retries ? o->wait_retries : DEFAULT_WAIT_RETRIES);
-    return rc;
+    int error = dp->link.ops->connect(dp->link.self, o->wire);
+    if (error == 0)
+        error = dp->link.ops->set_clock(dp->link.self, o->clock_hz ? o->clock_hz : DEFAULT_HZ);
+    if (error == 0)
+        error = dp->link.ops->configure(dp->link.self, o->idle_clocks,
+                                        o->wait_retries ? o->wait_retries : DEFAULT_WAIT_RETRIES);
+    return error;
 }
 
 int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *options)
@@ -621,29 +621,29 @@ int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *optio
     dp->ctrl_stat = 0;
     dp->line_errors = 0;
     dp->generation++;
-    int rc = prepare_link(dp, options);
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
-    rc = options->wire == DEBUG_WIRE_SWD ? find_swd(dp) : find_jtag(dp, options);
-    if (rc != 0)
-        return rc;
+    int error = prepare_link(dp, options);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
+    error = options->wire == DEBUG_WIRE_SWD ? find_swd(dp) : find_jtag(dp, options);
+    if (error != 0)
+        return error;
     dp->version = dp->dpidr >> 12 & 0xf;
     if (dp->version > 2) {
         (void)adiv5_fail(dp, DEBUG_FAIL_VERSION);
         return BT_ERR_UNSUPPORTED;
     }
-    rc = power_up(dp);
-    dp->connected = rc == 0;
-    return rc;
+    error = power_up(dp);
+    dp->connected = error == 0;
+    return error;
 }
 
 int adiv5_disconnect(struct adiv5_dp *dp, bool power_down)
 {
-    int rc = 0;
+    int error = 0;
     if (power_down && dp->connected)
-        rc = adiv5_dp_write(dp, DP_CTRL_STAT, 0, 0);
+        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0, 0);
     dp->connected = false;
     dp->select_known = false;
     int end = dp->link.ops->disconnect(dp->link.self);
-    return rc != 0 ? rc : end;
+    return error != 0 ? error : end;
 }

@@ -7,24 +7,24 @@
 #define POLL_SLEEP_US 100u
 #define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
 
-static int coresight_note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
+static int coresight_note(struct coresight_bus *bus, const struct mem_ap *ap, int error)
 {
-    if (rc != 0) {
+    if (error != 0) {
         bus->failure = ap->dp->failure;
         bus->fault_address = ap->fault_address;
     }
-    return rc;
+    return error;
 }
 
 static int ap_read(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
 {
     struct mem_ap *ap = bus->self;
     unsigned tries = 0;
-    int rc;
+    int error;
     do {
-        rc = coresight_note(bus, ap, mem_ap_read_words(ap, address, words, count));
-    } while (debug_link_again(rc, bus->failure, &tries));
-    return rc;
+        error = coresight_note(bus, ap, mem_ap_read_words(ap, address, words, count));
+    } while (debug_link_again(error, bus->failure, &tries));
+    return error;
 }
 
 static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t *words,
@@ -32,11 +32,11 @@ static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t 
 {
     struct mem_ap *ap = bus->self;
     unsigned tries = 0;
-    int rc;
+    int error;
     do {
-        rc = coresight_note(bus, ap, mem_ap_write_words(ap, address, words, count));
-    } while (debug_link_again(rc, bus->failure, &tries));
-    return rc;
+        error = coresight_note(bus, ap, mem_ap_write_words(ap, address, words, count));
+    } while (debug_link_again(error, bus->failure, &tries));
+    return error;
 }
 
 static int ap_read_fifo(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
@@ -61,8 +61,8 @@ void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap)
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
 {
     uint32_t now;
-    int rc = coresight_read(bus, address, &now);
-    return rc != 0 ? rc : coresight_write(bus, address, (now & ~mask) | (value & mask));
+    int error = coresight_read(bus, address, &now);
+    return error != 0 ? error : coresight_write(bus, address, (now & ~mask) | (value & mask));
 }
 
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
@@ -72,9 +72,9 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
         /* The time is taken first: a pause between reading and looking at the clock is no loss. */
         bool late = bus->clock.now_us(bus->clock.user) - begin > POLL_LIMIT_US;
         uint32_t now;
-        int rc = coresight_read(bus, address, &now);
-        if (rc != 0 || (now & mask) == value)
-            return rc;
+        int error = coresight_read(bus, address, &now);
+        if (error != 0 || (now & mask) == value)
+            return error;
         if (late && looks >= POLL_LOOKS) {
             bus->failure = DEBUG_FAIL_TIMEOUT;
             bus->fault_address = address;
@@ -201,9 +201,9 @@ int coresight_identify(struct coresight_bus *bus, uint64_t page, struct coresigh
 {
     uint32_t id[ID_WORDS];
     *c = (struct coresight_component){.base = page};
-    int rc = bus->ops->read(bus, page + ID_FIRST, id, ID_WORDS);
-    if (rc != 0)
-        return rc;
+    int error = bus->ops->read(bus, page + ID_FIRST, id, ID_WORDS);
+    if (error != 0)
+        return error;
     if (!id_valid(id))
         return BT_ERR_FORMAT;
     decode_ids(id, c);
@@ -213,20 +213,20 @@ int coresight_identify(struct coresight_bus *bus, uint64_t page, struct coresigh
     if (c->component_class != CORESIGHT_CLASS_CORESIGHT)
         return 0;
     uint32_t type = 0;
-    rc = coresight_read(bus, page + DEVARCH, &c->arch);
-    if (rc == 0)
-        rc = coresight_read(bus, page + DEVID, &c->devid);
-    if (rc == 0)
-        rc = coresight_read(bus, page + DEVTYPE, &type);
+    error = coresight_read(bus, page + DEVARCH, &c->arch);
+    if (error == 0)
+        error = coresight_read(bus, page + DEVID, &c->devid);
+    if (error == 0)
+        error = coresight_read(bus, page + DEVTYPE, &type);
     c->type = (uint8_t)type;
-    return rc;
+    return error;
 }
 
 /* May the walk go on after this? A component that answers with an error is only skipped. */
-static bool coresight_tolerable(const struct walk *w, int rc)
+static bool coresight_tolerable(const struct walk *w, int error)
 {
-    return rc == 0 || rc == BT_ERR_FORMAT || rc == BT_ERR_RANGE ||
-           (rc == BT_ERR_IO &&
+    return error == 0 || error == BT_ERR_FORMAT || error == BT_ERR_RANGE ||
+           (error == BT_ERR_IO &&
             (w->bus->failure == DEBUG_FAIL_FAULT || w->bus->failure == DEBUG_FAIL_WAIT));
 }
 
@@ -245,9 +245,9 @@ static int walk_table(struct walk *w, const struct coresight_component *table, u
 static int coresight_visit(struct walk *w, uint64_t page, unsigned depth)
 {
     struct coresight_component c;
-    int rc = coresight_identify(w->bus, page, &c);
-    if (rc != 0)
-        return coresight_tolerable(w, rc) ? 0 : rc;
+    int error = coresight_identify(w->bus, page, &c);
+    if (error != 0)
+        return coresight_tolerable(w, error) ? 0 : error;
     if (coresight_known(w, c.base) || w->count == w->max)
         return 0;
     w->list[w->count++] = c;
@@ -263,11 +263,11 @@ static int walk_entry(struct walk *w, const struct coresight_component *table, u
     uint32_t entry[2] = {0, 0};
     *more = true;
     w->entries++;
-    int rc = w->bus->ops->read(w->bus, table->base + (uint64_t)index * (wide ? 8 : 4), entry,
-                               wide ? 2 : 1);
-    if (rc != 0) {
+    int error = w->bus->ops->read(w->bus, table->base + (uint64_t)index * (wide ? 8 : 4), entry,
+                                  wide ? 2 : 1);
+    if (error != 0) {
         *more = false;
-        return coresight_tolerable(w, rc) ? 0 : rc;
+        return coresight_tolerable(w, error) ? 0 : error;
     }
     *more = class_9 ? (entry[0] & 3) != 0 : (entry[0] | entry[1]) != 0;
     bool present = class_9 ? (entry[0] & 3) == 3 : (entry[0] & 1) != 0;
@@ -293,10 +293,10 @@ static int walk_table(struct walk *w, const struct coresight_component *table, u
     }
     w->tables[w->table_count++] = table->base;
     bool more = true;
-    int rc = 0;
-    for (unsigned k = 0; rc == 0 && more && k < limit && w->entries < MAX_ENTRIES; k++)
-        rc = walk_entry(w, table, k, depth, &more);
-    return rc;
+    int error = 0;
+    for (unsigned k = 0; error == 0 && more && k < limit && w->entries < MAX_ENTRIES; k++)
+        error = walk_entry(w, table, k, depth, &more);
+    return error;
 }
 
 int coresight_scan(struct coresight_bus *bus, uint64_t base, struct coresight_component *list,
@@ -308,8 +308,8 @@ int coresight_scan(struct coresight_bus *bus, uint64_t base, struct coresight_co
         return BT_ERR_FORMAT;
     uint64_t first = base & ~(uint64_t)(PAGE - 1);
     struct coresight_component table;
-    int rc = coresight_identify(bus, first, &table);
-    if (rc == 0)
-        rc = coresight_visit(&w, first, 0);
-    return rc != 0 ? rc : (int)w.count;
+    int error = coresight_identify(bus, first, &table);
+    if (error == 0)
+        error = coresight_visit(&w, first, 0);
+    return error != 0 ? error : (int)w.count;
 }

@@ -44,48 +44,48 @@ void cortex_a_init(struct cortex_a *core, struct mem_ap *ap, uint32_t base,
 static int cortex_a_look_power(struct cortex_a *core, bool *powered)
 {
     uint32_t prsr = 0;
-    int rc = cortex_a_peek(core, DBG_PRSR, &prsr);
+    int error = cortex_a_peek(core, DBG_PRSR, &prsr);
     *powered = (prsr & PRSR_POWERED) != 0;
-    if (rc == 0 && core->attached && (prsr & (PRSR_STICKY_POWER | PRSR_STICKY_RESET)) != 0)
+    if (error == 0 && core->attached && (prsr & (PRSR_STICKY_POWER | PRSR_STICKY_RESET)) != 0)
         core->reset_seen = true;
-    return rc;
+    return error;
 }
 
 static int open_os_lock(struct cortex_a *core)
 {
     uint32_t oslsr = 0;
-    int rc = cortex_a_peek(core, DBG_OSLSR, &oslsr);
+    int error = cortex_a_peek(core, DBG_OSLSR, &oslsr);
     bool implemented = (oslsr & OSLSR_MODEL) == 0x1 || (oslsr & OSLSR_MODEL) == 0x8;
-    if (rc != 0 || !implemented || (oslsr & OSLSR_LOCK) == 0)
-        return rc;
-    rc = cortex_a_poke(core, DBG_OSLAR, 0);
-    if (rc == 0)
-        rc = cortex_a_peek(core, DBG_OSLSR, &oslsr);
-    if (rc == 0 && (oslsr & OSLSR_LOCK) != 0)
+    if (error != 0 || !implemented || (oslsr & OSLSR_LOCK) == 0)
+        return error;
+    error = cortex_a_poke(core, DBG_OSLAR, 0);
+    if (error == 0)
+        error = cortex_a_peek(core, DBG_OSLSR, &oslsr);
+    if (error == 0 && (oslsr & OSLSR_LOCK) != 0)
         return cortex_a_fail(core, CORTEX_A_FAIL_LOCKED, 0, BT_ERR_IO);
-    return rc;
+    return error;
 }
 
 static int cortex_a_identify(struct cortex_a *core)
 {
     uint32_t didr = 0;
     bool powered = false;
-    int rc = cortex_a_peek(core, DBG_DIDR, &didr);
+    int error = cortex_a_peek(core, DBG_DIDR, &didr);
     core->debug_version = DIDR_VERSION(didr);
-    if (rc == 0 && (core->debug_version < VERSION_FIRST || core->debug_version > VERSION_LAST))
+    if (error == 0 && (core->debug_version < VERSION_FIRST || core->debug_version > VERSION_LAST))
         return cortex_a_fail(core, CORTEX_A_FAIL_NO_CORE, core->base, BT_ERR_FORMAT);
-    if (rc == 0)
-        rc = cortex_a_look_power(core, &powered);
-    if (rc == 0 && !powered)
+    if (error == 0)
+        error = cortex_a_look_power(core, &powered);
+    if (error == 0 && !powered)
         return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_LAR, UNLOCK_KEY);
-    if (rc == 0)
-        rc = open_os_lock(core);
-    if (rc == 0)
-        rc = cortex_a_peek(core, DBG_MIDR, &core->midr);
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_LAR, UNLOCK_KEY);
+    if (error == 0)
+        error = open_os_lock(core);
+    if (error == 0)
+        error = cortex_a_peek(core, DBG_MIDR, &core->midr);
+    if (error != 0)
+        return error;
     core->breakpoint_count = DIDR_BREAKPOINTS(didr);
     core->watchpoint_count = DIDR_WATCHPOINTS(didr);
     core->name = "ARMv7-A";
@@ -100,26 +100,27 @@ static int cortex_a_identify(struct cortex_a *core)
 static int check_authentication(struct cortex_a *core)
 {
     uint32_t auth = 0;
-    int rc = cortex_a_peek(core, DBG_AUTH, &auth);
+    int error = cortex_a_peek(core, DBG_AUTH, &auth);
     uint32_t secure = auth >> AUTH_SECURE & AUTH_MASK;
-    if (rc == 0 && (auth & AUTH_MASK) == AUTH_DISABLED && (secure == AUTH_DISABLED || secure == 0))
+    if (error == 0 && (auth & AUTH_MASK) == AUTH_DISABLED &&
+        (secure == AUTH_DISABLED || secure == 0))
         return cortex_a_fail(core, CORTEX_A_FAIL_DISABLED, 0, BT_ERR_IO);
-    return rc;
+    return error;
 }
 
 /* What a power-down or a reset takes away: locks, halting debug, comparators. */
 static int cortex_a_enable(struct cortex_a *core)
 {
-    int rc = open_os_lock(core);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_DSCCR, 0);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_DSMCR, 0);
-    if (rc == 0)
-        rc = cortex_a_read_dscr(core);
-    if (rc == 0)
-        rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_HDBGEN);
-    return rc == 0 ? cortex_a_restore_breakpoints(core) : rc;
+    int error = open_os_lock(core);
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_DSCCR, 0);
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_DSMCR, 0);
+    if (error == 0)
+        error = cortex_a_read_dscr(core);
+    if (error == 0)
+        error = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_HDBGEN);
+    return error == 0 ? cortex_a_restore_breakpoints(core) : error;
 }
 
 int cortex_a_attach(struct cortex_a *core)
@@ -129,13 +130,13 @@ int cortex_a_attach(struct cortex_a *core)
     core->stepped = false;
     core->cti_on = false;
     core->dirty = 0; /* who knows what became of it */
-    int rc = cortex_a_identify(core);
-    if (rc == 0)
-        rc = check_authentication(core);
-    if (rc == 0)
-        rc = cortex_a_enable(core);
-    core->attached = rc == 0;
-    return rc;
+    int error = cortex_a_identify(core);
+    if (error == 0)
+        error = check_authentication(core);
+    if (error == 0)
+        error = cortex_a_enable(core);
+    core->attached = error == 0;
+    return error;
 }
 
 int cortex_a_detach(struct cortex_a *core)
@@ -224,32 +225,32 @@ int cortex_a_join(struct cortex_a *core, unsigned channel)
         return BT_ERR_UNSUPPORTED;
     if (channel > 3)
         return BT_ERR_INVAL;
-    int rc = cti_poke(core, CTI_LAR, CTI_KEY);
-    if (rc == 0)
-        rc = cortex_a_port(core, mem_ap_read32(core->ap, core->cti + CTI_GATE, &gate));
-    if (rc == 0)
-        rc = cti_poke(core, CTI_GATE, gate | 1u << channel);
-    if (rc == 0)
-        rc = cti_poke(core, CTI_INEN, 1u << channel);
-    if (rc == 0)
-        rc = cti_poke(core, CTI_OUTEN, 1u << channel);
-    if (rc == 0)
-        rc = cti_poke(core, CTI_CTRL, 1);
-    core->cti_on = rc == 0;
-    return rc;
+    int error = cti_poke(core, CTI_LAR, CTI_KEY);
+    if (error == 0)
+        error = cortex_a_port(core, mem_ap_read32(core->ap, core->cti + CTI_GATE, &gate));
+    if (error == 0)
+        error = cti_poke(core, CTI_GATE, gate | 1u << channel);
+    if (error == 0)
+        error = cti_poke(core, CTI_INEN, 1u << channel);
+    if (error == 0)
+        error = cti_poke(core, CTI_OUTEN, 1u << channel);
+    if (error == 0)
+        error = cti_poke(core, CTI_CTRL, 1);
+    core->cti_on = error == 0;
+    return error;
 }
 
 int cortex_a_leave(struct cortex_a *core)
 {
     if (!core->cti_on)
         return 0;
-    int rc = cti_poke(core, CTI_INEN, 0);
-    if (rc == 0)
-        rc = cti_poke(core, CTI_OUTEN, 0);
-    if (rc == 0)
-        rc = cti_poke(core, CTI_INTACK, CTI_REQUEST);
-    core->cti_on = rc != 0;
-    return rc;
+    int error = cti_poke(core, CTI_INEN, 0);
+    if (error == 0)
+        error = cti_poke(core, CTI_OUTEN, 0);
+    if (error == 0)
+        error = cti_poke(core, CTI_INTACK, CTI_REQUEST);
+    core->cti_on = error != 0;
+    return error;
 }
 
 /* Is a BKPT of the program at `address`? */
@@ -296,67 +297,67 @@ static int cortex_a_note_halt(struct cortex_a *core)
     core->faults_known = false;
     core->caches_known = false;
     core->vfp_known = false;
-    int rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN | DSCR_HDBGEN |
-                                           DSCR_MODE_STALL);
-    if (rc == 0)
-        rc = cortex_a_clear_errors(core);
-    if (rc == 0)
-        rc = cortex_a_load_values(core);
-    if (rc == 0 && !core->features_known)
-        rc = cortex_a_find_features(core);
-    if (rc == 0) {
+    int error = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN |
+                                              DSCR_HDBGEN | DSCR_MODE_STALL);
+    if (error == 0)
+        error = cortex_a_clear_errors(core);
+    if (error == 0)
+        error = cortex_a_load_values(core);
+    if (error == 0 && !core->features_known)
+        error = cortex_a_find_features(core);
+    if (error == 0) {
         core->last.pc = core->values[CORTEX_A_PC];
         core->last.reason = cortex_a_reason_of(core, core->last.pc);
         if (core->last.reason == CORTEX_A_REASON_WATCHPOINT)
-            rc = cortex_a_find_watch(core);
+            error = cortex_a_find_watch(core);
     }
-    if (rc != 0)
+    if (error != 0)
         core->halted = false; /* asked again at the next look */
-    return rc;
+    return error;
 }
 
 /* A core that closes its OS lock refuses everything. */
 static int read_state(struct cortex_a *core)
 {
-    int rc = cortex_a_read_dscr(core);
-    if (rc != BT_ERR_IO || core->ap->dp->failure != DEBUG_FAIL_FAULT)
-        return rc;
-    rc = cortex_a_enable(core);
-    return rc == 0 ? cortex_a_read_dscr(core) : rc;
+    int error = cortex_a_read_dscr(core);
+    if (error != BT_ERR_IO || core->ap->dp->failure != DEBUG_FAIL_FAULT)
+        return error;
+    error = cortex_a_enable(core);
+    return error == 0 ? cortex_a_read_dscr(core) : error;
 }
 
 /* One look; *powered: there is a core that can be looked at. */
 static int cortex_a_look(struct cortex_a *core, bool *powered)
 {
     bool before = core->reset_seen;
-    int rc = cortex_a_look_power(core, powered);
-    if (rc != 0 || !*powered) {
+    int error = cortex_a_look_power(core, powered);
+    if (error != 0 || !*powered) {
         core->halted = false;
-        return rc;
+        return error;
     }
     if (core->reset_seen && !before) {
         core->halted = false;
         core->features_known = false;
-        rc = cortex_a_enable(core);
+        error = cortex_a_enable(core);
     }
-    if (rc == 0)
-        rc = read_state(core);
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = read_state(core);
+    if (error != 0)
+        return error;
     if ((core->dscr & DSCR_HALTED) == 0)
         core->halted = false;
     else if (!core->halted)
-        rc = cortex_a_note_halt(core);
-    return rc;
+        error = cortex_a_note_halt(core);
+    return error;
 }
 
 int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status)
 {
     bool powered;
     *status = (struct cortex_a_status){.state = CORTEX_A_RUNNING};
-    int rc = cortex_a_look(core, &powered);
-    if (rc != 0)
-        return rc;
+    int error = cortex_a_look(core, &powered);
+    if (error != 0)
+        return error;
     if (core->halted)
         *status = core->last;
     else if (!powered)
@@ -373,11 +374,11 @@ static int wait_halt(struct cortex_a *core, uint32_t limit)
     for (;;) {
         bool late = cortex_a_now(core) - begin > limit;
         bool powered;
-        int rc = cortex_a_look(core, &powered);
-        if (rc == 0 && !powered)
+        int error = cortex_a_look(core, &powered);
+        if (error == 0 && !powered)
             return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
-        if (rc != 0 || core->halted)
-            return rc;
+        if (error != 0 || core->halted)
+            return error;
         if (late)
             return cortex_a_fail(core, CORTEX_A_FAIL_NO_HALT, 0, BT_ERR_IO);
         cortex_a_sleep(core, HALT_SLEEP_US);
@@ -387,13 +388,13 @@ static int wait_halt(struct cortex_a *core, uint32_t limit)
 int cortex_a_halt(struct cortex_a *core)
 {
     bool powered;
-    int rc = cortex_a_look(core, &powered);
-    if (rc == 0 && !powered)
+    int error = cortex_a_look(core, &powered);
+    if (error == 0 && !powered)
         return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
-    if (rc != 0 || core->halted)
-        return rc;
-    rc = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
-    return rc == 0 ? wait_halt(core, HALT_LIMIT_US) : rc;
+    if (error != 0 || core->halted)
+        return error;
+    error = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
+    return error == 0 ? wait_halt(core, HALT_LIMIT_US) : error;
 }
 
 static int wait_start(struct cortex_a *core)
@@ -401,9 +402,9 @@ static int wait_start(struct cortex_a *core)
     uint64_t begin = cortex_a_now(core);
     for (;;) {
         bool late = cortex_a_now(core) - begin > START_LIMIT_US;
-        int rc = cortex_a_read_dscr(core);
-        if (rc != 0 || (core->dscr & DSCR_RESTARTED) != 0)
-            return rc;
+        int error = cortex_a_read_dscr(core);
+        if (error != 0 || (core->dscr & DSCR_RESTARTED) != 0)
+            return error;
         if (late)
             return cortex_a_fail(core, CORTEX_A_FAIL_NO_RUN, 0, BT_ERR_IO);
     }
@@ -412,39 +413,39 @@ static int wait_start(struct cortex_a *core)
 /* Let it go; it counts as running as soon as the request may have got through. */
 static int cortex_a_release(struct cortex_a *core, bool step, bool mask_interrupts)
 {
-    int rc = cortex_a_note_watched(core);
-    if (rc == 0)
-        rc = cortex_a_sync_code(core);
-    if (rc == 0)
-        rc = cortex_a_store_values(core);
-    if (rc == 0 && core->cti_on)
-        rc = cti_poke(core, CTI_INTACK, CTI_REQUEST);
+    int error = cortex_a_note_watched(core);
+    if (error == 0)
+        error = cortex_a_sync_code(core);
+    if (error == 0)
+        error = cortex_a_store_values(core);
+    if (error == 0 && core->cti_on)
+        error = cti_poke(core, CTI_INTACK, CTI_REQUEST);
     uint32_t dscr = (core->dscr & ~(DSCR_ITREN | DSCR_INTDIS | DSCR_MODE_MASK)) | DSCR_HDBGEN;
-    if (rc == 0)
-        rc = cortex_a_write_dscr(core, dscr | (mask_interrupts ? DSCR_INTDIS : 0));
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = cortex_a_write_dscr(core, dscr | (mask_interrupts ? DSCR_INTDIS : 0));
+    if (error != 0)
+        return error;
     core->halted = false;
     core->stepped = step;
-    rc = cortex_a_poke(core, DBG_DRCR, DRCR_RESTART | DRCR_CLEAR);
-    return rc == 0 ? wait_start(core) : rc;
+    error = cortex_a_poke(core, DBG_DRCR, DRCR_RESTART | DRCR_CLEAR);
+    return error == 0 ? wait_start(core) : error;
 }
 
 static int step_once(struct cortex_a *core, bool mask_interrupts)
 {
-    int rc = cortex_a_arm_step(core, core->values[CORTEX_A_PC], cortex_a_thumb(core));
-    bool armed = rc == 0;
-    if (rc == 0)
-        rc = cortex_a_release(core, true, mask_interrupts);
-    if (rc == 0)
-        rc = wait_halt(core, STEP_LIMIT_US);
-    if (rc == BT_ERR_IO && core->failure == CORTEX_A_FAIL_NO_HALT) {
-        rc = cortex_a_halt(core);
-        if (rc == 0 && core->last.reason == CORTEX_A_REASON_REQUEST)
+    int error = cortex_a_arm_step(core, core->values[CORTEX_A_PC], cortex_a_thumb(core));
+    bool armed = error == 0;
+    if (error == 0)
+        error = cortex_a_release(core, true, mask_interrupts);
+    if (error == 0)
+        error = wait_halt(core, STEP_LIMIT_US);
+    if (error == BT_ERR_IO && core->failure == CORTEX_A_FAIL_NO_HALT) {
+        error = cortex_a_halt(core);
+        if (error == 0 && core->last.reason == CORTEX_A_REASON_REQUEST)
             core->last.reason = CORTEX_A_REASON_STEP;
     }
     int back = armed ? cortex_a_disarm_step(core) : 0;
-    return rc != 0 ? rc : back;
+    return error != 0 ? error : back;
 }
 
 /* A step that the breakpoint at the PC does not end. */
@@ -453,11 +454,11 @@ static int step_over(struct cortex_a *core, bool mask_interrupts)
     uint32_t pc = core->values[CORTEX_A_PC];
     if (!cortex_a_breakpoint_at(core, pc))
         return step_once(core, mask_interrupts);
-    int rc = cortex_a_lift(core, pc, true);
-    if (rc == 0)
-        rc = step_once(core, mask_interrupts);
+    int error = cortex_a_lift(core, pc, true);
+    if (error == 0)
+        error = step_once(core, mask_interrupts);
     int back = cortex_a_lift(core, pc, false);
-    return rc != 0 ? rc : back;
+    return error != 0 ? error : back;
 }
 
 /* Where the core has stopped at a BKPT of the program, go behind it: *skipped. */
@@ -476,26 +477,26 @@ static int skip_bkpt(struct cortex_a *core, bool *skipped)
 int cortex_a_step(struct cortex_a *core, bool mask_interrupts)
 {
     bool skipped = false;
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = skip_bkpt(core, &skipped);
-    return rc == 0 && !skipped ? step_over(core, mask_interrupts) : rc;
+    int error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = skip_bkpt(core, &skipped);
+    return error == 0 && !skipped ? step_over(core, mask_interrupts) : error;
 }
 
 int cortex_a_resume(struct cortex_a *core)
 {
     bool powered, skipped;
-    int rc = cortex_a_look(core, &powered);
-    if (rc != 0 || !core->halted)
-        return rc;
-    rc = skip_bkpt(core, &skipped);
-    if (rc == 0 && cortex_a_breakpoint_at(core, core->values[CORTEX_A_PC])) {
-        rc = step_over(core, true);
+    int error = cortex_a_look(core, &powered);
+    if (error != 0 || !core->halted)
+        return error;
+    error = skip_bkpt(core, &skipped);
+    if (error == 0 && cortex_a_breakpoint_at(core, core->values[CORTEX_A_PC])) {
+        error = step_over(core, true);
         /* Something else stopped it at once: that is what the user has to see. */
-        if (rc == 0 && core->last.reason != CORTEX_A_REASON_STEP)
+        if (error == 0 && core->last.reason != CORTEX_A_REASON_STEP)
             return 0;
     }
-    return rc == 0 ? cortex_a_release(core, false, false) : rc;
+    return error == 0 ? cortex_a_release(core, false, false) : error;
 }
 
 /* The registers may refuse everything meanwhile. What nobody implements is a write without effect:
@@ -520,21 +521,21 @@ int cortex_a_warm_reset(struct cortex_a *core)
 {
     uint32_t prcr = 0;
     bool powered;
-    int rc = cortex_a_look_power(core, &powered); /* resets of earlier */
-    if (rc == 0 && !powered)
+    int error = cortex_a_look_power(core, &powered); /* resets of earlier */
+    if (error == 0 && !powered)
         return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
-    if (rc == 0)
-        rc = cortex_a_peek(core, DBG_PRCR, &prcr);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_PRCR, prcr | PRCR_WARM_RESET);
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = cortex_a_peek(core, DBG_PRCR, &prcr);
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_PRCR, prcr | PRCR_WARM_RESET);
+    if (error != 0)
+        return error;
     bool done = was_reset(core);
-    rc = cortex_a_poke(core, DBG_PRCR, prcr & ~PRCR_WARM_RESET);
+    error = cortex_a_poke(core, DBG_PRCR, prcr & ~PRCR_WARM_RESET);
     if (done)
         core->halted = false;
-    if (done || rc != 0)
-        return rc;
+    if (done || error != 0)
+        return error;
     return cortex_a_fail(core, CORTEX_A_FAIL_NO_RESET, 0, BT_ERR_UNSUPPORTED);
 }
 

@@ -275,28 +275,28 @@ static uint32_t breakpoint_control(uint32_t address, bool thumb)
 
 static int put_breakpoint(struct cortex_a *core, unsigned k, uint32_t value, uint32_t control)
 {
-    int rc = cortex_a_poke(core, DBG_BCR + 4 * k, 0);
-    if (rc == 0 && control != 0)
-        rc = cortex_a_poke(core, DBG_BVR + 4 * k, value);
-    return rc == 0 && control != 0 ? cortex_a_poke(core, DBG_BCR + 4 * k, control) : rc;
+    int error = cortex_a_poke(core, DBG_BCR + 4 * k, 0);
+    if (error == 0 && control != 0)
+        error = cortex_a_poke(core, DBG_BVR + 4 * k, value);
+    return error == 0 && control != 0 ? cortex_a_poke(core, DBG_BCR + 4 * k, control) : error;
 }
 
 static int put_watchpoint(struct cortex_a *core, unsigned k, uint32_t value, uint32_t control)
 {
-    int rc = cortex_a_poke(core, DBG_WCR + 4 * k, 0);
-    if (rc == 0 && control != 0)
-        rc = cortex_a_poke(core, DBG_WVR + 4 * k, value);
-    return rc == 0 && control != 0 ? cortex_a_poke(core, DBG_WCR + 4 * k, control) : rc;
+    int error = cortex_a_poke(core, DBG_WCR + 4 * k, 0);
+    if (error == 0 && control != 0)
+        error = cortex_a_poke(core, DBG_WVR + 4 * k, value);
+    return error == 0 && control != 0 ? cortex_a_poke(core, DBG_WCR + 4 * k, control) : error;
 }
 
 int cortex_a_restore_breakpoints(struct cortex_a *core)
 {
-    int rc = 0;
-    for (unsigned k = 0; k < core->breakpoint_count && rc == 0; k++)
-        rc = put_breakpoint(core, k, core->breakpoints[k].value, core->breakpoints[k].control);
-    for (unsigned k = 0; k < core->watchpoint_count && rc == 0; k++)
-        rc = put_watchpoint(core, k, core->watchpoints[k].value, core->watchpoints[k].control);
-    return rc;
+    int error = 0;
+    for (unsigned k = 0; k < core->breakpoint_count && error == 0; k++)
+        error = put_breakpoint(core, k, core->breakpoints[k].value, core->breakpoints[k].control);
+    for (unsigned k = 0; k < core->watchpoint_count && error == 0; k++)
+        error = put_watchpoint(core, k, core->watchpoints[k].value, core->watchpoints[k].control);
+    return error;
 }
 
 int cortex_a_clear_breakpoints(struct cortex_a *core)
@@ -334,11 +334,11 @@ static int insert_hardware(struct cortex_a *core, uint32_t address, unsigned len
     if (k == core->breakpoint_count)
         return cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
     uint32_t control = breakpoint_control(address, length == 2);
-    int rc = put_breakpoint(core, k, address & ~3u, control);
-    if (rc == 0)
+    int error = put_breakpoint(core, k, address & ~3u, control);
+    if (error == 0)
         core->breakpoints[k] = (struct cortex_a_comparator){
             .value = address & ~3u, .control = control, .address = address, .length = length};
-    return rc;
+    return error;
 }
 
 static int remove_hardware(struct cortex_a *core, uint32_t address)
@@ -346,20 +346,20 @@ static int remove_hardware(struct cortex_a *core, uint32_t address)
     struct cortex_a_comparator *c = find_breakpoint(core, address);
     if (!c)
         return BT_ERR_RANGE;
-    int rc = put_breakpoint(core, (unsigned)(c - core->breakpoints), 0, 0);
-    if (rc == 0)
+    int error = put_breakpoint(core, (unsigned)(c - core->breakpoints), 0, 0);
+    if (error == 0)
         c->control = 0;
-    return rc;
+    return error;
 }
 
 int cortex_a_lift(struct cortex_a *core, uint32_t address, bool away)
 {
     const struct cortex_a_comparator *c = find_breakpoint(core, address);
-    int rc = cortex_a_lift_software(core, address, away);
-    if (rc == 0 && c)
-        rc = put_breakpoint(core, (unsigned)(c - core->breakpoints), c->value,
-                            away ? 0 : c->control);
-    return rc;
+    int error = cortex_a_lift_software(core, address, away);
+    if (error == 0 && c)
+        error = put_breakpoint(core, (unsigned)(c - core->breakpoints), c->value,
+                               away ? 0 : c->control);
+    return error;
 }
 
 /* The first comparator is lent for the step: it ends before any of the others could matter. */
@@ -412,14 +412,14 @@ static int remove_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kin
                         uint32_t length)
 {
     unsigned k = find_watch(core, 0, kind, address, length);
-    int rc = k < core->watchpoint_count ? 0 : BT_ERR_RANGE;
-    for (; k < core->watchpoint_count && rc == 0;
+    int error = k < core->watchpoint_count ? 0 : BT_ERR_RANGE;
+    for (; k < core->watchpoint_count && error == 0;
          k = find_watch(core, k + 1, kind, address, length)) {
-        rc = put_watchpoint(core, k, 0, 0);
-        if (rc == 0)
+        error = put_watchpoint(core, k, 0, 0);
+        if (error == 0)
             core->watchpoints[k].control = 0;
     }
-    return rc;
+    return error;
 }
 
 /* Several comparators where the range is neither within a word nor an aligned power of two. */
@@ -427,12 +427,12 @@ static int insert_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kin
                         uint32_t length)
 {
     uint32_t done = 0;
-    int rc = 0;
+    int error = 0;
     if (length == 0 || length - 1 > UINT32_MAX - address)
         return BT_ERR_INVAL;
     if (find_watch(core, 0, kind, address, length) < core->watchpoint_count)
         return 0;
-    while (done < length && rc == 0) {
+    while (done < length && error == 0) {
         struct cortex_a_comparator c = {
             .kind = (uint8_t)kind, .address = address, .length = length};
         unsigned k = 0;
@@ -441,15 +441,15 @@ static int insert_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kin
         while (k < core->watchpoint_count && core->watchpoints[k].control != 0)
             k++;
         if (k == core->watchpoint_count)
-            rc = cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
+            error = cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
         else
-            rc = put_watchpoint(core, k, c.value, c.control);
-        if (rc == 0)
+            error = put_watchpoint(core, k, c.value, c.control);
+        if (error == 0)
             core->watchpoints[k] = c;
     }
-    if (rc == BT_ERR_RANGE)
+    if (error == BT_ERR_RANGE)
         (void)remove_watch(core, kind, address, length);
-    return rc;
+    return error;
 }
 
 /* Which watchpoint it was. */
@@ -484,10 +484,10 @@ int cortex_a_note_watched(struct cortex_a *core)
         c->before_known = false;
         if (!wanted || c->control == 0)
             continue;
-        int rc = cortex_a_read_memory(core, c->address, c->before, cortex_a_noted(c));
-        if (rc != 0 && core->failure != CORTEX_A_FAIL_ABORT)
-            return rc;
-        c->before_known = rc == 0;
+        int error = cortex_a_read_memory(core, c->address, c->before, cortex_a_noted(c));
+        if (error != 0 && core->failure != CORTEX_A_FAIL_ABORT)
+            return error;
+        c->before_known = error == 0;
     }
     return 0;
 }

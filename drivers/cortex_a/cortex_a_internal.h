@@ -86,21 +86,21 @@
 #define MODE_USER    0x10u
 #define MODE_SVC     0x13u
 
-/* Records the failure; returns `rc`. */
+/* Records the failure; returns `error`. */
 static inline int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure,
-                                uint32_t address, int rc)
+                                uint32_t address, int error)
 {
     core->failure = failure;
     core->failure_address = address;
-    return rc;
+    return error;
 }
 
-/* Records a failure of the port, if rc is one; returns `rc`. */
-static inline int cortex_a_port(struct cortex_a *core, int rc)
+/* Records a failure of the port, if error is one; returns `error`. */
+static inline int cortex_a_port(struct cortex_a *core, int error)
 {
-    if (rc == 0)
+    if (error == 0)
         return 0;
-    return cortex_a_fail(core, CORTEX_A_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
+    return cortex_a_fail(core, CORTEX_A_FAIL_PORT, (uint32_t)core->ap->fault_address, error);
 }
 
 /* A debug register by its offset; may be tried again. */

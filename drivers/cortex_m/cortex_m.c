@@ -49,11 +49,11 @@ static int identify_unknown(struct cortex_m *core)
 {
     bool mainline = CPUID_ARCH(core->cpuid) == ARCH_MAINLINE;
     uint32_t devarch = 0;
-    int rc = cortex_m_peek(core, SCS_DEVARCH, &devarch);
+    int error = cortex_m_peek(core, SCS_DEVARCH, &devarch);
     /* An older part may refuse a register that it does not have. */
-    if (rc != 0 && core->ap->dp->failure != DEBUG_FAIL_FAULT)
-        return rc;
-    bool v8 = rc == 0 && (devarch & DEVARCH_PRESENT) != 0 && (devarch & 0xffff) == ARCHID_V8M;
+    if (error != 0 && core->ap->dp->failure != DEBUG_FAIL_FAULT)
+        return error;
+    bool v8 = error == 0 && (devarch & DEVARCH_PRESENT) != 0 && (devarch & 0xffff) == ARCHID_V8M;
     if (v8) {
         core->arch = mainline ? CORTEX_M_V8M_MAIN : CORTEX_M_V8M_BASE;
         core->name = mainline ? "ARMv8-M mainline" : "ARMv8-M baseline";
@@ -66,9 +66,9 @@ static int identify_unknown(struct cortex_m *core)
 
 static int cortex_m_identify(struct cortex_m *core)
 {
-    int rc = cortex_m_peek(core, SCS_CPUID, &core->cpuid);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_peek(core, SCS_CPUID, &core->cpuid);
+    if (error != 0)
+        return error;
     unsigned arch = CPUID_ARCH(core->cpuid);
     if (core->cpuid >> 24 == 0 || core->cpuid == UINT32_MAX ||
         (arch != ARCH_BASELINE && arch != ARCH_MAINLINE))
@@ -88,54 +88,50 @@ static int find_features(struct cortex_m *core)
     uint32_t mvfr0 = 0;
     uint32_t clidr = 0;
     uint32_t pfr1 = 0;
-    int rc = 0;
+    int error = 0;
     if (cortex_m_mainline(core)) {
-        rc = cortex_m_peek(core, SCS_MVFR0, &mvfr0);
-        if (rc == 0)
-            rc = cortex_m_peek(core, SCS_CLIDR, &clidr);
+        error = cortex_m_peek(core, SCS_MVFR0, &mvfr0);
+        if (error == 0)
+            error = cortex_m_peek(core, SCS_CLIDR, &clidr);
     }
-    if (rc == 0 && core->arch >= CORTEX_M_V8M_BASE)
-        rc = cortex_m_peek(core, SCS_ID_PFR1, &pfr1);
+    if (error == 0 && core->arch >= CORTEX_M_V8M_BASE)
+        error = cortex_m_peek(core, SCS_ID_PFR1, &pfr1);
     core->fpu = mvfr0 != 0;
     core->instruction_cache = (clidr & CLIDR_INSTRUCTIONS) != 0;
     core->security = (pfr1 & PFR1_SECURITY) != 0;
-    return rc;
+    return error;
 }
 
 static int enable_debug(struct cortex_m *core)
 {
     uint32_t dhcsr;
-    int rc = cortex_m_read_dhcsr(core, &dhcsr);
-    bool halted = rc == 0 && (dhcsr & S_HALT) != 0;
-    if (rc == 0)
-        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (halted ? C_HALT : 0));
-    if (rc == 0)
-        rc = cortex_m_read_dhcsr(core, &dhcsr);
-    if (rc == 0 && (dhcsr & C_DEBUGEN) == 0)
+    int error = cortex_m_read_dhcsr(core, &dhcsr);
+    bool halted = error == 0 && (dhcsr & S_HALT) != 0;
+    if (error == 0)
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | (halted ? C_HALT : 0));
+    if (error == 0)
+        error = cortex_m_read_dhcsr(core, &dhcsr);
+    if (error == 0 && (dhcsr & C_DEBUGEN) == 0)
         return cortex_m_fail(core, CORTEX_M_FAIL_DISABLED, 0, BT_ERR_IO);
-    return rc;
+    return error;
 }
 
 int cortex_m_attach(struct cortex_m *core)
 {
-    core->attached = false;
     core->halted = false;
-    core->stepped = false;
-    core->reset_halted = false;
-    core->halt_requested = true; /* a core found halted: nobody here knows more */
-    int rc = cortex_m_identify(core);
-    if (rc == 0)
-        rc = find_features(core);
-    if (rc == 0)
-        rc = enable_debug(core);
-    if (rc == 0)
-        rc = cortex_m_write_demcr(core, 0);
-    if (rc == 0)
-        rc = cortex_m_find_units(core);
-    if (rc == 0)
-        rc = cortex_m_restore(core);
-    core->attached = rc == 0;
-    return rc;
+    core->course = CORTEX_M_FREE; /* a core found halted: nobody here knows more */
+    int error = cortex_m_identify(core);
+    if (error == 0)
+        error = find_features(core);
+    if (error == 0)
+        error = enable_debug(core);
+    if (error == 0)
+        error = cortex_m_write_demcr(core, 0);
+    if (error == 0)
+        error = cortex_m_find_units(core);
+    if (error == 0)
+        error = cortex_m_restore(core);
+    return error;
 }
 
 /* Memory without software breakpoints; those that cannot be taken away stay in the list. */
@@ -143,9 +139,10 @@ static int remove_software(struct cortex_m *core)
 {
     int first = 0;
     for (unsigned k = core->software_count; k > 0; k--) {
-        int rc = cortex_m_remove(core, CORTEX_M_BREAK_SOFTWARE, core->software[k - 1].address, 2);
+        int error =
+            cortex_m_remove(core, CORTEX_M_BREAK_SOFTWARE, core->software[k - 1].address, 2);
         if (first == 0)
-            first = rc;
+            first = error;
     }
     return first;
 }
@@ -160,7 +157,6 @@ int cortex_m_detach(struct cortex_m *core, bool keep_debug)
     results[3] = core->halted ? cortex_m_resume(core) : 0;
     if (results[3] == 0 && !keep_debug)
         results[3] = cortex_m_write_dhcsr(core, 0);
-    core->attached = false;
     core->halted = false;
     for (unsigned k = 0; k < 4; k++) {
         if (results[k] != 0)
@@ -183,9 +179,9 @@ int cortex_m_vector_catch(struct cortex_m *core, uint32_t catches)
 int cortex_m_is_secure(struct cortex_m *core, bool *secure)
 {
     uint32_t dscsr = 0;
-    int rc = core->security ? cortex_m_peek(core, SCS_DSCSR, &dscsr) : 0;
+    int error = core->security ? cortex_m_peek(core, SCS_DSCSR, &dscsr) : 0;
     *secure = (dscsr & DSCSR_CDS) != 0;
-    return rc;
+    return error;
 }
 
 #define HALT_LIMIT_US  500000u
@@ -219,14 +215,14 @@ static enum cortex_m_reason breakpoint_reason(struct cortex_m *core, uint32_t pc
 static enum cortex_m_reason cortex_m_reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
 {
     if ((dfsr & DFSR_VCATCH) != 0)
-        return core->reset_halted ? CORTEX_M_REASON_RESET : CORTEX_M_REASON_VECTOR;
+        return core->course == CORTEX_M_FROM_RESET ? CORTEX_M_REASON_RESET : CORTEX_M_REASON_VECTOR;
     if ((dfsr & DFSR_BKPT) != 0)
         return breakpoint_reason(core, pc);
     if ((dfsr & DFSR_DWTTRAP) != 0)
         return CORTEX_M_REASON_WATCHPOINT;
     if ((dfsr & DFSR_EXTERNAL) != 0)
         return CORTEX_M_REASON_EXTERNAL;
-    return core->stepped ? CORTEX_M_REASON_STEP : CORTEX_M_REASON_REQUEST;
+    return core->course == CORTEX_M_STEPPING ? CORTEX_M_REASON_STEP : CORTEX_M_REASON_REQUEST;
 }
 
 /* The core is seen halted for the first time. */
@@ -235,36 +231,36 @@ static int note_halt(struct cortex_m *core)
     uint32_t dfsr = 0;
     core->last = (struct cortex_m_status){.state = CORTEX_M_HALTED};
     core->halted = true;
-    int rc = cortex_m_peek(core, SCS_DFSR, &dfsr);
-    if (rc == 0)
-        rc = cortex_m_read_register(core, CORTEX_M_PC, &core->last.pc);
-    if (rc == 0)
+    int error = cortex_m_peek(core, SCS_DFSR, &dfsr);
+    if (error == 0)
+        error = cortex_m_read_register(core, CORTEX_M_PC, &core->last.pc);
+    if (error == 0)
         core->last.reason = cortex_m_reason_of(core, dfsr, core->last.pc);
-    if (rc == 0 && core->last.reason == CORTEX_M_REASON_WATCHPOINT)
-        rc = cortex_m_find_watch(core);
-    if (rc == 0)
-        rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
-    if (rc != 0)
+    if (error == 0 && core->last.reason == CORTEX_M_REASON_WATCHPOINT)
+        error = cortex_m_find_watch(core);
+    if (error == 0)
+        error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    if (error != 0)
         core->halted = false; /* asked again at the next look */
-    return rc;
+    return error;
 }
 
 /* One look. What is switched off by a reset is switched on again. */
 static int cortex_m_look(struct cortex_m *core, uint32_t *dhcsr)
 {
-    int rc = cortex_m_read_dhcsr(core, dhcsr);
-    bool lost = rc == 0 && ((*dhcsr & C_DEBUGEN) == 0 || (*dhcsr & S_RESET_ST) != 0);
+    int error = cortex_m_read_dhcsr(core, dhcsr);
+    bool lost = error == 0 && ((*dhcsr & C_DEBUGEN) == 0 || (*dhcsr & S_RESET_ST) != 0);
     if (lost && (*dhcsr & C_DEBUGEN) == 0)
-        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (*dhcsr & S_HALT ? C_HALT : 0));
-    if (lost && rc == 0)
-        rc = cortex_m_restore(core);
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | (*dhcsr & S_HALT ? C_HALT : 0));
+    if (lost && error == 0)
+        error = cortex_m_restore(core);
     if (lost)
         core->halted = false;
-    if (rc == 0 && (*dhcsr & S_HALT) == 0)
+    if (error == 0 && (*dhcsr & S_HALT) == 0)
         core->halted = false;
-    if (rc == 0 && (*dhcsr & S_HALT) != 0 && !core->halted)
-        rc = note_halt(core);
-    return rc;
+    if (error == 0 && (*dhcsr & S_HALT) != 0 && !core->halted)
+        error = note_halt(core);
+    return error;
 }
 
 static enum cortex_m_state running_state(uint32_t dhcsr)
@@ -278,9 +274,9 @@ int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
 {
     uint32_t dhcsr;
     *status = (struct cortex_m_status){.state = CORTEX_M_RUNNING};
-    int rc = cortex_m_look(core, &dhcsr);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_look(core, &dhcsr);
+    if (error != 0)
+        return error;
     if (core->halted)
         *status = core->last;
     else
@@ -304,9 +300,9 @@ static int wait_halt(struct cortex_m *core)
     for (;;) {
         bool late = cortex_m_now(core) - begin > HALT_LIMIT_US;
         uint32_t dhcsr;
-        int rc = cortex_m_look(core, &dhcsr);
-        if (rc != 0 || core->halted)
-            return rc;
+        int error = cortex_m_look(core, &dhcsr);
+        if (error != 0 || core->halted)
+            return error;
         if (late)
             return cortex_m_fail(core, no_halt(core), 0, BT_ERR_IO);
         cortex_m_sleep(core, HALT_SLEEP_US);
@@ -316,44 +312,43 @@ static int wait_halt(struct cortex_m *core)
 int cortex_m_halt(struct cortex_m *core)
 {
     uint32_t dhcsr;
-    int rc = cortex_m_look(core, &dhcsr);
-    if (rc != 0 || core->halted)
-        return rc;
-    rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
-    return rc == 0 ? wait_halt(core) : rc;
+    int error = cortex_m_look(core, &dhcsr);
+    if (error != 0 || core->halted)
+        return error;
+    error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
+    return error == 0 ? wait_halt(core) : error;
 }
 
 /* Let it go with these bits; the core counts as running whatever becomes of the access. */
 static int cortex_m_release(struct cortex_m *core, uint32_t bits)
 {
-    int rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    int error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
     /* C_MASKINTS may not change in the write that lets the core go. */
-    if (rc == 0 && (core->mask_unsure || core->masked != ((bits & C_MASKINTS) != 0)))
-        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | (bits & C_MASKINTS));
-    if (rc != 0)
-        return rc;
+    if (error == 0 && core->mask != cortex_m_mask_of(bits))
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | (bits & C_MASKINTS));
+    if (error != 0)
+        return error;
     core->halted = false;
-    core->reset_halted = false;
-    core->stepped = (bits & C_STEP) != 0;
+    core->course = (bits & C_STEP) != 0 ? CORTEX_M_STEPPING : CORTEX_M_FREE;
     return cortex_m_write_dhcsr(core, C_DEBUGEN | bits);
 }
 
 static int step_once(struct cortex_m *core, bool mask)
 {
     uint32_t bits = mask ? C_MASKINTS : 0;
-    int rc = cortex_m_release(core, C_STEP | bits);
-    if (rc == 0)
-        rc = wait_halt(core);
+    int error = cortex_m_release(core, C_STEP | bits);
+    if (error == 0)
+        error = wait_halt(core);
     bool late = core->failure == CORTEX_M_FAIL_NO_HALT || core->failure == CORTEX_M_FAIL_SECURE;
-    if (rc == BT_ERR_IO && late) {
+    if (error == BT_ERR_IO && late) {
         /* An instruction that waits for something: the halt ends it. */
-        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
-        if (rc == 0)
-            rc = wait_halt(core);
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
+        if (error == 0)
+            error = wait_halt(core);
     }
-    if (rc == 0)
-        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
-    return rc;
+    if (error == 0)
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
+    return error;
 }
 
 /* Put back what an earlier step took away and could not put back. */
@@ -366,14 +361,14 @@ static int restore_lifted(struct cortex_m *core)
 static int step_over(struct cortex_m *core, bool mask)
 {
     uint32_t pc;
-    int rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
-    if (rc != 0 || !cortex_m_breakpoint_at(core, pc))
-        return rc != 0 ? rc : step_once(core, mask);
-    rc = cortex_m_lift(core, pc, true);
-    if (rc == 0)
-        rc = step_once(core, mask);
+    int error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (error != 0 || !cortex_m_breakpoint_at(core, pc))
+        return error != 0 ? error : step_once(core, mask);
+    error = cortex_m_lift(core, pc, true);
+    if (error == 0)
+        error = step_once(core, mask);
     int back = cortex_m_lift(core, pc, false);
-    return rc != 0 ? rc : back;
+    return error != 0 ? error : back;
 }
 
 /* Where the core has stopped at a BKPT of the program, go behind it: *skipped. */
@@ -383,27 +378,27 @@ static int skip_bkpt(struct cortex_m *core, bool *skipped)
     *skipped = false;
     if (core->last.reason != CORTEX_M_REASON_BKPT)
         return 0;
-    int rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
-    if (rc != 0 || pc != core->last.pc || (instruction_at(core, pc) & BKPT_MASK) != BKPT)
-        return rc;
-    rc = cortex_m_write_register(core, CORTEX_M_PC, pc + 2);
-    *skipped = rc == 0;
-    if (rc == 0) {
+    int error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (error != 0 || pc != core->last.pc || (instruction_at(core, pc) & BKPT_MASK) != BKPT)
+        return error;
+    error = cortex_m_write_register(core, CORTEX_M_PC, pc + 2);
+    *skipped = error == 0;
+    if (error == 0) {
         core->last.pc = pc + 2;
         core->last.reason = CORTEX_M_REASON_STEP;
     }
-    return rc;
+    return error;
 }
 
 int cortex_m_step(struct cortex_m *core, bool mask_interrupts)
 {
     bool skipped = false;
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0)
-        rc = restore_lifted(core);
-    if (rc == 0)
-        rc = skip_bkpt(core, &skipped);
-    return rc == 0 && !skipped ? step_over(core, mask_interrupts) : rc;
+    int error = cortex_m_need_halt(core);
+    if (error == 0)
+        error = restore_lifted(core);
+    if (error == 0)
+        error = skip_bkpt(core, &skipped);
+    return error == 0 && !skipped ? step_over(core, mask_interrupts) : error;
 }
 
 int cortex_m_resume(struct cortex_m *core)
@@ -411,21 +406,21 @@ int cortex_m_resume(struct cortex_m *core)
     bool skipped;
     uint32_t pc;
     uint32_t dhcsr;
-    int rc = cortex_m_look(core, &dhcsr);
-    if (rc != 0 || !core->halted)
-        return rc;
-    rc = restore_lifted(core);
-    if (rc == 0)
-        rc = skip_bkpt(core, &skipped);
-    if (rc == 0)
-        rc = cortex_m_read_register(core, CORTEX_M_PC, &pc);
-    if (rc == 0 && cortex_m_breakpoint_at(core, pc)) {
-        rc = step_over(core, true);
+    int error = cortex_m_look(core, &dhcsr);
+    if (error != 0 || !core->halted)
+        return error;
+    error = restore_lifted(core);
+    if (error == 0)
+        error = skip_bkpt(core, &skipped);
+    if (error == 0)
+        error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (error == 0 && cortex_m_breakpoint_at(core, pc)) {
+        error = step_over(core, true);
         /* Something else stopped it at once: that is what the user has to see. */
-        if (rc == 0 && core->last.reason != CORTEX_M_REASON_STEP)
+        if (error == 0 && core->last.reason != CORTEX_M_REASON_STEP)
             return 0;
     }
-    return rc == 0 ? cortex_m_release(core, 0) : rc;
+    return error == 0 ? cortex_m_release(core, 0) : error;
 }
 
 static int set_pin(struct adiv5_dp *dp, bool low)
@@ -437,22 +432,22 @@ static int set_pin(struct adiv5_dp *dp, bool low)
                               low ? 0 : PIN_WAIT_US, &input);
 }
 
-static int pin_failed(struct cortex_m *core, int rc)
+static int pin_failed(struct cortex_m *core, int error)
 {
-    if (rc == BT_ERR_UNSUPPORTED)
-        return cortex_m_fail(core, CORTEX_M_FAIL_NO_PIN, 0, rc);
-    return cortex_m_port(core, rc);
+    if (error == BT_ERR_UNSUPPORTED)
+        return cortex_m_fail(core, CORTEX_M_FAIL_NO_PIN, 0, error);
+    return cortex_m_port(core, error);
 }
 
-static bool probe_gone(const struct cortex_m *core, int rc)
+static bool probe_gone(const struct cortex_m *core, int error)
 {
-    return rc == BT_ERR_FORMAT || core->ap->dp->failure == DEBUG_FAIL_PROBE;
+    return error == BT_ERR_FORMAT || core->ap->dp->failure == DEBUG_FAIL_PROBE;
 }
 
 /* While the core is in reset its port may refuse everything; a probe that is gone ends that. */
-static int cortex_m_tolerate(const struct cortex_m *core, int rc)
+static int cortex_m_tolerate(const struct cortex_m *core, int error)
 {
-    return rc != 0 && probe_gone(core, rc) ? rc : 0;
+    return error != 0 && probe_gone(core, error) ? error : 0;
 }
 
 static int wake_port(struct cortex_m *core)
@@ -460,9 +455,9 @@ static int wake_port(struct cortex_m *core)
     struct adiv5_dp *dp = core->ap->dp;
     if (!core->reconnect)
         return 0;
-    int rc = adiv5_connect(dp, core->reconnect);
+    int error = adiv5_connect(dp, core->reconnect);
     mem_ap_forget(core->ap);
-    return cortex_m_tolerate(core, rc);
+    return cortex_m_tolerate(core, error);
 }
 
 /* Until the core has come out of its reset, and is halted if `halt`. */
@@ -474,16 +469,16 @@ static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
     while (!late) {
         uint32_t dhcsr = 0;
         late = cortex_m_now(core) - begin > RESET_LIMIT_US;
-        int rc = cortex_m_read_dhcsr(core, &dhcsr);
-        if (rc != 0 && probe_gone(core, rc))
-            return rc;
-        if (rc != 0 && ++failed % FAILED_LOOKS == 0)
-            rc = wake_port(core);
-        if (rc != 0 && probe_gone(core, rc))
-            return rc;
-        if (rc == 0 && (dhcsr & S_RESET_ST) != 0)
+        int error = cortex_m_read_dhcsr(core, &dhcsr);
+        if (error != 0 && probe_gone(core, error))
+            return error;
+        if (error != 0 && ++failed % FAILED_LOOKS == 0)
+            error = wake_port(core);
+        if (error != 0 && probe_gone(core, error))
+            return error;
+        if (error == 0 && (dhcsr & S_RESET_ST) != 0)
             *seen = true;
-        else if (rc == 0 && *seen && (!halt || (dhcsr & S_HALT) != 0))
+        else if (error == 0 && *seen && (!halt || (dhcsr & S_HALT) != 0))
             return 0;
         if ((dhcsr & S_RESET_ST) == 0)
             cortex_m_sleep(core, RESET_SLEEP_US);
@@ -499,42 +494,42 @@ static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
 static int cortex_m_prepare(struct cortex_m *core, bool halt)
 {
     uint32_t dhcsr;
-    int rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
-    if (rc == 0)
-        rc = cortex_m_write_demcr(core, halt ? DEMCR_CORERESET : 0);
-    if (rc == 0)
-        rc = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
-    if (rc == 0)
-        rc = cortex_m_read_dhcsr(core, &dhcsr); /* S_RESET_ST of earlier */
-    return rc;
+    int error = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
+    if (error == 0)
+        error = cortex_m_write_demcr(core, halt ? DEMCR_CORERESET : 0);
+    if (error == 0)
+        error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    if (error == 0)
+        error = cortex_m_read_dhcsr(core, &dhcsr); /* S_RESET_ST of earlier */
+    return error;
 }
 
 static int reset_system(struct cortex_m *core, bool halt)
 {
     bool seen = false;
-    int rc = cortex_m_prepare(core, halt);
-    if (rc != 0)
-        return rc;
-    rc = cortex_m_tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
-    return rc == 0 ? wait_reset(core, halt, &seen) : cortex_m_port(core, rc);
+    int error = cortex_m_prepare(core, halt);
+    if (error != 0)
+        return error;
+    error = cortex_m_tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
+    return error == 0 ? wait_reset(core, halt, &seen) : cortex_m_port(core, error);
 }
 
 static int reset_pin(struct cortex_m *core, bool halt)
 {
     bool seen = false;
-    int rc = pin_failed(core, set_pin(core->ap->dp, true));
-    if (rc != 0)
-        return rc;
+    int error = pin_failed(core, set_pin(core->ap->dp, true));
+    if (error != 0)
+        return error;
     cortex_m_sleep(core, RESET_HOLD_US);
     core->halted = false;
     int prepared = cortex_m_prepare(core, halt);
-    rc = cortex_m_tolerate(core, prepared);
-    if (rc == 0)
-        rc = pin_failed(core, set_pin(core->ap->dp, false));
-    if (rc == 0)
-        rc = wait_reset(core, halt && prepared == 0, &seen);
+    error = cortex_m_tolerate(core, prepared);
+    if (error == 0)
+        error = pin_failed(core, set_pin(core->ap->dp, false));
+    if (error == 0)
+        error = wait_reset(core, halt && prepared == 0, &seen);
     /* A port that is dead in reset did not take the wish to halt: now it does. */
-    return rc == 0 && prepared != 0 ? reset_system(core, halt) : rc;
+    return error == 0 && prepared != 0 ? reset_system(core, halt) : error;
 }
 
 int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt)
@@ -542,16 +537,15 @@ int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool ha
     /* Breakpoints may be lost by the reset: they are set again before the first instruction. */
     bool stop = halt || cortex_m_any_breakpoint(core);
     uint32_t dhcsr;
-    int rc = kind == CORTEX_M_RESET_PIN ? reset_pin(core, stop) : reset_system(core, stop);
+    int error = kind == CORTEX_M_RESET_PIN ? reset_pin(core, stop) : reset_system(core, stop);
     mem_ap_forget(core->ap);
     core->halted = false;
-    core->stepped = false;
-    core->reset_halted = stop;
-    if (rc != 0)
-        return rc;
-    rc = cortex_m_restore(core);
-    if (rc == 0)
-        rc = cortex_m_look(core, &dhcsr);
+    core->course = stop ? CORTEX_M_FROM_RESET : CORTEX_M_FREE;
+    if (error != 0)
+        return error;
+    error = cortex_m_restore(core);
+    if (error == 0)
+        error = cortex_m_look(core, &dhcsr);
     core->reset_seen = false;
-    return rc == 0 && stop && !halt ? cortex_m_resume(core) : rc;
+    return error == 0 && stop && !halt ? cortex_m_resume(core) : error;
 }

@@ -51,21 +51,21 @@
 
 #define DWT_PCSR 0xe000101cu
 
-/* Records the failure; returns `rc`. */
+/* Records the failure; returns `error`. */
 static inline int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure,
-                                uint32_t address, int rc)
+                                uint32_t address, int error)
 {
     core->failure = failure;
     core->failure_address = address;
-    return rc;
+    return error;
 }
 
-/* Records a failure of the port, if rc is one; returns `rc`. */
-static inline int cortex_m_port(struct cortex_m *core, int rc)
+/* Records a failure of the port, if error is one; returns `error`. */
+static inline int cortex_m_port(struct cortex_m *core, int error)
 {
-    if (rc == 0)
+    if (error == 0)
         return 0;
-    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
+    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, error);
 }
 
 /* One register; may be tried again, so not for those that count or start something. */
@@ -100,6 +100,12 @@ int cortex_m_find_watch(struct cortex_m *core);
 static inline bool cortex_m_mainline(const struct cortex_m *core)
 {
     return core->arch == CORTEX_M_V7M || core->arch == CORTEX_M_V8M_MAIN;
+}
+
+/* Of a value for DHCSR. */
+static inline enum cortex_m_mask cortex_m_mask_of(uint32_t bits)
+{
+    return (bits & C_MASKINTS) != 0 ? CORTEX_M_MASK_ON : CORTEX_M_MASK_OFF;
 }
 
 static inline uint64_t cortex_m_now(const struct cortex_m *core)

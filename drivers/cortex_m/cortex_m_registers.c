@@ -12,10 +12,10 @@
 #define RETRIES 2u
 
 /* The line was damaged or the port busy: the access may work when it is tried again. */
-static bool cortex_m_again(const struct cortex_m *core, int rc, unsigned *tries)
+static bool cortex_m_again(const struct cortex_m *core, int error, unsigned *tries)
 {
     enum debug_failure failure = core->ap->dp->failure;
-    return rc == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
+    return error == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
            (*tries)++ < RETRIES;
 }
 
@@ -71,63 +71,61 @@ const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t si
 int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
 {
     unsigned tries = 0;
-    int rc;
+    int error;
     do {
-        rc = mem_ap_read32(core->ap, address, value);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
+        error = mem_ap_read32(core->ap, address, value);
+    } while (cortex_m_again(core, error, &tries));
+    return cortex_m_port(core, error);
 }
 
 int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value)
 {
     unsigned tries = 0;
-    int rc;
+    int error;
     do {
-        rc = mem_ap_write32(core->ap, address, value);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
+        error = mem_ap_write32(core->ap, address, value);
+    } while (cortex_m_again(core, error, &tries));
+    return cortex_m_port(core, error);
 }
 
 static int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count,
                          bool repeat)
 {
     unsigned tries = repeat ? 0 : RETRIES;
-    int rc;
+    int error;
     do {
-        rc = mem_ap_banked(core->ap, SCS_DHCSR, list, count);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
+        error = mem_ap_banked(core->ap, SCS_DHCSR, list, count);
+    } while (cortex_m_again(core, error, &tries));
+    return cortex_m_port(core, error);
 }
 
 int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
 {
     struct mem_ap_banked read = {.offset = BANK_DHCSR};
-    int rc = cortex_m_bank(core, &read, 1, true);
+    int error = cortex_m_bank(core, &read, 1, true);
     *value = read.value;
-    if (rc == 0 && (*value & S_RESET_ST) != 0)
+    if (error == 0 && (*value & S_RESET_ST) != 0)
         core->reset_seen = true;
-    if (rc == 0)
+    if (error == 0)
         core->secure_debug = core->security && (*value & S_SDE) != 0;
-    return rc;
+    return error;
 }
 
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits)
 {
     struct mem_ap_banked write = {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | bits};
-    bool mask = (bits & C_MASKINTS) != 0;
     /* A step that is taken twice is one too many. */
-    int rc = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
-    core->mask_unsure = rc != 0;
-    core->masked = mask;
-    return rc;
+    int error = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
+    core->mask = error == 0 ? cortex_m_mask_of(bits) : CORTEX_M_MASK_UNSURE;
+    return error;
 }
 
 int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)
 {
     struct mem_ap_banked read = {.offset = BANK_DEMCR};
-    int rc = cortex_m_bank(core, &read, 1, true);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_bank(core, &read, 1, true);
+    if (error != 0)
+        return error;
     struct mem_ap_banked write = {.offset = BANK_DEMCR,
                                   .write = true,
                                   .value = (read.value & ~DEMCR_CATCHES) | core->catch | more |
@@ -215,9 +213,9 @@ static int wait_ready(struct cortex_m *core, uint32_t dhcsr)
     uint64_t begin = cortex_m_now(core);
     while ((dhcsr & S_REGRDY) == 0) {
         bool late = cortex_m_now(core) - begin > READY_LIMIT_US;
-        int rc = cortex_m_read_dhcsr(core, &dhcsr);
-        if (rc != 0)
-            return rc;
+        int error = cortex_m_read_dhcsr(core, &dhcsr);
+        if (error != 0)
+            return error;
         if ((dhcsr & S_HALT) == 0) {
             core->halted = false;
             return cortex_m_need_halt(core);
@@ -240,16 +238,16 @@ static int read_selector(struct cortex_m *core, unsigned select, uint32_t *value
 {
     struct mem_ap_banked list[] = {{.offset = BANK_DCRSR, .write = true, .value = select},
                                    {.offset = BANK_DHCSR}};
-    int rc = cortex_m_bank(core, list, 2, true);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_bank(core, list, 2, true);
+    if (error != 0)
+        return error;
     note_reset(core, list[1].value);
-    rc = wait_ready(core, list[1].value);
+    error = wait_ready(core, list[1].value);
     struct mem_ap_banked data = {.offset = BANK_DCRDR};
-    if (rc == 0)
-        rc = cortex_m_bank(core, &data, 1, true);
+    if (error == 0)
+        error = cortex_m_bank(core, &data, 1, true);
     *value = data.value;
-    return rc;
+    return error;
 }
 
 static int write_selector(struct cortex_m *core, unsigned select, uint32_t value)
@@ -258,9 +256,9 @@ static int write_selector(struct cortex_m *core, unsigned select, uint32_t value
         {.offset = BANK_DCRDR, .write = true, .value = value},
         {.offset = BANK_DCRSR, .write = true, .value = select | DCRSR_WRITE},
         {.offset = BANK_DHCSR}};
-    int rc = cortex_m_bank(core, list, 3, true);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_bank(core, list, 3, true);
+    if (error != 0)
+        return error;
     note_reset(core, list[2].value);
     return wait_ready(core, list[2].value);
 }
@@ -275,28 +273,28 @@ int cortex_m_read_register(struct cortex_m *core, unsigned reg, uint32_t *value)
     *value = 0;
     if (!cortex_m_has_register(core, reg))
         return BT_ERR_UNSUPPORTED;
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0)
-        rc = read_selector(core, cortex_m_selector(reg), value);
+    int error = cortex_m_need_halt(core);
+    if (error == 0)
+        error = read_selector(core, cortex_m_selector(reg), value);
     if (in_special(reg))
         *value = *value >> SPECIAL[reg - CORTEX_M_XPSR].shift & 0xff;
-    return rc;
+    return error;
 }
 
 int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
 {
     if (!cortex_m_has_register(core, reg))
         return BT_ERR_UNSUPPORTED;
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0 && in_special(reg)) {
+    int error = cortex_m_need_halt(core);
+    if (error == 0 && in_special(reg)) {
         unsigned shift = SPECIAL[reg - CORTEX_M_XPSR].shift;
         uint32_t all;
-        rc = read_selector(core, SELECT_SPECIAL, &all);
+        error = read_selector(core, SELECT_SPECIAL, &all);
         value = (all & ~(0xffu << shift)) | (value & 0xff) << shift;
     }
     if (reg == CORTEX_M_PC)
         value &= ~1u;
-    return rc == 0 ? write_selector(core, cortex_m_selector(reg), value) : rc;
+    return error == 0 ? write_selector(core, cortex_m_selector(reg), value) : error;
 }
 
 /* The selectors in one list, each with some looks at DHCSR; *ready: the last look was good. */
@@ -312,58 +310,58 @@ static int read_list(struct cortex_m *core, const uint8_t *selectors, size_t cou
             list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DHCSR};
         list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DCRDR};
     }
-    int rc = adiv5_ap_list(core->ap->dp, core->ap->ap, list, n);
-    if (rc != 0 && core->ap->dp->failed_at < n)
+    int error = adiv5_ap_list(core->ap->dp, core->ap->ap, list, n);
+    if (error != 0 && core->ap->dp->failed_at < n)
         core->ap->fault_address = SCS_DHCSR + list[core->ap->dp->failed_at].address - ADIV5_AP_BD0;
     *ready = true;
-    for (size_t k = 0; rc == 0 && k < count; k++) {
+    for (size_t k = 0; error == 0 && k < count; k++) {
         const struct adiv5_access *last = &list[(k + 1) * (core->ready_reads + 2) - 1];
         *ready = *ready && (last[-1].value & S_REGRDY) != 0;
         for (unsigned look = 1; look <= core->ready_reads; look++)
             note_reset(core, last[-(int)look].value);
         data[k] = last->value;
     }
-    return rc;
+    return error;
 }
 
 /* TAR points at the debug registers and stays there, as long as nothing else is accessed. */
 static int cortex_m_aim(struct cortex_m *core)
 {
     uint32_t dhcsr;
-    int rc = cortex_m_read_dhcsr(core, &dhcsr);
-    if (rc == 0 && (dhcsr & S_HALT) == 0) {
+    int error = cortex_m_read_dhcsr(core, &dhcsr);
+    if (error == 0 && (dhcsr & S_HALT) == 0) {
         core->halted = false;
         return cortex_m_need_halt(core);
     }
-    return rc;
+    return error;
 }
 
 static int read_selectors(struct cortex_m *core, const uint8_t *selectors, size_t count,
                           uint32_t *data)
 {
     unsigned tries = 0;
-    int rc = cortex_m_aim(core);
-    while (rc == 0 && count > 0) {
+    int error = cortex_m_aim(core);
+    while (error == 0 && count > 0) {
         size_t most = ADIV5_MAX_LIST / (core->ready_reads + 2);
         size_t n = count < most ? count : most;
         bool ready = false;
-        rc = read_list(core, selectors, n, data, &ready);
-        if (cortex_m_again(core, rc, &tries)) {
-            rc = cortex_m_aim(core);
+        error = read_list(core, selectors, n, data, &ready);
+        if (cortex_m_again(core, error, &tries)) {
+            error = cortex_m_aim(core);
             continue;
         }
-        if (rc == 0 && !ready && core->ready_reads < MAX_READY) {
+        if (error == 0 && !ready && core->ready_reads < MAX_READY) {
             core->ready_reads++;
             continue;
         }
-        (void)cortex_m_port(core, rc);
-        for (size_t k = 0; rc == 0 && !ready && k < n; k++)
-            rc = read_selector(core, selectors[k], &data[k]);
+        (void)cortex_m_port(core, error);
+        for (size_t k = 0; error == 0 && !ready && k < n; k++)
+            error = read_selector(core, selectors[k], &data[k]);
         selectors += n;
         data += n;
         count -= n;
     }
-    return rc;
+    return error;
 }
 
 int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS])
@@ -379,11 +377,11 @@ int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]
         owners[n] = (uint8_t)reg;
         selectors[n++] = (uint8_t)cortex_m_selector(reg);
     }
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0)
-        rc = read_selectors(core, selectors, n, data);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_need_halt(core);
+    if (error == 0)
+        error = read_selectors(core, selectors, n, data);
+    if (error != 0)
+        return error;
     for (size_t k = 0; k < n; k++)
         values[owners[k]] = data[k];
     uint32_t special = values[CORTEX_M_PRIMASK];
@@ -451,30 +449,30 @@ static void find_frame(struct cortex_m *core, struct cortex_m_exception *e)
 {
     uint32_t lr = 0;
     uint32_t sp = 0;
-    int rc = cortex_m_read_register(core, CORTEX_M_LR, &lr);
-    if (rc != 0 || (lr & RETURN_MASK) != RETURN_MASK || lr == UINT32_MAX)
+    int error = cortex_m_read_register(core, CORTEX_M_LR, &lr);
+    if (error != 0 || (lr & RETURN_MASK) != RETURN_MASK || lr == UINT32_MAX)
         return;
-    rc = cortex_m_read_register(core, (lr & RETURN_PSP) != 0 ? CORTEX_M_PSP : CORTEX_M_MSP, &sp);
-    if (rc == 0 && sp % 4 == 0 && mem_ap_read32(core->ap, sp + FRAME_PC, &e->interrupted) == 0)
+    error = cortex_m_read_register(core, (lr & RETURN_PSP) != 0 ? CORTEX_M_PSP : CORTEX_M_MSP, &sp);
+    if (error == 0 && sp % 4 == 0 && mem_ap_read32(core->ap, sp + FRAME_PC, &e->interrupted) == 0)
         e->frame_known = true;
 }
 
 static int read_faults(struct cortex_m *core, struct cortex_m_exception *e)
 {
     uint32_t words[5] = {0}; /* CFSR, HFSR, DFSR, MMFAR, BFAR */
-    int rc = 0;
+    int error = 0;
     if (cortex_m_mainline(core))
-        rc = cortex_m_port(core, mem_ap_read_words(core->ap, SCS_CFSR, words, 5));
+        error = cortex_m_port(core, mem_ap_read_words(core->ap, SCS_CFSR, words, 5));
     e->cfsr = words[0];
     e->hfsr = words[1];
     e->mmfar = words[3];
     e->bfar = words[4];
-    if (rc == 0 && core->security && core->arch == CORTEX_M_V8M_MAIN) {
-        rc = cortex_m_port(core, mem_ap_read_words(core->ap, SCS_SFSR, words, 2));
+    if (error == 0 && core->security && core->arch == CORTEX_M_V8M_MAIN) {
+        error = cortex_m_port(core, mem_ap_read_words(core->ap, SCS_SFSR, words, 2));
         e->sfsr = words[0];
         e->sfar = words[1];
     }
-    return rc;
+    return error;
 }
 
 int cortex_m_exception(struct cortex_m *core, struct cortex_m_exception *e)
@@ -482,17 +480,17 @@ int cortex_m_exception(struct cortex_m *core, struct cortex_m_exception *e)
     uint32_t xpsr = 0;
     uint32_t dhcsr = 0;
     *e = (struct cortex_m_exception){0};
-    int rc = cortex_m_read_register(core, CORTEX_M_XPSR, &xpsr);
+    int error = cortex_m_read_register(core, CORTEX_M_XPSR, &xpsr);
     e->number = xpsr & IPSR_MASK;
-    if (rc == 0)
-        rc = cortex_m_read_dhcsr(core, &dhcsr);
+    if (error == 0)
+        error = cortex_m_read_dhcsr(core, &dhcsr);
     e->lockup = (dhcsr & S_LOCKUP) != 0;
     bool fault = e->lockup || (e->number >= EXCEPTION_HARDFAULT && e->number <= EXCEPTION_SECURE);
-    if (rc == 0 && fault)
-        rc = read_faults(core, e);
-    if (rc == 0 && fault)
+    if (error == 0 && fault)
+        error = read_faults(core, e);
+    if (error == 0 && fault)
         find_frame(core, e);
-    return rc;
+    return error;
 }
 
 const char *cortex_m_exception_name(unsigned number, char *text, size_t size)

@@ -424,9 +424,9 @@ static int elf_symbols_load(struct elf_image *image)
     qsort(image->priv->mappings, image->priv->mapping_count, sizeof *image->priv->mappings,
           compare_mappings);
     qsort(c.candidates, c.count, sizeof *c.candidates, compare_candidates);
-    int result = elf_publish(&c);
+    int error = elf_publish(&c);
     free(c.candidates);
-    return result;
+    return error;
 }
 
 static bool same_segment(const struct elf_image *image, uint64_t a, uint64_t b)
@@ -558,9 +558,9 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
             return elf_refuse(why, BT_ERR_FORMAT, "damaged program headers");
         if (ph.p_type != PT_LOAD || ph.p_filesz == 0)
             continue;
-        int result = check_segment(&ph, image, size, why);
-        if (result != 0)
-            return result;
+        int error = check_segment(&ph, image, size, why);
+        if (error != 0)
+            return error;
         image->segments[image->segment_count++] = (struct elf_segment){
             .vaddr = ph.p_vaddr,
             .paddr = ph.p_paddr,
@@ -592,17 +592,16 @@ static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, s
     image->priv->elf = elf_memory(unconst.out, size);
     if (!image->priv->elf)
         return elf_refuse(why, BT_ERR_FORMAT, "damaged ELF header");
-    int result = read_header(image, why);
-    if (result == 0)
-        result = read_segments(image, data, size, why);
-    if (result != 0)
-        return result;
+    int error = read_header(image, why);
+    if (error == 0)
+        error = read_segments(image, data, size, why);
+    if (error != 0)
+        return error;
     if (image->machine == ELF_MACHINE_ARM)
         elf_attributes_load(image);
-    result = elf_symbols_load(image);
-    if (result != 0)
-        return elf_refuse(why, result,
-                          result == BT_ERR_RANGE ? "too many symbols" : "out of memory");
+    error = elf_symbols_load(image);
+    if (error != 0)
+        return elf_refuse(why, error, error == BT_ERR_RANGE ? "too many symbols" : "out of memory");
     return 0;
 }
 
@@ -619,10 +618,10 @@ int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **o
         return elf_refuse(&reason, BT_ERR_NOMEM, "out of memory");
     }
     image->priv = priv;
-    int result = elf_load(image, data, size, &reason);
-    if (result != 0) {
+    int error = elf_load(image, data, size, &reason);
+    if (error != 0) {
         elf_image_close(image);
-        return result;
+        return error;
     }
     *out = image;
     return 0;
@@ -663,10 +662,10 @@ int elf_image_open(const char *path, struct elf_image **out, char *why, size_t w
         errno = saved;
         return BT_ERR_IO;
     }
-    int result = elf_image_from_memory(map, size, out, why, why_size);
-    if (result != 0) {
+    int error = elf_image_from_memory(map, size, out, why, why_size);
+    if (error != 0) {
         munmap(map, size);
-        return result;
+        return error;
     }
     (*out)->priv->map = map;
     (*out)->priv->map_size = size;
@@ -702,9 +701,9 @@ static enum elf_use of_segment(const struct elf_image *image, uint64_t address)
 enum elf_use elf_image_use(const struct elf_image *image, uint64_t address)
 {
     Elf_Scn *section = NULL;
-    while ((section = elf_nextscn(image->priv->elf, section)) != NULL) {
+    while ((section = elf_nextscn(image->priv->elf, section))) {
         GElf_Shdr header;
-        if (gelf_getshdr(section, &header) == NULL || !(header.sh_flags & SHF_ALLOC) ||
+        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
             address < header.sh_addr || address - header.sh_addr >= header.sh_size)
             continue;
         return header.sh_flags & SHF_WRITE ? ELF_USE_RAM : ELF_USE_CONST;

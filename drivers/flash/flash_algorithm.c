@@ -122,7 +122,7 @@ static void note_symbol(struct reader *r, const char *name, const GElf_Sym *symb
 static int read_symbols(struct reader *r)
 {
     Elf_Scn *scn = NULL;
-    while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
+    while ((scn = elf_nextscn(r->elf, scn))) {
         GElf_Shdr header;
         if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_SYMTAB || header.sh_entsize == 0)
             continue;
@@ -264,16 +264,16 @@ static int read_sectors(struct reader *r)
     a->regions = calloc(count, sizeof *a->regions);
     if (!a->regions)
         return flash_refuse(r, BT_ERR_NOMEM, "out of memory");
-    int rc = 0;
-    for (uint64_t k = 0; rc == 0 && k < count; k++) {
+    int error = 0;
+    for (uint64_t k = 0; error == 0 && k < count; k++) {
         const uint8_t *next = entry + SECTOR_ENTRY * (k + 1);
         uint32_t end = k + 1 < count ? flash_get32(next + 4) : a->size;
-        rc =
+        error =
             end > a->size
                 ? flash_refuse(r, BT_ERR_FORMAT, "the sector table is longer than the flash")
                 : flash_add_region(r, flash_get32(next - SECTOR_ENTRY), flash_get32(next - 4), end);
     }
-    return rc;
+    return error;
 }
 
 static int read_device(struct reader *r)
@@ -298,27 +298,27 @@ static int read_device(struct reader *r)
 static int flash_read_all(struct reader *r)
 {
     size_t sections = 0;
-    int rc = check_header(r);
-    if (rc == 0)
-        rc = read_symbols(r);
-    if (rc == 0)
-        rc = check_symbols(r);
-    if (rc == 0 && elf_getshdrnum(r->elf, &sections) != 0)
-        rc = flash_refuse(r, BT_ERR_FORMAT, "no sections");
-    if (rc == 0)
-        rc = measure_image(r, sections);
-    if (rc == 0)
-        rc = find_functions(r, sections);
-    if (rc == 0)
-        rc = read_device(r);
-    return rc == 0 ? fill_image(r, sections) : rc;
+    int error = check_header(r);
+    if (error == 0)
+        error = read_symbols(r);
+    if (error == 0)
+        error = check_symbols(r);
+    if (error == 0 && elf_getshdrnum(r->elf, &sections) != 0)
+        error = flash_refuse(r, BT_ERR_FORMAT, "no sections");
+    if (error == 0)
+        error = measure_image(r, sections);
+    if (error == 0)
+        error = find_functions(r, sections);
+    if (error == 0)
+        error = read_device(r);
+    return error == 0 ? fill_image(r, sections) : error;
 }
 
 int flash_algorithm_from_memory(const uint8_t *data, size_t size, struct flash_algorithm **out,
                                 char *why, size_t why_size)
 {
     struct reader r = {.size = size, .why = why, .why_size = why_size};
-    int rc = 0;
+    int error = 0;
     *out = NULL;
     if (size > MAX_FILE)
         return flash_refuse(&r, BT_ERR_RANGE, "larger than 16 MB");
@@ -328,20 +328,20 @@ int flash_algorithm_from_memory(const uint8_t *data, size_t size, struct flash_a
     uint8_t *copy = malloc(size ? size : 1);
     r.algorithm = calloc(1, sizeof *r.algorithm);
     if (!copy || !r.algorithm) {
-        rc = flash_refuse(&r, BT_ERR_NOMEM, "out of memory");
+        error = flash_refuse(&r, BT_ERR_NOMEM, "out of memory");
     } else {
         memcpy(copy, data, size);
         r.data = data;
         r.elf = elf_memory((char *)copy, size);
-        rc = r.elf ? flash_read_all(&r) : flash_refuse(&r, BT_ERR_FORMAT, "not an ELF file");
+        error = r.elf ? flash_read_all(&r) : flash_refuse(&r, BT_ERR_FORMAT, "not an ELF file");
     }
     elf_end(r.elf);
     free(copy);
-    if (rc == 0)
+    if (error == 0)
         *out = r.algorithm;
     else
         flash_algorithm_close(r.algorithm);
-    return rc;
+    return error;
 }
 
 /* All of the file, to be freed. */
@@ -367,17 +367,17 @@ int flash_algorithm_open(const char *path, struct flash_algorithm **out, char *w
     size_t size = 0;
     *out = NULL;
     FILE *file = fopen(path, "rb");
-    int rc = file ? read_file(file, &data, &size) : BT_ERR_IO;
+    int error = file ? read_file(file, &data, &size) : BT_ERR_IO;
     int reason = errno;
-    if (rc == 0)
-        rc = flash_algorithm_from_memory(data, size, out, why, why_size);
+    if (error == 0)
+        error = flash_algorithm_from_memory(data, size, out, why, why_size);
     else
-        (void)flash_refuse(&r, rc, rc == BT_ERR_IO ? strerror(reason) : bt_strerror(rc));
+        (void)flash_refuse(&r, error, error == BT_ERR_IO ? strerror(reason) : bt_strerror(error));
     free(data);
     if (file)
         fclose(file);
     errno = reason;
-    return rc;
+    return error;
 }
 
 void flash_algorithm_close(struct flash_algorithm *algorithm)

@@ -190,29 +190,29 @@ int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char 
     if (!snapshot_path_ok(path))
         return snapshot_fail(ld->err, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
                              path);
-    int result = ld->files->read_text(ld->files->user, path, text, length);
-    if (result == 0)
+    int error = ld->files->read_text(ld->files->user, path, text, length);
+    if (error == 0)
         return 0;
-    const char *why = result == BT_ERR_IO      ? strerror(errno)
-                      : result == BT_ERR_RANGE ? "file is too large"
-                                               : "out of memory";
-    return snapshot_fail(ld->err, result, file, line, "cannot read '%s': %s", path, why);
+    const char *why = error == BT_ERR_IO      ? strerror(errno)
+                      : error == BT_ERR_RANGE ? "file is too large"
+                                              : "out of memory";
+    return snapshot_fail(ld->err, error, file, line, "cannot read '%s': %s", path, why);
 }
 
 int snapshot_parse_text(struct snapshot_loader *ld, const char *path, const char *text,
                         size_t length, ini_entry_fn fn, void *user)
 {
     struct ini_error err;
-    int result = ini_reader_text(text, length, INI_COMMENTS_ANYWHERE, fn, user, &err);
-    if (result == 0)
+    int error = ini_reader_text(text, length, INI_COMMENTS_ANYWHERE, fn, user, &err);
+    if (error == 0)
         return 0;
     if (err.text[0] != '\0')
-        return snapshot_fail(ld->err, result, path, err.line, "%s", err.text);
+        return snapshot_fail(ld->err, error, path, err.line, "%s", err.text);
     if (ld->err->file[0] == '\0') {
         snprintf(ld->err->file, sizeof ld->err->file, "%s", path);
         ld->err->line = err.line;
     }
-    return result;
+    return error;
 }
 
 int snapshot_number_of(struct snapshot_loader *ld, const char *path, const struct ini_entry *entry,
@@ -353,10 +353,10 @@ int snapshot_map_dump(struct snapshot *snap, const struct snapshot_dump *dump, c
     *data = NULL;
     if (dump->length == 0)
         return 0;
-    int result = map_file(snap, dump->file);
-    if (result == 0)
+    int error = map_file(snap, dump->file);
+    if (error == 0)
         *data = (const uint8_t *)snap->priv->files[dump->file].map + dump->offset;
-    return result;
+    return error;
 }
 
 int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
@@ -366,9 +366,9 @@ int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buf
     *size = 0;
     if (n >= buffer->file_count)
         return BT_ERR_RANGE;
-    int result = map_file(snap, buffer->files[n].file);
-    if (result != 0)
-        return result;
+    int error = map_file(snap, buffer->files[n].file);
+    if (error != 0)
+        return error;
     *size = buffer->files[n].size;
     if (*size)
         *data =

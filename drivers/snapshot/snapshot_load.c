@@ -35,9 +35,9 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct device_parser *p
 {
     va_list args;
     va_start(args, format);
-    int result = snapshot_vfail(p->ld->err, BT_ERR_FORMAT, p->path, line, format, args);
+    int error = snapshot_vfail(p->ld->err, BT_ERR_FORMAT, p->path, line, format, args);
     va_end(args);
-    return result;
+    return error;
 }
 
 static int snapshot_set_device_key(struct device_parser *p, const struct ini_entry *entry,
@@ -121,9 +121,9 @@ static int reg_name(struct device_parser *p, struct snapshot_reg *reg, const cha
     const char *rest = list;
     size_t length;
     for (const char *item; (item = snapshot_next_item(&rest, &length));) {
-        int result = reg_attribute(p, reg, item, length);
-        if (result != 0)
-            return result;
+        int error = reg_attribute(p, reg, item, length);
+        if (error != 0)
+            return error;
     }
     return 0;
 }
@@ -133,9 +133,9 @@ static int reg_key(struct device_parser *p, const struct ini_entry *entry)
     struct snapshot_loader *ld = p->ld;
     struct snapshot_reg reg = {.line = entry->line};
     size_t name_length = 0;
-    int result = reg_name(p, &reg, entry->key, &name_length);
-    if (result != 0)
-        return result;
+    int error = reg_name(p, &reg, entry->key, &name_length);
+    if (error != 0)
+        return error;
 
     char text[64];
     const char *quoted = entry->value;
@@ -160,9 +160,9 @@ static int reg_key(struct device_parser *p, const struct ini_entry *entry)
     if (!reg.name)
         return snapshot_fail(ld->err, BT_ERR_NOMEM, "", 0, "out of memory");
     struct snapshot_reg *place = snapshot_grow(ld, &p->dev->regs, p->dev->reg_count, sizeof reg,
-                                               SNAPSHOT_MAX_REGS, "registers", &result);
+                                               SNAPSHOT_MAX_REGS, "registers", &error);
     if (!place)
-        return result;
+        return error;
     *place = reg;
     p->dev->reg_count++;
     return 0;
@@ -202,11 +202,11 @@ static int check_regs(struct device_parser *p)
     for (size_t i = 0; i < count; i++)
         sorted[i] = &p->dev->regs[i];
     qsort(sorted, count, sizeof *sorted, compare_regs);
-    int result = 0;
-    for (size_t i = 1; i < count && result == 0; i++)
-        result = check_reg_pair(p, sorted[i - 1], sorted[i]);
+    int error = 0;
+    for (size_t i = 1; i < count && error == 0; i++)
+        error = check_reg_pair(p, sorted[i - 1], sorted[i]);
     free(sorted);
-    return result;
+    return error;
 }
 
 static int dump_number(struct device_parser *p, const struct ini_entry *entry, bool *has,
@@ -243,24 +243,24 @@ static int dump_extent(struct device_parser *p)
 {
     struct snapshot_dump *dump = &p->dump;
     uint64_t size = p->ld->snap->priv->files[dump->file].size;
-    int result = 0;
+    int error = 0;
     if (dump->offset > size) {
-        result = snapshot_warn(p->ld, p->path, p->dump_line,
-                               "offset of dump is behind the end of '%s' (%llu bytes)", dump->path,
-                               (unsigned long long)size);
+        error = snapshot_warn(p->ld, p->path, p->dump_line,
+                              "offset of dump is behind the end of '%s' (%llu bytes)", dump->path,
+                              (unsigned long long)size);
         dump->offset = size;
         dump->length = 0;
     } else if (dump->length == 0) {
         dump->length = size - dump->offset;
     } else if (dump->length > size - dump->offset) {
-        result = snapshot_warn(p->ld, p->path, p->length_line,
-                               "dump is cut short: '%s' has %llu bytes from there", dump->path,
-                               (unsigned long long)(size - dump->offset));
+        error = snapshot_warn(p->ld, p->path, p->length_line,
+                              "dump is cut short: '%s' has %llu bytes from there", dump->path,
+                              (unsigned long long)(size - dump->offset));
         dump->length = size - dump->offset;
     }
-    if (result == 0 && dump->length > 0 && dump->length - 1 > UINT64_MAX - dump->address)
+    if (error == 0 && dump->length > 0 && dump->length - 1 > UINT64_MAX - dump->address)
         return fail_at(p, p->dump_line, "dump reaches beyond the last address");
-    return result;
+    return error;
 }
 
 static int finish_dump(struct device_parser *p)
@@ -275,19 +275,19 @@ static int finish_dump(struct device_parser *p)
         return fail_at(p, p->dump_line, "dump without '%s'", "file");
     if (!dump->space)
         dump->space = "";
-    int result = snapshot_add_file(ld, dump->path, p->path, p->file_line, &dump->file);
-    if (result == 0)
-        result = dump_extent(p);
-    if (result != 0)
-        return result;
+    int error = snapshot_add_file(ld, dump->path, p->path, p->file_line, &dump->file);
+    if (error == 0)
+        error = dump_extent(p);
+    if (error != 0)
+        return error;
 
     if (ld->snap->priv->dump_total >= SNAPSHOT_MAX_DUMPS)
         return snapshot_fail(ld->err, BT_ERR_RANGE, p->path, p->dump_line, "more than %u dumps",
                              SNAPSHOT_MAX_DUMPS);
     struct snapshot_dump *place = snapshot_grow(ld, &p->dev->dumps, p->dev->dump_count,
-                                                sizeof *dump, SIZE_MAX, "dumps", &result);
+                                                sizeof *dump, SIZE_MAX, "dumps", &error);
     if (!place)
-        return result;
+        return error;
     *place = *dump;
     p->dev->dump_count++;
     ld->snap->priv->dump_total++;
@@ -302,9 +302,9 @@ static bool is_dump_section(const char *section)
 
 static int section_header(struct device_parser *p, const struct ini_entry *entry)
 {
-    int result = finish_dump(p);
-    if (result != 0)
-        return result;
+    int error = finish_dump(p);
+    if (error != 0)
+        return error;
     if (is_dump_section(entry->section)) {
         p->dump = (struct snapshot_dump){.line = entry->line};
         p->dump_line = p->length_line = p->file_line = entry->line;
@@ -344,17 +344,17 @@ static int check_identity(struct device_parser *p)
             return snapshot_fail(p->ld->err, BT_ERR_FORMAT, p->path, p->device_line,
                                  "device '%s' was already given in '%s'", dev->name,
                                  snap->devices[i].path);
-    int result = 0;
+    int error = 0;
     if (!dev->class_name)
-        result = snapshot_warn(p->ld, p->path, 0, "no 'class' in [device]");
-    if (result == 0 && !dev->type)
-        result = snapshot_warn(p->ld, p->path, 0, "no 'type' in [device]");
+        error = snapshot_warn(p->ld, p->path, 0, "no 'class' in [device]");
+    if (error == 0 && !dev->type)
+        error = snapshot_warn(p->ld, p->path, 0, "no 'type' in [device]");
     dev->class_name = dev->class_name ? dev->class_name : "";
     dev->type = dev->type ? dev->type : "";
     dev->device_class = strcmp(dev->class_name, "core") == 0           ? SNAPSHOT_CLASS_CORE
                         : strcmp(dev->class_name, "trace_source") == 0 ? SNAPSHOT_CLASS_TRACE_SOURCE
                                                                        : SNAPSHOT_CLASS_OTHER;
-    return result;
+    return error;
 }
 
 /* One device file, named in line `line` of snapshot.ini. Appends to the snapshot's devices. */
@@ -362,28 +362,28 @@ static int snapshot_load_device(struct snapshot_loader *ld, const char *path, un
 {
     char *text = NULL;
     size_t length = 0;
-    int result = snapshot_read_text(ld, path, "snapshot.ini", line, &text, &length);
-    if (result != 0)
-        return result;
+    int error = snapshot_read_text(ld, path, "snapshot.ini", line, &text, &length);
+    if (error != 0)
+        return error;
     /* Not counted before it is whole: the arrays of a device that fails are freed here. */
     struct snapshot_device dev = {.path = path};
     struct device_parser p = {.ld = ld, .path = path, .dev = &dev};
-    result = snapshot_parse_text(ld, path, text, length, device_entry, &p);
+    error = snapshot_parse_text(ld, path, text, length, device_entry, &p);
     free(text);
-    if (result == 0)
-        result = finish_dump(&p);
-    if (result == 0)
-        result = check_identity(&p);
-    if (result == 0)
-        result = check_regs(&p);
+    if (error == 0)
+        error = finish_dump(&p);
+    if (error == 0)
+        error = check_identity(&p);
+    if (error == 0)
+        error = check_regs(&p);
     struct snapshot_device *place = NULL;
-    if (result == 0)
+    if (error == 0)
         place = snapshot_grow(ld, &ld->snap->devices, ld->snap->device_count, sizeof dev,
-                              SNAPSHOT_MAX_DEVICES, "devices", &result);
+                              SNAPSHOT_MAX_DEVICES, "devices", &error);
     if (!place) {
         free(dev.regs);
         free(dev.dumps);
-        return result;
+        return error;
     }
     *place = dev;
     ld->snap->device_count++;
@@ -501,9 +501,9 @@ static int load_referenced(struct index_parser *p)
         return snapshot_fail(ld->err, BT_ERR_FORMAT, INDEX_FILE, 0,
                              "no device in [device_list]: not a trace snapshot");
     for (size_t i = 0; i < p->device_count; i++) {
-        int result = snapshot_load_device(ld, p->devices[i].path, p->devices[i].line);
-        if (result != 0)
-            return result;
+        int error = snapshot_load_device(ld, p->devices[i].path, p->devices[i].line);
+        if (error != 0)
+            return error;
     }
     if (!p->metadata.path)
         return snapshot_warn(ld, INDEX_FILE, 0, "no trace metadata: nothing to decode");
@@ -514,20 +514,20 @@ static int load_all(struct snapshot_loader *ld)
 {
     char *text = NULL;
     size_t length = 0;
-    int result = snapshot_read_text(ld, INDEX_FILE, INDEX_FILE, 0, &text, &length);
-    if (result != 0)
-        return result;
+    int error = snapshot_read_text(ld, INDEX_FILE, INDEX_FILE, 0, &text, &length);
+    if (error != 0)
+        return error;
     struct index_parser p = {.ld = ld};
-    result = snapshot_parse_text(ld, INDEX_FILE, text, length, index_entry, &p);
+    error = snapshot_parse_text(ld, INDEX_FILE, text, length, index_entry, &p);
     free(text);
-    if (result == 0)
-        result = load_referenced(&p);
+    if (error == 0)
+        error = load_referenced(&p);
     free(p.devices);
     if (!ld->snap->version)
         ld->snap->version = "";
     if (!ld->snap->description)
         ld->snap->description = "";
-    return result;
+    return error;
 }
 
 int snapshot_load(const struct snapshot_files *files, struct snapshot **out,
@@ -544,10 +544,10 @@ int snapshot_load(const struct snapshot_files *files, struct snapshot **out,
         free(ld.snap);
         return no_memory(&ld);
     }
-    int result = load_all(&ld);
-    if (result != 0) {
+    int error = load_all(&ld);
+    if (error != 0) {
         snapshot_close(ld.snap);
-        return result;
+        return error;
     }
     *out = ld.snap;
     return 0;
@@ -559,11 +559,11 @@ static int folder_read_text(void *user, const char *path, char **text, size_t *l
     int fd = snapshot_open_inside(user, path, &size);
     if (fd < 0)
         return BT_ERR_IO;
-    int result = ini_reader_load(fd, text, length);
+    int error = ini_reader_load(fd, text, length);
     int saved = errno;
     close(fd);
     errno = saved;
-    return result;
+    return error;
 }
 
 static int folder_get_size(void *user, const char *path, uint64_t *size)
@@ -605,10 +605,10 @@ int snapshot_open(const char *path, struct snapshot **out, struct snapshot_error
         return snapshot_fail(err, BT_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
     const struct snapshot_files files = {
         .user = root, .read_text = folder_read_text, .get_size = folder_get_size};
-    int result = snapshot_load(&files, out, err);
-    if (result != 0) {
+    int error = snapshot_load(&files, out, err);
+    if (error != 0) {
         free(root);
-        return result;
+        return error;
     }
     (*out)->priv->root = root;
     return 0;

@@ -423,13 +423,13 @@ static int write_ini(struct snapshot_writer *w, const char *name,
     if (!f)
         return BT_ERR_IO;
     print(f, w, n);
-    int result = ferror(f) ? BT_ERR_IO : 0;
+    int error = ferror(f) ? BT_ERR_IO : 0;
     if (fclose(f) != 0)
-        result = BT_ERR_IO;
-    if (result == 0)
-        result = replace_file(w->dir, name, text, length);
+        error = BT_ERR_IO;
+    if (error == 0)
+        error = replace_file(w->dir, name, text, length);
     free(text);
-    return result;
+    return error;
 }
 
 static int open_buffers(struct snapshot_writer *w)
@@ -488,20 +488,20 @@ uint64_t snapshot_writer_size(const struct snapshot_writer *w, int buffer)
 /* fdatasync() all buffers: what was appended survives a loss of power. Return 0 or BT_ERR_IO. */
 static int snapshot_writer_sync(struct snapshot_writer *w)
 {
-    int result = 0;
+    int error = 0;
     for (size_t i = 0; i < w->buffer_count; i++)
         if (w->buffers[i].fd >= 0 && fdatasync(w->buffers[i].fd) != 0)
-            result = BT_ERR_IO;
-    return result;
+            error = BT_ERR_IO;
+    return error;
 }
 
 int snapshot_writer_close(struct snapshot_writer *w)
 {
     if (!w)
         return 0;
-    int result = w->device_count > 0 ? snapshot_writer_commit(w) : 0;
+    int error = w->device_count > 0 ? snapshot_writer_commit(w) : 0;
     if (snapshot_writer_sync(w) != 0)
-        result = BT_ERR_IO;
+        error = BT_ERR_IO;
     int saved = errno;
     for (size_t i = 0; i < w->buffer_count; i++)
         if (w->buffers[i].fd >= 0)
@@ -517,5 +517,5 @@ int snapshot_writer_close(struct snapshot_writer *w)
     free(w->description);
     free(w);
     errno = saved;
-    return result;
+    return error;
 }

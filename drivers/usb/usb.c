@@ -68,8 +68,8 @@ static bool usb_named(const struct usb_device_info *device, const struct usb_int
                       bool by_device)
 {
     if (by_device)
-        return strstr(device->product_name, DAP_NAME) != NULL;
-    return strstr(i->name, DAP_NAME) != NULL;
+        return strstr(device->product_name, DAP_NAME);
+    return strstr(i->name, DAP_NAME);
 }
 
 static bool usb_choose(const struct usb_interface_info *i, bool hid, struct usb_dap_choice *choice)

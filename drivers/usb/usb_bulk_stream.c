@@ -18,11 +18,11 @@ struct usb_bulk_slot {
 static void usb_submit(struct usb_bulk_slot *slot)
 {
     struct usb_bulk_stream *s = slot->stream;
-    int rc = libusb_submit_transfer(slot->transfer);
-    if (rc == 0) {
+    int code = libusb_submit_transfer(slot->transfer);
+    if (code == 0) {
         slot->in_flight = true;
         s->in_flight++;
-    } else if (rc == LIBUSB_ERROR_NO_DEVICE) {
+    } else if (code == LIBUSB_ERROR_NO_DEVICE) {
         s->gone = true;
     }
 }

@@ -151,10 +151,10 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
                                     .speed = speed_of(device)};
     usb_libusb_node(device, seen->node, sizeof seen->node);
     usb_libusb_path(device, seen->path);
-    int rc = libusb_open(device, &h);
-    if (rc != 0)
+    int code = libusb_open(device, &h);
+    if (code != 0)
         h = NULL;
-    seen->no_permission = rc == LIBUSB_ERROR_ACCESS;
+    seen->no_permission = code == LIBUSB_ERROR_ACCESS;
     usb_libusb_describe(device, h, &seen->info);
     if (libusb_get_device_descriptor(device, &d) == 0)
         (void)get_string(device, h, d.iManufacturer, "/manufacturer", seen->manufacturer);
@@ -168,12 +168,12 @@ int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
     libusb_context *context;
     libusb_device **list;
     *err = (struct usb_open_error){0};
-    int rc = libusb_init(&context);
-    ssize_t n = rc == 0 ? libusb_get_device_list(context, &list) : 0;
-    if (rc != 0 || n < 0) {
+    int code = libusb_init(&context);
+    ssize_t n = code == 0 ? libusb_get_device_list(context, &list) : 0;
+    if (code != 0 || n < 0) {
         snprintf(err->text, sizeof err->text, "cannot use USB: %s",
-                 libusb_strerror(rc != 0 ? rc : (int)n));
-        if (rc == 0)
+                 libusb_strerror(code != 0 ? code : (int)n));
+        if (code == 0)
             libusb_exit(context);
         return BT_ERR_IO;
     }
@@ -317,12 +317,12 @@ int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
     }
     if (n >= 0)
         libusb_free_device_list(list, 1);
-    int rc = *out ? usb_check(seen, wanted, &all, err) : usb_none(wanted, filter, err);
-    if (rc != 0 && *out) {
+    int error = *out ? usb_check(seen, wanted, &all, err) : usb_none(wanted, filter, err);
+    if (error != 0 && *out) {
         libusb_unref_device(*out);
         *out = NULL;
     }
-    return rc;
+    return error;
 }
 
 /* Probes send SWO in blocks of 512 bytes: one that is no short packet ends no transfer that has
@@ -345,18 +345,18 @@ struct usb_probe {
 static int usb_claim(struct usb_probe *p, struct usb_open_error *err)
 {
     (void)libusb_set_auto_detach_kernel_driver(p->handle, 1);
-    int rc = libusb_claim_interface(p->handle, p->choice.interface);
-    if (rc == 0) {
+    int code = libusb_claim_interface(p->handle, p->choice.interface);
+    if (code == 0) {
         p->claimed = true;
         if (p->choice.alternate != 0)
-            rc = libusb_set_interface_alt_setting(p->handle, p->choice.interface,
-                                                  p->choice.alternate);
+            code = libusb_set_interface_alt_setting(p->handle, p->choice.interface,
+                                                    p->choice.alternate);
     }
-    if (rc == 0)
+    if (code == 0)
         return 0;
     snprintf(err->text, sizeof err->text, "cannot use probe '%.60s': interface %u %s",
              p->info.product_name, p->choice.interface,
-             rc == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(rc));
+             code == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(code));
     return BT_ERR_IO;
 }
 
@@ -376,13 +376,13 @@ static bool usb_fits(const struct usb_probe_filter *f, libusb_device *device,
 }
 
 /* It cannot be opened: worth a word only if it may be the one that is looked for. */
-static void note_refusal(libusb_device *device, int rc, const struct usb_probe_filter *filter,
+static void note_refusal(libusb_device *device, int error, const struct usb_probe_filter *filter,
                          struct usb_open_error *err)
 {
     struct usb_device_info info;
     struct usb_dap_choice choice;
     char node[32];
-    if (rc != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
+    if (error != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
         return;
     usb_libusb_describe(device, NULL, &info);
     bool known = usb_choose_cmsis_dap(&info, &choice) == 0;
@@ -400,10 +400,10 @@ static void note_refusal(libusb_device *device, int rc, const struct usb_probe_f
 static bool usb_consider(struct usb_probe *p, libusb_device *device,
                          const struct usb_probe_filter *filter, struct usb_open_error *err)
 {
-    int rc = libusb_open(device, &p->handle);
-    if (rc != 0) {
+    int code = libusb_open(device, &p->handle);
+    if (code != 0) {
         p->handle = NULL;
-        note_refusal(device, rc, filter, err);
+        note_refusal(device, code, filter, err);
         return false;
     }
     usb_libusb_describe(device, p->handle, &p->info);
@@ -480,18 +480,18 @@ int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out
     struct usb_probe *p = calloc(1, sizeof *p);
     if (!p)
         return BT_ERR_NOMEM;
-    int rc = libusb_init(&p->context);
-    if (rc != 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(rc));
+    int error = libusb_init(&p->context);
+    if (error != 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(error));
         free(p);
         return BT_ERR_IO;
     }
-    rc = usb_find(p, filter, err);
-    if (rc == 0)
-        rc = usb_claim(p, err);
-    if (rc != 0) {
+    error = usb_find(p, filter, err);
+    if (error == 0)
+        error = usb_claim(p, err);
+    if (error != 0) {
         usb_probe_close(p);
-        return rc;
+        return error;
     }
     int most = libusb_get_max_packet_size(libusb_get_device(p->handle), p->choice.swo);
     usb_bulk_stream_init(&p->stream, p->context, p->handle, p->choice.swo, STREAM_TRANSFERS,
@@ -511,11 +511,11 @@ const struct usb_dap_choice *usb_probe_choice(const struct usb_probe *probe)
     return &probe->choice;
 }
 
-static int result_of(int rc)
+static int result_of(int error)
 {
-    if (rc == 0)
+    if (error == 0)
         return 0;
-    return rc == LIBUSB_ERROR_TIMEOUT ? USB_TIMED_OUT : BT_ERR_IO;
+    return error == LIBUSB_ERROR_TIMEOUT ? USB_TIMED_OUT : BT_ERR_IO;
 }
 
 static int usb_transfer(struct usb_probe *p, uint8_t endpoint, uint8_t *data, size_t length,
@@ -537,10 +537,10 @@ static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned ti
             HID_OUTPUT_REPORT, p->choice.interface, bytes, (uint16_t)length, timeout_ms);
         return n == (int)length ? 0 : result_of(n < 0 ? n : LIBUSB_ERROR_IO);
     }
-    int rc = usb_transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
-    if (rc == LIBUSB_ERROR_PIPE)
+    int error = usb_transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
+    if (error == LIBUSB_ERROR_PIPE)
         (void)libusb_clear_halt(p->handle, p->choice.out);
-    return rc == 0 && done != (int)length ? BT_ERR_IO : result_of(rc);
+    return error == 0 && done != (int)length ? BT_ERR_IO : result_of(error);
 }
 
 static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *length,
@@ -548,12 +548,12 @@ static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *leng
 {
     struct usb_probe *p = self;
     int done = 0;
-    int rc = usb_transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
-    if (rc == LIBUSB_ERROR_PIPE)
+    int error = usb_transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
+    if (error == LIBUSB_ERROR_PIPE)
         (void)libusb_clear_halt(p->handle, p->choice.in);
     *length = (size_t)done;
     /* What came before the time was over is a message all the same. */
-    return rc == LIBUSB_ERROR_TIMEOUT && done > 0 ? 0 : result_of(rc);
+    return error == LIBUSB_ERROR_TIMEOUT && done > 0 ? 0 : result_of(error);
 }
 
 struct usb_pipe usb_probe_pipe(struct usb_probe *probe)
@@ -576,12 +576,12 @@ void usb_probe_close(struct usb_probe *probe)
 {
     if (!probe)
         return;
-    int rc = usb_bulk_stream_stop(&probe->stream);
+    int error = usb_bulk_stream_stop(&probe->stream);
     if (probe->claimed)
         (void)libusb_release_interface(probe->handle, probe->choice.interface);
     if (probe->handle)
         libusb_close(probe->handle);
     libusb_exit(probe->context);
-    if (rc == 0)
+    if (error == 0)
         free(probe);
 }

@@ -74,26 +74,26 @@ static int cmsis_dap_send(struct cmsis_dap *dap, size_t length)
     size_t padded = padded_length(dap, length);
     if (padded > length)
         memset(dap->out + length, 0, padded - length);
-    int rc = dap->pipe.ops->send(dap->pipe.self, dap->out, padded, dap->timeout_ms);
-    if (rc != 0)
+    int error = dap->pipe.ops->send(dap->pipe.self, dap->out, padded, dap->timeout_ms);
+    if (error != 0)
         dap->stale = true;
-    return rc == USB_TIMED_OUT ? BT_ERR_IO : rc;
+    return error == USB_TIMED_OUT ? BT_ERR_IO : error;
 }
 
 static int cmsis_dap_receive_within(struct cmsis_dap *dap, uint8_t command, size_t *length,
                                     unsigned timeout_ms)
 {
     size_t capacity = receive_size(dap);
-    int rc = dap->pipe.ops->receive(dap->pipe.self, dap->in, capacity, length, timeout_ms);
-    if (rc == 0 && (*length == 0 || *length > capacity))
-        rc = BT_ERR_FORMAT;
-    if (rc == 0 && dap->in[0] == DAP_UNKNOWN)
+    int error = dap->pipe.ops->receive(dap->pipe.self, dap->in, capacity, length, timeout_ms);
+    if (error == 0 && (*length == 0 || *length > capacity))
+        error = BT_ERR_FORMAT;
+    if (error == 0 && dap->in[0] == DAP_UNKNOWN)
         return BT_ERR_UNSUPPORTED;
-    if (rc == 0 && dap->in[0] != command)
-        rc = BT_ERR_FORMAT;
-    if (rc != 0)
+    if (error == 0 && dap->in[0] != command)
+        error = BT_ERR_FORMAT;
+    if (error != 0)
         dap->stale = true;
-    return rc == USB_TIMED_OUT ? BT_ERR_IO : rc;
+    return error == USB_TIMED_OUT ? BT_ERR_IO : error;
 }
 
 /* Receive an answer into dap->in, `extra_ms` later than a probe answers at once, and check that it
@@ -121,11 +121,11 @@ static int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command,
         return BT_ERR_INVAL;
     cmsis_dap_discard_rest(dap);
     memcpy(dap->out, command, length);
-    int rc = cmsis_dap_send(dap, length);
-    if (rc == 0)
-        rc = cmsis_dap_receive(dap, command[0], answer_length, extra_ms);
+    int error = cmsis_dap_send(dap, length);
+    if (error == 0)
+        error = cmsis_dap_receive(dap, command[0], answer_length, extra_ms);
     *answer = dap->in;
-    return rc;
+    return error;
 }
 
 int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t length,
@@ -138,9 +138,9 @@ int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t lengt
 {
     const uint8_t *answer;
     size_t got;
-    int rc = cmsis_dap_command(dap, command, length, &answer, &got);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_command(dap, command, length, &answer, &got);
+    if (error != 0)
+        return error;
     if (got < 2)
         return BT_ERR_FORMAT;
     return answer[1] == 0 ? 0 : BT_ERR_UNSUPPORTED;
@@ -152,13 +152,13 @@ static int cmsis_dap_info(struct cmsis_dap *dap, uint8_t id, const uint8_t **dat
     const uint8_t command[] = {DAP_INFO, id};
     const uint8_t *answer;
     size_t length;
-    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
     *size = 0;
     *data = NULL;
-    if (rc == BT_ERR_UNSUPPORTED)
+    if (error == BT_ERR_UNSUPPORTED)
         return 0;
-    if (rc != 0)
-        return rc;
+    if (error != 0)
+        return error;
     if (length < 2 || answer[1] > length - 2)
         return BT_ERR_FORMAT;
     *size = answer[1];
@@ -171,9 +171,9 @@ static int info_number(struct cmsis_dap *dap, uint8_t id, uint32_t *value)
 {
     const uint8_t *data;
     size_t size;
-    int rc = cmsis_dap_info(dap, id, &data, &size);
-    if (rc != 0 || size == 0)
-        return rc;
+    int error = cmsis_dap_info(dap, id, &data, &size);
+    if (error != 0 || size == 0)
+        return error;
     if (size > 4)
         return BT_ERR_FORMAT;
     *value = 0;
@@ -188,9 +188,9 @@ static int info_text(struct cmsis_dap *dap, uint8_t id, char *text)
     const uint8_t *data;
     size_t size;
     text[0] = '\0';
-    int rc = cmsis_dap_info(dap, id, &data, &size);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_info(dap, id, &data, &size);
+    if (error != 0)
+        return error;
     size_t n = 0;
     while (n < size && n < CMSIS_DAP_MAX_TEXT - 1 && data[n] != 0) {
         text[n] = data[n] >= 0x20 && data[n] < 0x7f ? (char)data[n] : '?';
@@ -206,25 +206,25 @@ static int info_text(struct cmsis_dap *dap, uint8_t id, char *text)
  */
 static int first_contact(struct cmsis_dap *dap, uint32_t *packet_size)
 {
-    int rc = BT_ERR_IO;
+    int error = BT_ERR_IO;
     for (unsigned attempt = 0; attempt < 4; attempt++) {
         dap->pad = attempt % 2 != 0;
         dap->timeout_ms = attempt < 2 ? PROBE_TIMEOUT_MS : FIRST_TIMEOUT_MS;
-        rc = info_number(dap, INFO_PACKET_SIZE, packet_size);
-        if (rc == 0)
+        error = info_number(dap, INFO_PACKET_SIZE, packet_size);
+        if (error == 0)
             break;
     }
     dap->timeout_ms = TIMEOUT_MS;
-    return rc;
+    return error;
 }
 
 static int read_sizes(struct cmsis_dap *dap)
 {
     uint32_t size = 0;
     uint32_t count = 1;
-    int rc = first_contact(dap, &size);
-    if (rc != 0)
-        return rc;
+    int error = first_contact(dap, &size);
+    if (error != 0)
+        return error;
     if (size == 0)
         size = dap->pipe.out_packet;
     if (size < CMSIS_DAP_MIN_PACKET)
@@ -236,9 +236,9 @@ static int read_sizes(struct cmsis_dap *dap)
     if (dap->transport == CMSIS_DAP_HID && size > dap->pipe.in_packet)
         size = dap->pipe.in_packet;
     dap->packet_size = size;
-    rc = info_number(dap, INFO_PACKET_COUNT, &count);
-    if (rc != 0)
-        return rc;
+    error = info_number(dap, INFO_PACKET_COUNT, &count);
+    if (error != 0)
+        return error;
     dap->packet_count = count < 1 ? 1 : count;
     if (count > CMSIS_DAP_MAX_IN_FLIGHT)
         dap->packet_count = CMSIS_DAP_MAX_IN_FLIGHT;
@@ -247,22 +247,22 @@ static int read_sizes(struct cmsis_dap *dap)
 
 static int read_identity(struct cmsis_dap *dap)
 {
-    int rc = info_number(dap, INFO_CAPABILITIES, &dap->caps);
-    if (rc == 0 && (dap->caps & (CMSIS_DAP_CAP_SWO_UART | CMSIS_DAP_CAP_SWO_MANCHESTER)) != 0)
-        rc = info_number(dap, INFO_SWO_BUFFER, &dap->swo_buffer);
-    if (rc == 0)
-        rc = info_text(dap, INFO_VENDOR, dap->vendor);
-    if (rc == 0)
-        rc = info_text(dap, INFO_PRODUCT, dap->product);
-    if (rc == 0)
-        rc = info_text(dap, INFO_SERIAL, dap->serial);
-    if (rc == 0)
-        rc = info_text(dap, INFO_PROTOCOL, dap->protocol);
-    if (rc == 0)
-        rc = info_text(dap, INFO_FIRMWARE, dap->firmware);
-    if (rc == 0 && (dap->caps & (CMSIS_DAP_CAP_SWD | CMSIS_DAP_CAP_JTAG)) == 0)
-        rc = BT_ERR_UNSUPPORTED;
-    return rc;
+    int error = info_number(dap, INFO_CAPABILITIES, &dap->caps);
+    if (error == 0 && (dap->caps & (CMSIS_DAP_CAP_SWO_UART | CMSIS_DAP_CAP_SWO_MANCHESTER)) != 0)
+        error = info_number(dap, INFO_SWO_BUFFER, &dap->swo_buffer);
+    if (error == 0)
+        error = info_text(dap, INFO_VENDOR, dap->vendor);
+    if (error == 0)
+        error = info_text(dap, INFO_PRODUCT, dap->product);
+    if (error == 0)
+        error = info_text(dap, INFO_SERIAL, dap->serial);
+    if (error == 0)
+        error = info_text(dap, INFO_PROTOCOL, dap->protocol);
+    if (error == 0)
+        error = info_text(dap, INFO_FIRMWARE, dap->firmware);
+    if (error == 0 && (dap->caps & (CMSIS_DAP_CAP_SWD | CMSIS_DAP_CAP_JTAG)) == 0)
+        error = BT_ERR_UNSUPPORTED;
+    return error;
 }
 
 static bool size_allowed(uint16_t packet)
@@ -282,10 +282,10 @@ int cmsis_dap_open(struct cmsis_dap *dap, const struct usb_pipe *pipe,
     dap->packet_count = 1;
     dap->timeout_ms = TIMEOUT_MS;
     cmsis_dap_drain(dap);
-    int rc = read_sizes(dap);
-    if (rc == 0)
-        rc = read_identity(dap);
-    return rc;
+    int error = read_sizes(dap);
+    if (error == 0)
+        error = read_identity(dap);
+    return error;
 }
 
 #define LIST_HEADER  3u /* command, index, count; the answer's header has this size too */
@@ -385,9 +385,9 @@ static int send_next(struct job *job, bool *sent)
         job->list ? pack_list(job, &packet, &writes) : pack_block(job, &packet, &writes);
     if (writes && job->in_flight > 0)
         return 0;
-    int rc = cmsis_dap_send(job->dap, length);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_send(job->dap, length);
+    if (error != 0)
+        return error;
     job->sent[(job->oldest + job->in_flight) % CMSIS_DAP_MAX_IN_FLIGHT] = packet;
     job->in_flight++;
     job->next += packet.count;
@@ -446,11 +446,11 @@ static int take_answer(struct job *job)
     struct packet packet = job->sent[job->oldest];
     size_t header = job->list ? LIST_HEADER : BLOCK_ANSWER;
     size_t length;
-    int rc = cmsis_dap_receive(dap, job->list ? DAP_TRANSFER : DAP_TRANSFER_BLOCK, &length,
-                               cmsis_dap_wire_ms(dap, packet.count));
-    if (rc != 0) {
+    int error = cmsis_dap_receive(dap, job->list ? DAP_TRANSFER : DAP_TRANSFER_BLOCK, &length,
+                                  cmsis_dap_wire_ms(dap, packet.count));
+    if (error != 0) {
         dap->stale = true; /* answers to other packets may follow */
-        return rc;
+        return error;
     }
     job->oldest = (job->oldest + 1) % CMSIS_DAP_MAX_IN_FLIGHT;
     job->in_flight--;
@@ -477,12 +477,12 @@ static int cmsis_dap_run(struct job *job)
     cmsis_dap_discard_rest(job->dap);
     while (job->in_flight > 0 || (!job->failed && job->next < job->count)) {
         bool sent;
-        int rc = send_next(job, &sent);
-        if (rc == 0 && !sent)
-            rc = take_answer(job);
-        if (rc != 0) {
+        int error = send_next(job, &sent);
+        if (error == 0 && !sent)
+            error = take_answer(job);
+        if (error != 0) {
             job->dap->stale = true;
-            return rc;
+            return error;
         }
     }
     return 0;
@@ -522,9 +522,9 @@ static int dap_connect(void *self, enum debug_wire wire)
     const uint8_t command[] = {DAP_CONNECT, port};
     const uint8_t *answer;
     size_t length;
-    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    if (error != 0)
+        return error;
     if (length < 2)
         return BT_ERR_FORMAT;
     if (answer[1] != port)
@@ -532,13 +532,13 @@ static int dap_connect(void *self, enum debug_wire wire)
     /* One turnaround clock, no data phase after WAIT and FAULT. */
     const uint8_t configure[] = {DAP_SWD_CONFIGURE, 0};
     if (wire == DEBUG_WIRE_SWD)
-        rc = cmsis_dap_status(dap, configure, sizeof configure);
-    if (rc != 0)
-        return rc;
+        error = cmsis_dap_status(dap, configure, sizeof configure);
+    if (error != 0)
+        return error;
     /* A light that does not burn is no reason to fail. */
     const uint8_t light[] = {DAP_HOST_STATUS, 0, 1};
-    rc = cmsis_dap_status(dap, light, sizeof light);
-    return rc == BT_ERR_IO ? rc : 0;
+    error = cmsis_dap_status(dap, light, sizeof light);
+    return error == BT_ERR_IO ? error : 0;
 }
 
 static int dap_disconnect(void *self)
@@ -582,9 +582,9 @@ static int dap_sequence(void *self, unsigned bits, const uint8_t *bytes)
         size_t size = (now + 7) / 8;
         command[1] = (uint8_t)now;
         memcpy(command + 2, bytes, size);
-        int rc = cmsis_dap_status(dap, command, 2 + size);
-        if (rc != 0)
-            return rc;
+        int error = cmsis_dap_status(dap, command, 2 + size);
+        if (error != 0)
+            return error;
         bits -= now;
         bytes += size;
     }
@@ -599,10 +599,10 @@ static int dap_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us
     if (wait_us > PIN_WAIT_MAX_US)
         wait_us = PIN_WAIT_MAX_US;
     dap_put32(command + 3, wait_us);
-    int rc =
+    int error =
         cmsis_dap_command_slow(self, command, sizeof command, &answer, &length, wait_us / 1000);
-    if (rc != 0)
-        return rc;
+    if (error != 0)
+        return error;
     if (length < 2)
         return BT_ERR_FORMAT;
     *input = answer[1];
@@ -616,10 +616,10 @@ static int dap_jtag_chain(void *self, const uint8_t *ir_lengths, unsigned count,
     if (count == 0 || count > CHAIN_MAX || index >= count)
         return BT_ERR_INVAL;
     memcpy(command + 2, ir_lengths, count);
-    int rc = cmsis_dap_status(dap, command, 2 + count);
-    if (rc == 0)
+    int error = cmsis_dap_status(dap, command, 2 + count);
+    if (error == 0)
         dap->dap_index = (uint8_t)index;
-    return rc;
+    return error;
 }
 
 static const struct debug_link_ops LINK_OPS = {

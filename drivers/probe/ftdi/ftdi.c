@@ -232,9 +232,9 @@ static int run_batch(struct job *job, size_t count, size_t *good, enum debug_ack
     for (size_t k = 0; k < count; k++)
         ftdi_put_access(f, &m, &f->ops[k]);
     ftdi_put_end(f, &m);
-    int rc = ftdi_run(f, &m);
+    int error = ftdi_run(f, &m);
     const uint8_t *answer = f->answer;
-    for (*good = 0; rc == 0 && *good < count; (*good)++) {
+    for (*good = 0; error == 0 && *good < count; (*good)++) {
         const struct ftdi_op *op = &f->ops[*good];
         uint32_t value;
         *ack = ftdi_take_access(f, op, answer, &value);
@@ -245,7 +245,7 @@ static int run_batch(struct job *job, size_t count, size_t *good, enum debug_ack
         note_write(f, op);
         answer += ftdi_access_length(f, op);
     }
-    return rc;
+    return error;
 }
 
 /* The same, one after the other: SWD without overrun detection. */
@@ -255,9 +255,9 @@ static int run_steps(struct job *job, size_t *good, enum debug_ack *ack)
     for (*good = 0; *good < f->op_count; (*good)++) {
         const struct ftdi_op *op = &f->ops[*good];
         uint32_t value = 0;
-        int rc = ftdi_swd_step(f, op, ack, &value);
-        if (rc != 0 || *ack != DEBUG_ACK_OK)
-            return rc;
+        int error = ftdi_swd_step(f, op, ack, &value);
+        if (error != 0 || *ack != DEBUG_ACK_OK)
+            return error;
         if (op->take != FTDI_NO_ACCESS)
             ftdi_store(job, op->take, value);
         note_write(f, op);
@@ -332,9 +332,9 @@ static int ftdi_execute(struct job *job)
         enum debug_ack ack = DEBUG_ACK_OK;
         bool batch = f->queues || f->wire == DEBUG_WIRE_JTAG;
         size_t count = batch ? batch_length(f) : f->op_count;
-        int rc = batch ? run_batch(job, count, &good, &ack) : run_steps(job, &good, &ack);
-        if (rc != 0)
-            return rc;
+        int error = batch ? run_batch(job, count, &good, &ack) : run_steps(job, &good, &ack);
+        if (error != 0)
+            return error;
         size_t ours = cleared ? 1 : 0;
         if (good > ours) {
             result->done = f->ops[good - 1].done;
@@ -367,20 +367,20 @@ static int ftdi_confirm(struct job *job)
     struct job own = {.f = f, .list = &read, .count = 1, .result = job->result, .inner = true};
     if (job->inner || f->queues || !f->overrun || !bank_zero(f) || job->count == 0)
         return 0;
-    int rc = ftdi_job_run(&own);
+    int error = ftdi_job_run(&own);
     job->result->done = 0;
-    return rc;
+    return error;
 }
 
 static int ftdi_job_run(struct job *job)
 {
     *job->result = (struct debug_result){.done = 0, .ack = DEBUG_ACK_OK};
-    int rc = ftdi_confirm(job);
-    for (size_t next = 0; rc == 0 && job->result->ack == DEBUG_ACK_OK && next < job->count;) {
+    int error = ftdi_confirm(job);
+    for (size_t next = 0; error == 0 && job->result->ack == DEBUG_ACK_OK && next < job->count;) {
         next = plan_batch(job, next);
-        rc = ftdi_execute(job);
+        error = ftdi_execute(job);
     }
-    return rc;
+    return error;
 }
 
 static int ftdi_link_transfer(void *self, struct debug_transfer *list, size_t count,
@@ -490,9 +490,9 @@ static int link_sequence(void *self, unsigned bits, const uint8_t *bytes)
         unsigned now = bits < 8 * SEQUENCE_BYTES ? bits : 8 * SEQUENCE_BYTES;
         ftdi_start(f, &m);
         ftdi_put_sequence(f, &m, now, bytes);
-        int rc = ftdi_run(f, &m);
-        if (rc != 0)
-            return rc;
+        int error = ftdi_run(f, &m);
+        if (error != 0)
+            return error;
         bits -= now;
         bytes += SEQUENCE_BYTES;
     }
@@ -533,16 +533,16 @@ int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pi
     f->ir_lengths[0] = 4;
     f->wire = DEBUG_WIRE_JTAG;
     ftdi_forget(f);
-    int rc = ftdi_synchronise(f);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_synchronise(f);
+    if (error != 0)
+        return error;
     ftdi_start(f, &m);
     mpsse_adaptive(&m, false);
     mpsse_three_phase_off(&m);
     mpsse_loopback(&m, false);
     ftdi_put_wire(f, &m, f->wire);
-    rc = ftdi_run(f, &m);
-    return rc != 0 ? rc : link_set_clock(f, START_HZ);
+    error = ftdi_run(f, &m);
+    return error != 0 ? error : link_set_clock(f, START_HZ);
 }
 
 void ftdi_close(struct ftdi *f)

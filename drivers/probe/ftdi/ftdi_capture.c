@@ -91,9 +91,9 @@ static int capture_start(void *self, const struct trace_sink *sink)
     if (ftdi_tcioflush(c->ftdi) != 0)
         return BT_ERR_IO;
     /* The transfers wait before the first byte can come. */
-    int rc = stream.ops->start(stream.self, on_bytes, c);
-    if (rc != 0)
-        return rc;
+    int error = stream.ops->start(stream.self, on_bytes, c);
+    if (error != 0)
+        return error;
     if (c->options.mode == FTDI_CAPTURE_FIFO &&
         ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_SYNCFF) != 0) {
         (void)stream.ops->stop(stream.self);
@@ -117,9 +117,9 @@ static int capture_stop(void *self)
     if (!c->running)
         return 0;
     c->running = false;
-    int rc = stream.ops->poll(stream.self, 2 * LATENCY_MS);
+    int error = stream.ops->poll(stream.self, 2 * LATENCY_MS);
     int stopped = stream.ops->stop(stream.self);
-    return rc != 0 ? rc : stopped;
+    return error != 0 ? error : stopped;
 }
 
 struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
@@ -156,11 +156,11 @@ static int ftdi_capture_check_chip(const struct ftdi_capture *c, struct usb_open
     return BT_ERR_UNSUPPORTED;
 }
 
-static int ftdi_capture_refused(const struct ftdi_capture *c, int rc, struct usb_open_error *err)
+static int ftdi_capture_refused(const struct ftdi_capture *c, int code, struct usb_open_error *err)
 {
-    const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
-                      : rc == OPEN_REFUSED ? "cannot be opened"
-                                           : "does not answer";
+    const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
+                      : code == OPEN_REFUSED ? "cannot be opened"
+                                             : "does not answer";
     snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
              c->seen.info.product_name, (char)('A' + c->options.channel), why);
     return BT_ERR_IO;
@@ -189,16 +189,16 @@ static int set_rate(struct ftdi_capture *c, struct usb_open_error *err)
 static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device,
                                     struct usb_open_error *err)
 {
-    int rc = ftdi_capture_check_chip(c, err);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_capture_check_chip(c, err);
+    if (error != 0)
+        return error;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)c->options.channel));
     c->ftdi->module_detach_mode = AUTO_DETACH_REATACH_SIO_MODULE;
     c->ftdi->usb_read_timeout = CONTROL_MS;
     c->ftdi->usb_write_timeout = CONTROL_MS;
-    rc = ftdi_usb_open_dev(c->ftdi, device);
-    if (rc != 0)
-        return ftdi_capture_refused(c, rc, err);
+    error = ftdi_usb_open_dev(c->ftdi, device);
+    if (error != 0)
+        return ftdi_capture_refused(c, error, err);
     c->is_open = true;
     if (ftdi_set_latency_timer(c->ftdi, LATENCY_MS) != 0 ||
         ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
@@ -219,15 +219,15 @@ int ftdi_capture_open(const struct usb_probe_filter *filter,
         return BT_ERR_NOMEM;
     c->options = *options;
     c->ftdi = ftdi_new();
-    int rc = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
-                     : BT_ERR_NOMEM;
-    if (rc == 0) {
-        rc = ftdi_capture_open_device(c, device, err);
+    int error = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
+                        : BT_ERR_NOMEM;
+    if (error == 0) {
+        error = ftdi_capture_open_device(c, device, err);
         libusb_unref_device(device);
     }
-    if (rc != 0) {
+    if (error != 0) {
         ftdi_capture_close(c);
-        return rc;
+        return error;
     }
     bool fifo = options->mode == FTDI_CAPTURE_FIFO;
     /* In libftdi's context out_ep is the endpoint read from. */

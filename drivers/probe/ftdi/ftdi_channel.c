@@ -79,12 +79,12 @@ static void note_status(struct ftdi_channel *c, enum libusb_transfer_status stat
 
 static bool ftdi_channel_submit(struct ftdi_channel *c, struct libusb_transfer *t)
 {
-    int rc = libusb_submit_transfer(t);
-    if (rc == LIBUSB_ERROR_NO_DEVICE)
+    int code = libusb_submit_transfer(t);
+    if (code == LIBUSB_ERROR_NO_DEVICE)
         c->gone = true;
-    else if (rc != 0)
+    else if (code != 0)
         c->failed = true;
-    return rc == 0;
+    return code == 0;
 }
 
 static void ftdi_channel_take(struct ftdi_channel *c, size_t length)
@@ -206,9 +206,9 @@ static int port_exchange(void *self, const uint8_t *out, size_t out_length, uint
                                   (int)out_length, on_out, c, 0);
         c->out_flight = ftdi_channel_submit(c, c->out);
     }
-    int rc = wait_for_end(c, timeout_ms);
+    int error = wait_for_end(c, timeout_ms);
     *got = c->got;
-    return rc;
+    return error;
 }
 
 /* What the chip still holds or sends comes to nothing: empty packets mean that it has no more. */
@@ -226,9 +226,9 @@ static int ftdi_channel_purge(struct ftdi_channel *c)
     for (unsigned k = 0; k < DRAIN_MAX; k++) {
         ftdi_channel_begin(c, waste, sizeof waste);
         submit_in(c);
-        int rc = wait_for_end(c, DRAIN_MS);
-        if (rc == BT_ERR_IO)
-            return rc;
+        int error = wait_for_end(c, DRAIN_MS);
+        if (error == BT_ERR_IO)
+            return error;
         if (c->got == 0)
             break;
     }
@@ -306,20 +306,20 @@ static int ftdi_channel_find(struct ftdi_channel *c, const struct usb_probe_filt
 {
     static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_channel_fits};
     struct usb_probe_seen seen;
-    int rc = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
-    if (rc != 0)
-        return rc;
+    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
+    if (error != 0)
+        return error;
     c->info = seen.info;
     c->chip = ftdi_chip_of(seen.info.release);
     return 0;
 }
 
-static int ftdi_channel_refused(const struct ftdi_channel *c, int rc, unsigned channel,
+static int ftdi_channel_refused(const struct ftdi_channel *c, int code, unsigned channel,
                                 struct usb_open_error *err)
 {
-    const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
-                      : rc == OPEN_REFUSED ? "cannot be opened"
-                                           : "does not answer";
+    const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
+                      : code == OPEN_REFUSED ? "cannot be opened"
+                                             : "does not answer";
     snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
              c->info.product_name, (char)('A' + channel), why);
     return BT_ERR_IO;
@@ -354,21 +354,21 @@ static int set_mode(struct ftdi_channel *c)
 static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned channel,
                        struct usb_open_error *err)
 {
-    int rc = ftdi_channel_check_chip(c, channel, err);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_channel_check_chip(c, channel, err);
+    if (error != 0)
+        return error;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)channel));
     c->ftdi->module_detach_mode = AUTO_DETACH_REATACH_SIO_MODULE;
     c->ftdi->usb_read_timeout = CONTROL_MS;
     c->ftdi->usb_write_timeout = CONTROL_MS;
-    rc = ftdi_usb_open_dev(c->ftdi, device);
-    if (rc != 0)
-        return ftdi_channel_refused(c, rc, channel, err);
+    error = ftdi_usb_open_dev(c->ftdi, device);
+    if (error != 0)
+        return ftdi_channel_refused(c, error, channel, err);
     c->is_open = true;
-    rc = ftdi_channel_start_port(c);
-    if (rc == 0)
-        rc = set_mode(c);
-    return rc == BT_ERR_IO ? ftdi_channel_refused(c, 0, channel, err) : rc;
+    error = ftdi_channel_start_port(c);
+    if (error == 0)
+        error = set_mode(c);
+    return error == BT_ERR_IO ? ftdi_channel_refused(c, 0, channel, err) : error;
 }
 
 int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
@@ -386,14 +386,14 @@ int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
         return BT_ERR_IO;
     }
     libusb_device *device;
-    int rc = ftdi_channel_find(c, filter, &device, err);
-    if (rc == 0)
-        rc = open_device(c, device, channel, err);
+    int error = ftdi_channel_find(c, filter, &device, err);
+    if (error == 0)
+        error = open_device(c, device, channel, err);
     if (device)
         libusb_unref_device(device);
-    if (rc != 0) {
+    if (error != 0) {
         ftdi_channel_close(c);
-        return rc;
+        return error;
     }
     *out = c;
     return 0;

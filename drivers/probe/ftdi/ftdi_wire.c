@@ -25,13 +25,14 @@ static int ftdi_exchange(struct ftdi *f, struct mpsse *m, unsigned timeout_ms)
         mpsse_send_immediate(m);
     if (m->overflow || m->reply > sizeof f->answer)
         return BT_ERR_INVAL;
-    int rc = f->port.ops->exchange(f->port.self, m->bytes, m->length, f->answer, m->reply, &got,
-                                   timeout_ms);
-    if (rc == 0 && got != m->reply)
-        rc = FTDI_TIMED_OUT;
-    if (rc == FTDI_TIMED_OUT)
-        rc = got <= m->reply && mpsse_is_echo(f->answer, got, &command) ? BT_ERR_FORMAT : BT_ERR_IO;
-    return rc;
+    int error = f->port.ops->exchange(f->port.self, m->bytes, m->length, f->answer, m->reply, &got,
+                                      timeout_ms);
+    if (error == 0 && got != m->reply)
+        error = FTDI_TIMED_OUT;
+    if (error == FTDI_TIMED_OUT)
+        error =
+            got <= m->reply && mpsse_is_echo(f->answer, got, &command) ? BT_ERR_FORMAT : BT_ERR_IO;
+    return error;
 }
 
 static int try_echo(struct ftdi *f, uint8_t command)
@@ -39,9 +40,9 @@ static int try_echo(struct ftdi *f, uint8_t command)
     struct mpsse m;
     ftdi_empty_batch(f, &m);
     mpsse_bogus(&m, command);
-    int rc = ftdi_exchange(f, &m, SYNC_MS);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_exchange(f, &m, SYNC_MS);
+    if (error != 0)
+        return error;
     return f->answer[0] == MPSSE_ECHO && f->answer[1] == command ? 0 : BT_ERR_FORMAT;
 }
 
@@ -49,23 +50,23 @@ static int try_echo(struct ftdi *f, uint8_t command)
 int ftdi_synchronise(struct ftdi *f)
 {
     struct mpsse m;
-    int rc = BT_ERR_IO;
-    for (unsigned k = 0; k < SYNC_TRIES && rc != 0; k++) {
+    int error = BT_ERR_IO;
+    for (unsigned k = 0; k < SYNC_TRIES && error != 0; k++) {
         if (f->port.ops->purge(f->port.self) != 0)
             return BT_ERR_IO;
-        rc = 0;
-        for (unsigned i = 0; rc == 0 && i < sizeof BOGUS; i++)
-            rc = try_echo(f, BOGUS[i]);
+        error = 0;
+        for (unsigned i = 0; error == 0 && i < sizeof BOGUS; i++)
+            error = try_echo(f, BOGUS[i]);
     }
-    if (rc != 0)
-        return rc;
+    if (error != 0)
+        return error;
     ftdi_empty_batch(f, &m);
     mpsse_set_low(&m, (uint8_t)f->value, (uint8_t)f->direction);
     if (f->port.has_high_byte)
         mpsse_set_high(&m, (uint8_t)(f->value >> 8), (uint8_t)(f->direction >> 8));
-    rc = ftdi_exchange(f, &m, ANSWER_MS);
-    f->stale = rc != 0;
-    return rc;
+    error = ftdi_exchange(f, &m, ANSWER_MS);
+    f->stale = error != 0;
+    return error;
 }
 
 /* After a failure commands and answers are brought in step before anything is built: pins that
@@ -81,14 +82,14 @@ int ftdi_run(struct ftdi *f, struct mpsse *m)
 {
     if (f->stale)
         return BT_ERR_IO;
-    int rc = ftdi_exchange(f, m, ANSWER_MS + (unsigned)(m->clocks * 2000 / f->hz));
-    if (rc != 0) {
+    int error = ftdi_exchange(f, m, ANSWER_MS + (unsigned)(m->clocks * 2000 / f->hz));
+    if (error != 0) {
         f->stale = true;
         f->ir = FTDI_IR_UNKNOWN;
         f->bank_known = false;
         f->queues = false;
     }
-    return rc;
+    return error;
 }
 
 void ftdi_put_pins(struct ftdi *f, struct mpsse *m, uint16_t value, uint16_t direction)
@@ -198,9 +199,9 @@ static int read_pins(struct ftdi *f, uint8_t *input)
     mpsse_read_low(&m);
     if (f->port.has_high_byte)
         mpsse_read_high(&m);
-    int rc = ftdi_run(f, &m);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_run(f, &m);
+    if (error != 0)
+        return error;
     unsigned levels = f->answer[0];
     if (m.reply == PINS_ANSWERS)
         levels |= (unsigned)f->answer[1] << 8;
@@ -243,15 +244,15 @@ int ftdi_link_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us,
     const struct debug_clock *clock = &f->clock;
     uint64_t begin = clock->now_us(clock->user);
     uint32_t limit = wait_us < WAIT_MAX_US ? wait_us : WAIT_MAX_US;
-    int rc = select ? write_pins(f, output, select) : 0;
-    if (rc == 0)
-        rc = read_pins(f, input);
-    while (rc == 0 && ((*input ^ output) & select) != 0 &&
+    int error = select ? write_pins(f, output, select) : 0;
+    if (error == 0)
+        error = read_pins(f, input);
+    while (error == 0 && ((*input ^ output) & select) != 0 &&
            clock->now_us(clock->user) - begin < limit) {
         clock->sleep_us(clock->user, POLL_US);
-        rc = read_pins(f, input);
+        error = read_pins(f, input);
     }
-    return rc;
+    return error;
 }
 
 #define IR_DPACC    0x0au
@@ -509,15 +510,15 @@ int ftdi_swd_step(struct ftdi *f, const struct ftdi_op *op, enum debug_ack *ack,
     ftdi_start(f, &m);
     put_request(f, &m, op->request);
     mpsse_bits_in(&m, ACK_BITS);
-    int rc = ftdi_run(f, &m);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_run(f, &m);
+    if (error != 0)
+        return error;
     *ack = ack_of((unsigned)mpsse_bits(f->answer[0], ACK_BITS) >> 1);
     ftdi_start(f, &m);
     put_rest(f, &m, op, *ack);
-    rc = ftdi_run(f, &m);
-    if (rc != 0 || *ack != DEBUG_ACK_OK || !ftdi_reads(op->request))
-        return rc;
+    error = ftdi_run(f, &m);
+    if (error != 0 || *ack != DEBUG_ACK_OK || !ftdi_reads(op->request))
+        return error;
     *value = (uint32_t)little_endian(f->answer);
     if ((mpsse_bits(f->answer[4], DATA_TAIL_BITS) & 1) != ftdi_parity(*value))
         *ack = DEBUG_ACK_PROTOCOL;
