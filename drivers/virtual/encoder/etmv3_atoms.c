@@ -25,7 +25,7 @@ struct cursor {
     uint64_t idle;
 };
 
-static void add(struct candidates *c, unsigned header, unsigned idle, unsigned atoms)
+static void etmv3_atoms_add(struct candidates *c, unsigned header, unsigned idle, unsigned atoms)
 {
     c->all[c->count++] = (struct candidate){(uint8_t)header, (uint8_t)idle, (uint8_t)atoms};
 }
@@ -49,11 +49,11 @@ static void find_plain(const struct cursor *at, struct candidates *c)
     unsigned run = run_of_e(at, 15, 0);
 
     if (left >= 2)
-        add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 0, 2);
+        etmv3_atoms_add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 0, 2);
     for (unsigned k = 1; k <= run; k++)
-        add(c, 0x80 | k << 2, 0, k);
+        etmv3_atoms_add(c, 0x80 | k << 2, 0, k);
     if (run < left && a[run].n)
-        add(c, 0xc0 | run << 2, 0, run + 1);
+        etmv3_atoms_add(c, 0xc0 | run << 2, 0, run + 1);
 }
 
 /* Format 1 and 2: each atom, or the first of two, has exactly one W. */
@@ -65,11 +65,11 @@ static void find_cycle_atoms(const struct cursor *at, struct candidates *c)
     uint64_t idle = run == 0 ? at->idle : run < left ? a[run].idle : 0;
 
     for (unsigned k = 1; k <= run; k++)
-        add(c, 0x80 | k << 2, k, k);
+        etmv3_atoms_add(c, 0x80 | k << 2, k, k);
     if (run < left && a[run].n && idle == 1)
-        add(c, 0xc0 | run << 2, run + 1, run + 1);
+        etmv3_atoms_add(c, 0xc0 | run << 2, run + 1, run + 1);
     if (left >= 2 && at->idle == 1 && a[1].idle == 0)
-        add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 1, 2);
+        etmv3_atoms_add(c, 0x82u | (unsigned)a[0].n << 3 | (unsigned)a[1].n << 2, 1, 2);
 }
 
 static void find_cycle_accurate(const struct cursor *at, struct candidates *c)
@@ -79,15 +79,15 @@ static void find_cycle_accurate(const struct cursor *at, struct candidates *c)
     unsigned idle = at->idle < 8 ? (unsigned)at->idle : 8;
 
     for (unsigned k = 1; k <= idle; k++)
-        add(c, 0xa0 | (k - 1) << 2, k, 0);
+        etmv3_atoms_add(c, 0xa0 | (k - 1) << 2, k, 0);
     if (at->idle > 0 && e->minor == 0)
-        add(c, 0x80, 1, 0);
+        etmv3_atoms_add(c, 0x80, 1, 0);
     if (!atom)
         return;
     if (at->idle > 0 && at->idle <= 8 && !e->atoms[at->atom].n)
-        add(c, 0xe0 | (idle - 1) << 2, idle, 1);
+        etmv3_atoms_add(c, 0xe0 | (idle - 1) << 2, idle, 1);
     if (at->idle == 0)
-        add(c, 0x92u | (unsigned)e->atoms[at->atom].n << 2, 0, 1);
+        etmv3_atoms_add(c, 0x92u | (unsigned)e->atoms[at->atom].n << 2, 0, 1);
     else
         find_cycle_atoms(at, c);
 }

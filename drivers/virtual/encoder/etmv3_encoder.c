@@ -27,7 +27,7 @@ void etmv3_encoder_default_options(struct etmv3_encoder_options *o)
                                         .packing = ETMV3_PACK_DENSE};
 }
 
-static bool options_valid(const struct etmv3_encoder_options *o)
+static bool etmv3_encoder_options_valid(const struct etmv3_encoder_options *o)
 {
     if (o->zeros_min < 5 || o->zeros_max < o->zeros_min || o->zeros_max > 64)
         return false;
@@ -62,7 +62,7 @@ static void set_features(struct etmv3_encoder *e)
 struct etmv3_encoder *etmv3_encoder_new(const struct etmv3_encoder_options *o,
                                         struct trace_bytes *out)
 {
-    if (!options_valid(o))
+    if (!etmv3_encoder_options_valid(o))
         return NULL;
     struct etmv3_encoder *e = calloc(1, sizeof *e);
     if (!e)
@@ -115,8 +115,8 @@ static void classify_bytecode(const struct etmv3_insn *insn, struct waypoint *w)
 }
 
 /* Atoms of an instruction. Returns their number or an error. */
-static int add_atoms(struct etmv3_encoder *e, const struct etmv3_insn *insn,
-                     const struct waypoint *w)
+static int etmv3_encoder_add_atoms(struct etmv3_encoder *e, const struct etmv3_insn *insn,
+                                   const struct waypoint *w)
 {
     bool pair = insn->isa != BT_ISA_A32 && w->size == 4 && w->link && w->cls == WAYPOINT_DIRECT &&
                 !(e->options.etmidr & ETMV3_IDR_T32_WHOLE);
@@ -170,8 +170,8 @@ static int begin_region(struct etmv3_encoder *e, unsigned reason, const struct e
     return error;
 }
 
-static int start_trace(struct etmv3_encoder *e, const struct etmv3_state *next, unsigned reason,
-                       bool executing)
+static int etmv3_encoder_start_trace(struct etmv3_encoder *e, const struct etmv3_state *next,
+                                     unsigned reason, bool executing)
 {
     int error;
 
@@ -241,7 +241,7 @@ static int trace_insn(struct etmv3_encoder *e, const struct etmv3_insn *insn)
     waypoint_classify(insn->isa, insn->opcode, insn->address, &w);
     if (insn->isa == BT_ISA_JAZELLE)
         classify_bytecode(insn, &w);
-    count = add_atoms(e, insn, &w);
+    count = etmv3_encoder_add_atoms(e, insn, &w);
     if (count < 0)
         return count;
     e->next = insn->next;
@@ -329,7 +329,7 @@ int etmv3_encoder_debug_entry(struct etmv3_encoder *e, bool reported, bool cance
 
 int etmv3_encoder_debug_exit(struct etmv3_encoder *e, const struct etmv3_state *restart)
 {
-    return start_trace(e, restart, REASON_DEBUG_EXIT, false);
+    return etmv3_encoder_start_trace(e, restart, REASON_DEBUG_EXIT, false);
 }
 
 int etmv3_encoder_trace_off(struct etmv3_encoder *e)
@@ -347,7 +347,7 @@ int etmv3_encoder_trace_off(struct etmv3_encoder *e)
 
 int etmv3_encoder_trace_on(struct etmv3_encoder *e, const struct etmv3_state *next, bool executing)
 {
-    return start_trace(e, next, REASON_TRACE_ON, executing);
+    return etmv3_encoder_start_trace(e, next, REASON_TRACE_ON, executing);
 }
 
 int etmv3_encoder_overflow(struct etmv3_encoder *e)
@@ -359,7 +359,7 @@ int etmv3_encoder_overflow(struct etmv3_encoder *e)
 
 int etmv3_encoder_restart(struct etmv3_encoder *e, const struct etmv3_state *next, bool executing)
 {
-    return start_trace(e, next, REASON_OVERFLOW, executing);
+    return etmv3_encoder_start_trace(e, next, REASON_OVERFLOW, executing);
 }
 
 int etmv3_encoder_set_context_id(struct etmv3_encoder *e, uint32_t value)

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-static int append(struct etmv3_encoder *e, enum etmv3_packet_kind kind, const uint8_t *bytes,
-                  size_t size, uint64_t detail)
+static int etmv3_output_append(struct etmv3_encoder *e, enum etmv3_packet_kind kind,
+                               const uint8_t *bytes, size_t size, uint64_t detail)
 {
     uint64_t offset = e->out->size;
     int error = trace_bytes_append(e->out, bytes, size);
@@ -33,8 +33,8 @@ int etmv3_out_emit(struct etmv3_encoder *e, enum etmv3_packet_kind kind, const u
     /* Nothing may stand in front of Store failed. */
     else if (kind != ETMV3_PACKET_IGNORE && kind != ETMV3_PACKET_STORE_FAILED && e->started &&
              trace_random_percent(&e->random, e->options.ignore_percent))
-        error = append(e, ETMV3_PACKET_IGNORE, &ignore, 1, 0);
-    return error ? error : append(e, kind, bytes, size, detail);
+        error = etmv3_output_append(e, ETMV3_PACKET_IGNORE, &ignore, 1, 0);
+    return error ? error : etmv3_output_append(e, kind, bytes, size, detail);
 }
 
 int etmv3_out_async(struct etmv3_encoder *e)

@@ -43,7 +43,7 @@ unsigned etmv3_data_address_bytes(uint32_t address, uint32_t base)
     return n;
 }
 
-static size_t put_word(uint8_t *p, uint32_t value, unsigned bytes)
+static size_t etmv3_packets_put_word(uint8_t *p, uint32_t value, unsigned bytes)
 {
     for (unsigned i = 0; i < bytes; i++)
         p[i] = (uint8_t)(value >> 8 * i);
@@ -101,7 +101,7 @@ size_t etmv3_put_inline_exception(uint8_t *p, uint32_t address, unsigned code, b
     return n;
 }
 
-static size_t put_count(uint8_t *p, uint32_t count)
+static size_t etmv3_packets_put_count(uint8_t *p, uint32_t count)
 {
     size_t n = 0;
 
@@ -120,16 +120,16 @@ size_t etmv3_put_isync(uint8_t *p, const struct etmv3_isync_fields *f)
     p[0] = 0x08;
     if (f->count != ETMV3_NO_COUNT) {
         p[0] = 0x70;
-        n += put_count(p + n, (uint32_t)f->count);
+        n += etmv3_packets_put_count(p + n, (uint32_t)f->count);
     }
-    n += put_word(p + n, f->context_id, f->context_id_bytes);
+    n += etmv3_packets_put_word(p + n, f->context_id, f->context_id_bytes);
     /* Bit 0 keeps a zero context ID from imitating an A-sync. */
     p[n] = (uint8_t)(1 | (unsigned)f->hyp << 1 | (unsigned)f->nonsecure << 3 | f->reason << 5);
     if (f->data_only)
         return n + 1;
     p[n++] |= (uint8_t)((unsigned)(f->isa == BT_ISA_T32EE) << 2 |
                         (unsigned)(f->isa == BT_ISA_JAZELLE) << 4 | (unsigned)f->lsip << 7);
-    n += put_word(p + n, f->address | is_thumb(f->isa), 4);
+    n += etmv3_packets_put_word(p + n, f->address | is_thumb(f->isa), 4);
     if (f->lsip)
         n += etmv3_put_branch(p + n, &f->current);
     return n;
@@ -138,13 +138,13 @@ size_t etmv3_put_isync(uint8_t *p, const struct etmv3_isync_fields *f)
 size_t etmv3_put_cycle_count(uint8_t *p, uint32_t count)
 {
     p[0] = 0x04;
-    return 1 + put_count(p + 1, count);
+    return 1 + etmv3_packets_put_count(p + 1, count);
 }
 
 size_t etmv3_put_context_id(uint8_t *p, uint32_t value, unsigned bytes)
 {
     p[0] = 0x6e;
-    return 1 + put_word(p + 1, value, bytes);
+    return 1 + etmv3_packets_put_word(p + 1, value, bytes);
 }
 
 size_t etmv3_put_timestamp(uint8_t *p, uint64_t raw, unsigned bytes, bool wide, bool clock_changed)
@@ -189,7 +189,7 @@ size_t etmv3_put_data(uint8_t *p, const struct etmv3_data_fields *f)
 
     p[0] = (uint8_t)(0x02 | (unsigned)f->has_address_bit << 5 | size_code(bytes) << 2);
     n += put_data_address(p + n, f);
-    return n + put_word(p + n, f->value, bytes);
+    return n + etmv3_packets_put_word(p + n, f->value, bytes);
 }
 
 size_t etmv3_put_placeholder(uint8_t *p, unsigned tag, const struct etmv3_data_fields *f)
@@ -203,7 +203,7 @@ size_t etmv3_put_late_data(uint8_t *p, unsigned tag, uint32_t value)
     unsigned bytes = value_bytes(value);
 
     p[0] = (uint8_t)(tag << 5 | size_code(bytes) << 2);
-    return 1 + put_word(p + 1, value, bytes);
+    return 1 + etmv3_packets_put_word(p + 1, value, bytes);
 }
 
 size_t etmv3_put_not_traced(uint8_t *p, const struct etmv3_data_fields *f)

@@ -42,7 +42,7 @@ void etmv4_encoder_default_options(struct etmv4_encoder_options *o)
                                         .atoms_max = ATOMS_MOST};
 }
 
-static bool options_valid(const struct etmv4_encoder_options *o)
+static bool etmv4_encoder_options_valid(const struct etmv4_encoder_options *o)
 {
     if (o->return_stack_depth < 1 || o->return_stack_depth > ETMV4_MODEL_STACK_MAX)
         return false;
@@ -56,7 +56,7 @@ static bool options_valid(const struct etmv4_encoder_options *o)
 struct etmv4_encoder *etmv4_encoder_new(const struct etmv4_encoder_options *o,
                                         struct trace_bytes *out)
 {
-    struct etmv4_encoder *e = options_valid(o) ? calloc(1, sizeof *e) : NULL;
+    struct etmv4_encoder *e = etmv4_encoder_options_valid(o) ? calloc(1, sizeof *e) : NULL;
 
     if (!e)
         return NULL;
@@ -118,7 +118,7 @@ static bool popped(struct etmv4_encoder *e)
 }
 
 /* Tells where execution is, if that is not known. */
-static int commit(struct etmv4_encoder *e)
+static int etmv4_encoder_commit(struct etmv4_encoder *e)
 {
     int error = sync_if_due(e);
 
@@ -235,7 +235,7 @@ int etmv4_encoder_insn(struct etmv4_encoder *e, const struct etmv4_insn *insn)
     p0_classify(insn->at.isa, insn->opcode, insn->at.address, &p);
     if (!is_p0(e, &p))
         return ETMV4_TRACED_NOT_YET;
-    error = commit(e);
+    error = etmv4_encoder_commit(e);
     if (!error)
         error = send_element(e, insn);
     e->start = insn->next;
@@ -265,7 +265,7 @@ int etmv4_encoder_exception(struct etmv4_encoder *e, const struct etmv4_exceptio
     if (!e->on)
         return 0;
     if ((!x->no_return && !target) || e->trace_on_due || e->context_due)
-        error = commit(e);
+        error = etmv4_encoder_commit(e);
     if (!error && reset)
         error = etmv4_out_reset(e, x->type);
     else if (!error)
@@ -295,7 +295,7 @@ int etmv4_encoder_trace_on(struct etmv4_encoder *e, const struct etmv4_place *ne
     return 0;
 }
 
-static int lose(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t second)
+static int etmv4_encoder_lose(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t second)
 {
     const uint8_t bytes[2] = {EXTENSION, second};
 
@@ -312,12 +312,12 @@ static int lose(struct etmv4_encoder *e, enum etmv4_packet_kind kind, uint8_t se
 
 int etmv4_encoder_overflow(struct etmv4_encoder *e)
 {
-    return lose(e, ETMV4_SENT_OVERFLOW, OVERFLOW);
+    return etmv4_encoder_lose(e, ETMV4_SENT_OVERFLOW, OVERFLOW);
 }
 
 int etmv4_encoder_discard(struct etmv4_encoder *e)
 {
-    return lose(e, ETMV4_SENT_DISCARD, DISCARD);
+    return etmv4_encoder_lose(e, ETMV4_SENT_DISCARD, DISCARD);
 }
 
 void etmv4_encoder_set_context(struct etmv4_encoder *e, const struct etmv4_context *context)

@@ -29,15 +29,15 @@ static uint32_t below(struct etmv4_encoder *e, uint32_t limit)
     return trace_random_below(&e->random, limit);
 }
 
-static int append(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const uint8_t *bytes,
-                  size_t size)
+static int etmv4_output_append(struct etmv4_encoder *e, enum etmv4_packet_kind kind,
+                               const uint8_t *bytes, size_t size)
 {
     static const uint8_t ignore = IGNORE;
 
     /* Nothing is told where nobody listens: between an overflow and its A-sync. */
     if (e->can_ignore && !e->lost && kind != ETMV4_SENT_TRACE_INFO && kind != ETMV4_SENT_IGNORE &&
         chance(e, e->options.ignore_percent)) {
-        int error = append(e, ETMV4_SENT_IGNORE, &ignore, 1);
+        int error = etmv4_output_append(e, ETMV4_SENT_IGNORE, &ignore, 1);
         if (error)
             return error;
     }
@@ -51,7 +51,7 @@ int etmv4_out_bytes(struct etmv4_encoder *e, enum etmv4_packet_kind kind, const 
 {
     int error = etmv4_out_flush(e);
 
-    return error ? error : append(e, kind, bytes, size);
+    return error ? error : etmv4_output_append(e, kind, bytes, size);
 }
 
 /* Synchronisation and atoms. */
@@ -66,9 +66,10 @@ int etmv4_out_sync(struct etmv4_encoder *e)
 
     info.speculation = e->depth;
     if (!error)
-        error = append(e, ETMV4_SENT_ASYNC, bytes, etmv4_put_async(bytes));
+        error = etmv4_output_append(e, ETMV4_SENT_ASYNC, bytes, etmv4_put_async(bytes));
     if (!error)
-        error = append(e, ETMV4_SENT_TRACE_INFO, bytes, etmv4_put_trace_info(bytes, &info));
+        error = etmv4_output_append(e, ETMV4_SENT_TRACE_INFO, bytes,
+                                    etmv4_put_trace_info(bytes, &info));
     e->bytes_since_async = 0;
     e->sent = (struct etmv4_sent){.time = 0};
     e->stack_count = 0;
@@ -88,7 +89,7 @@ int etmv4_out_flush(struct etmv4_encoder *e)
         size_t size = etmv4_put_atoms(bytes, e->atoms, e->atom_count, &taken);
         e->atoms >>= taken;
         e->atom_count -= taken;
-        error = append(e, ETMV4_SENT_ATOM, bytes, size);
+        error = etmv4_output_append(e, ETMV4_SENT_ATOM, bytes, size);
     }
     e->straight = 0;
     return error;
@@ -113,7 +114,7 @@ int etmv4_out_atom(struct etmv4_encoder *e, bool taken)
     e->atom_count -= gone;
     if (e->straight > e->atom_count)
         e->straight = e->atom_count;
-    return append(e, ETMV4_SENT_ATOM, bytes, size);
+    return etmv4_output_append(e, ETMV4_SENT_ATOM, bytes, size);
 }
 
 static bool is_is1(enum bt_isa isa)
@@ -323,7 +324,7 @@ static size_t put_committing_count(struct etmv4_encoder *e, uint8_t *bytes, uint
     return etmv4_put_cycles_1(bytes, commit, (int64_t)value);
 }
 
-static size_t put_count(struct etmv4_encoder *e, uint8_t *bytes, uint64_t value)
+static size_t etmv4_output_put_count(struct etmv4_encoder *e, uint8_t *bytes, uint64_t value)
 {
     if (value < 4 && !chance(e, e->options.longer_percent))
         return etmv4_put_cycles_3(bytes, below(e, 4), (unsigned)value);
@@ -345,7 +346,7 @@ int etmv4_out_cycles(struct etmv4_encoder *e)
     else if (e->count_commits)
         size = put_committing_count(e, bytes, e->cycles - e->options.ccctlr);
     else
-        size = put_count(e, bytes, e->cycles - e->options.ccctlr);
+        size = etmv4_output_put_count(e, bytes, e->cycles - e->options.ccctlr);
     if (e->cycles <= e->cycle_max && !e->cycles_unknown)
         e->cycle_sum += e->cycles;
     e->cycles = 0;

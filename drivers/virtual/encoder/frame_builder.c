@@ -78,7 +78,7 @@ static int place_behind_id(struct frame_builder *b, uint8_t id, bool delayed)
 }
 
 /* Places the pending byte; `next_id` is the ID of the byte behind it. */
-static int place(struct frame_builder *b, uint8_t next_id)
+static int frame_builder_place(struct frame_builder *b, uint8_t next_id)
 {
     unsigned repeat = b->options.repeat_id_period;
 
@@ -110,7 +110,7 @@ int frame_builder_put(struct frame_builder *b, uint8_t id, uint8_t byte)
     if (id > FRAME_ID_MAX)
         return BT_ERR_INVAL;
     if (b->have_pending)
-        error = place(b, id);
+        error = frame_builder_place(b, id);
     b->have_pending = true;
     b->pending_id = id;
     b->pending_byte = byte;
@@ -137,7 +137,7 @@ int frame_builder_flush(struct frame_builder *b)
     int error = 0;
 
     if (b->have_pending)
-        error = place(b, FRAME_ID_NULL);
+        error = frame_builder_place(b, FRAME_ID_NULL);
     if (error || b->slot == 0)
         return error;
     if (b->current_id != FRAME_ID_NULL)

@@ -32,7 +32,7 @@ void ptm_encoder_default_options(struct ptm_encoder_options *o)
                                       .atoms_max = 5};
 }
 
-static bool options_valid(const struct ptm_encoder_options *o)
+static bool ptm_encoder_options_valid(const struct ptm_encoder_options *o)
 {
     if (o->return_stack_depth < 1 || o->return_stack_depth > PTM_RETURN_STACK_MAX)
         return false;
@@ -49,7 +49,7 @@ struct ptm_encoder *ptm_encoder_new(const struct ptm_encoder_options *o, struct 
 {
     static const unsigned context_id_bytes[] = {0, 1, 2, 4};
 
-    if (!options_valid(o))
+    if (!ptm_encoder_options_valid(o))
         return NULL;
     struct ptm_encoder *e = calloc(1, sizeof *e);
     if (!e)
@@ -148,7 +148,8 @@ static int finish_boundary(struct ptm_encoder *e, bool want_timestamp)
     return error;
 }
 
-static int start_trace(struct ptm_encoder *e, const struct ptm_state *next, unsigned reason)
+static int ptm_encoder_start_trace(struct ptm_encoder *e, const struct ptm_state *next,
+                                   unsigned reason)
 {
     e->on = true;
     e->security = next->security;
@@ -338,7 +339,7 @@ int ptm_encoder_debug_entry(struct ptm_encoder *e)
 
 int ptm_encoder_debug_exit(struct ptm_encoder *e, const struct ptm_state *restart)
 {
-    return start_trace(e, restart, REASON_DEBUG_EXIT);
+    return ptm_encoder_start_trace(e, restart, REASON_DEBUG_EXIT);
 }
 
 int ptm_encoder_trace_off(struct ptm_encoder *e)
@@ -352,7 +353,7 @@ int ptm_encoder_trace_off(struct ptm_encoder *e)
 
 int ptm_encoder_trace_on(struct ptm_encoder *e, const struct ptm_state *next)
 {
-    return start_trace(e, next, REASON_TRACE_ON);
+    return ptm_encoder_start_trace(e, next, REASON_TRACE_ON);
 }
 
 int ptm_encoder_overflow(struct ptm_encoder *e)
@@ -366,7 +367,7 @@ int ptm_encoder_overflow(struct ptm_encoder *e)
 
 int ptm_encoder_restart(struct ptm_encoder *e, const struct ptm_state *next)
 {
-    return start_trace(e, next, REASON_OVERFLOW);
+    return ptm_encoder_start_trace(e, next, REASON_OVERFLOW);
 }
 
 int ptm_encoder_set_context_id(struct ptm_encoder *e, uint32_t value)

@@ -7,7 +7,8 @@
 
 #define EXCEPTION_DEBUG 1
 
-static int emit(struct ptm_encoder *e, enum ptm_packet_kind kind, const uint8_t *bytes, size_t size)
+static int ptm_output_emit(struct ptm_encoder *e, enum ptm_packet_kind kind, const uint8_t *bytes,
+                           size_t size)
 {
     int error;
 
@@ -53,7 +54,7 @@ int ptm_out_async(struct ptm_encoder *e)
 
     memset(bytes, 0, count);
     bytes[count] = 0x80;
-    int error = emit(e, PTM_PACKET_ASYNC, bytes, count + 1);
+    int error = ptm_output_emit(e, PTM_PACKET_ASYNC, bytes, count + 1);
     e->bytes_since_async = 0;
     return error;
 }
@@ -86,7 +87,7 @@ int ptm_out_isync(struct ptm_encoder *e, unsigned reason, const struct ptm_state
         if (f.count != PTM_NO_COUNT && e->v11 && reason >= 2)
             f.count = e->last_count = trace_random_below(&e->random, 4096);
     }
-    error = emit(e, PTM_PACKET_ISYNC, bytes, ptm_put_isync(bytes, &f));
+    error = ptm_output_emit(e, PTM_PACKET_ISYNC, bytes, ptm_put_isync(bytes, &f));
     if (error)
         return error;
     e->last = (struct ptm_last){
@@ -106,7 +107,7 @@ int ptm_out_flush(struct ptm_encoder *e)
     size_t size = ptm_put_atoms(bytes, e->atoms, e->atom_count);
     e->atoms = 0;
     e->atom_count = 0;
-    return emit(e, PTM_PACKET_ATOM, bytes, size);
+    return ptm_output_emit(e, PTM_PACKET_ATOM, bytes, size);
 }
 
 int ptm_out_atom(struct ptm_encoder *e, bool n)
@@ -115,7 +116,7 @@ int ptm_out_atom(struct ptm_encoder *e, bool n)
 
     if (e->cycle_accurate) {
         size_t size = ptm_put_cycle_atom(bytes, n, (uint32_t)take_count(e));
-        return emit(e, PTM_PACKET_ATOM, bytes, size);
+        return ptm_output_emit(e, PTM_PACKET_ATOM, bytes, size);
     }
     if (e->atom_count == 0)
         e->atom_limit = e->options.atoms_random
@@ -160,7 +161,7 @@ int ptm_out_branch(struct ptm_encoder *e, const struct ptm_state *target, unsign
         f.info_bytes = 1;
     f.address_bytes = choose_bytes(e, f.address, f.isa, f.info_bytes > 0);
     f.count = take_count(e);
-    error = emit(e, PTM_PACKET_BRANCH, bytes, ptm_put_branch(bytes, &f));
+    error = ptm_output_emit(e, PTM_PACKET_BRANCH, bytes, ptm_put_branch(bytes, &f));
     e->last.address = f.address;
     e->last.isa = f.isa;
     if (f.info_bytes) {
@@ -184,7 +185,7 @@ int ptm_out_debug(struct ptm_encoder *e)
     if (error)
         return error;
     f.count = take_count(e);
-    return emit(e, PTM_PACKET_BRANCH, bytes, ptm_put_branch(bytes, &f));
+    return ptm_output_emit(e, PTM_PACKET_BRANCH, bytes, ptm_put_branch(bytes, &f));
 }
 
 int ptm_out_update(struct ptm_encoder *e, const struct ptm_place *place)
@@ -198,7 +199,7 @@ int ptm_out_update(struct ptm_encoder *e, const struct ptm_place *place)
         return error;
     unsigned count = info ? 5 : choose_bytes(e, place->address, place->isa, false);
     size_t size = ptm_put_update(bytes, place->address, place->isa, count, info ? alt : -1);
-    error = emit(e, PTM_PACKET_UPDATE, bytes, size);
+    error = ptm_output_emit(e, PTM_PACKET_UPDATE, bytes, size);
     if (!e->options.update_is_not_base)
         e->last.address = place->address;
     if (count == 5)
@@ -217,7 +218,7 @@ int ptm_out_context_id(struct ptm_encoder *e)
     if (error || e->context_id_bytes == 0)
         return error;
     size_t size = ptm_put_context_id(bytes, e->context_id, e->context_id_bytes);
-    return emit(e, PTM_PACKET_CONTEXT_ID, bytes, size);
+    return ptm_output_emit(e, PTM_PACKET_CONTEXT_ID, bytes, size);
 }
 
 int ptm_out_vmid(struct ptm_encoder *e)
@@ -228,7 +229,7 @@ int ptm_out_vmid(struct ptm_encoder *e)
     e->vmid_due = false;
     if (error || !e->trace_vmid)
         return error;
-    return emit(e, PTM_PACKET_VMID, bytes, sizeof bytes);
+    return ptm_output_emit(e, PTM_PACKET_VMID, bytes, sizeof bytes);
 }
 
 int ptm_out_timestamp(struct ptm_encoder *e, bool clock_changed)
@@ -256,12 +257,12 @@ int ptm_out_timestamp(struct ptm_encoder *e, bool clock_changed)
     e->timestamp_full = false;
     size_t size =
         ptm_put_timestamp(bytes, raw, count, e->timestamp_wide, clock_changed, take_count(e));
-    return emit(e, PTM_PACKET_TIMESTAMP, bytes, size);
+    return ptm_output_emit(e, PTM_PACKET_TIMESTAMP, bytes, size);
 }
 
 int ptm_out_single(struct ptm_encoder *e, enum ptm_packet_kind kind, uint8_t header)
 {
     int error = ptm_out_flush(e);
 
-    return error ? error : emit(e, kind, &header, 1);
+    return error ? error : ptm_output_emit(e, kind, &header, 1);
 }

@@ -59,7 +59,7 @@ static size_t put_count_rest(uint8_t *p, uint32_t rest)
     return n;
 }
 
-static size_t put_count(uint8_t *p, int64_t count)
+static size_t ptm_packets_put_count(uint8_t *p, int64_t count)
 {
     if (count == PTM_NO_COUNT)
         return 0;
@@ -85,7 +85,7 @@ size_t ptm_put_isync(uint8_t *p, const struct ptm_isync_fields *f)
     p[n++] = (uint8_t)(f->reason << 5 | (f->security != BT_SEC_SECURE ? 0x08 : 0) |
                        (f->isa == BT_ISA_T32EE ? 0x04 : 0) |
                        (f->security == BT_SEC_HYP ? 0x02 : 0) | 0x01);
-    size_t count_bytes = put_count(p + n, f->count);
+    size_t count_bytes = ptm_packets_put_count(p + n, f->count);
     if (count_bytes && f->count_bit7)
         p[n] |= 0x80;
     n += count_bytes;
@@ -103,7 +103,7 @@ size_t ptm_put_branch(uint8_t *p, const struct ptm_branch_fields *f)
                       (f->exception & 0xf) << 1 | (f->security != BT_SEC_SECURE ? 0x01 : 0));
     if (f->info_bytes > 1)
         p[n++] = (uint8_t)((f->security == BT_SEC_HYP ? 0x20 : 0) | (f->exception >> 4 & 0x1f));
-    return n + put_count(p + n, f->count);
+    return n + ptm_packets_put_count(p + n, f->count);
 }
 
 size_t ptm_put_update(uint8_t *p, uint32_t address, enum bt_isa isa, unsigned address_bytes,
@@ -149,5 +149,5 @@ size_t ptm_put_timestamp(uint8_t *p, uint64_t raw, unsigned bytes, bool wide, bo
         else
             p[n++] = (uint8_t)((raw & 0x7f) | (i < bytes - 1 ? CONTINUE : 0));
     }
-    return n + put_count(p + n, count);
+    return n + ptm_packets_put_count(p + n, count);
 }

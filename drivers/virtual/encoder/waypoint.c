@@ -111,7 +111,7 @@ static const struct row t32[] = {
     {0, 0, WAYPOINT_NONE, 0, FORM_NONE},
 };
 
-static const struct row *find(const struct row *table, uint32_t opcode)
+static const struct row *waypoint_find(const struct row *table, uint32_t opcode)
 {
     while ((opcode & table->mask) != table->value)
         table++;
@@ -126,7 +126,7 @@ static uint32_t sign_extend(uint32_t value, unsigned bits)
     return (value ^ sign) - sign;
 }
 
-static uint32_t field(uint32_t value, unsigned high, unsigned low)
+static uint32_t waypoint_field(uint32_t value, unsigned high, unsigned low)
 {
     return value >> low & ((1u << (high - low + 1)) - 1);
 }
@@ -134,18 +134,19 @@ static uint32_t field(uint32_t value, unsigned high, unsigned low)
 /* Offset of BL, BLX and B.W: S, I1, I2, ten bits and eleven bits, times two. */
 static uint32_t t32_far_offset(uint32_t op)
 {
-    uint32_t s = field(op, 26, 26);
-    uint32_t i1 = ~(field(op, 13, 13) ^ s) & 1;
-    uint32_t i2 = ~(field(op, 11, 11) ^ s) & 1;
-    uint32_t offset =
-        s << 24 | i1 << 23 | i2 << 22 | field(op, 25, 16) << 12 | field(op, 10, 0) << 1;
+    uint32_t s = waypoint_field(op, 26, 26);
+    uint32_t i1 = ~(waypoint_field(op, 13, 13) ^ s) & 1;
+    uint32_t i2 = ~(waypoint_field(op, 11, 11) ^ s) & 1;
+    uint32_t offset = s << 24 | i1 << 23 | i2 << 22 | waypoint_field(op, 25, 16) << 12 |
+                      waypoint_field(op, 10, 0) << 1;
     return sign_extend(offset, 25);
 }
 
 static uint32_t t32_cond_offset(uint32_t op)
 {
-    uint32_t offset = field(op, 26, 26) << 20 | field(op, 11, 11) << 19 | field(op, 13, 13) << 18 |
-                      field(op, 21, 16) << 12 | field(op, 10, 0) << 1;
+    uint32_t offset = waypoint_field(op, 26, 26) << 20 | waypoint_field(op, 11, 11) << 19 |
+                      waypoint_field(op, 13, 13) << 18 | waypoint_field(op, 21, 16) << 12 |
+                      waypoint_field(op, 10, 0) << 1;
     return sign_extend(offset, 21);
 }
 
@@ -155,13 +156,13 @@ static uint32_t direct_target(enum target_form form, uint32_t op, uint32_t addre
     case FORM_A32_B:
         return address + 8 + sign_extend(op << 2, 26);
     case FORM_A32_BLX:
-        return address + 8 + sign_extend(op << 2, 26) + (field(op, 24, 24) << 1);
+        return address + 8 + sign_extend(op << 2, 26) + (waypoint_field(op, 24, 24) << 1);
     case FORM_T16_BCOND:
         return address + 4 + sign_extend(op << 1, 9);
     case FORM_T16_B:
         return address + 4 + sign_extend(op << 1, 12);
     case FORM_T16_CB:
-        return address + 4 + (field(op, 9, 9) << 6 | field(op, 7, 3) << 1);
+        return address + 4 + (waypoint_field(op, 9, 9) << 6 | waypoint_field(op, 7, 3) << 1);
     case FORM_T32_BCOND:
         return address + 4 + t32_cond_offset(op);
     case FORM_T32_B:
@@ -200,10 +201,10 @@ unsigned waypoint_t32_size(uint16_t h1)
 static const struct row *find_t32(enum bt_isa isa, uint32_t opcode)
 {
     if (opcode > 0xffff)
-        return find(t32, opcode);
-    if (isa == BT_ISA_T32EE && find(t16ee, opcode)->cls != WAYPOINT_NONE)
-        return find(t16ee, opcode);
-    return find(t16, opcode);
+        return waypoint_find(t32, opcode);
+    if (isa == BT_ISA_T32EE && waypoint_find(t16ee, opcode)->cls != WAYPOINT_NONE)
+        return waypoint_find(t16ee, opcode);
+    return waypoint_find(t16, opcode);
 }
 
 void waypoint_classify(enum bt_isa isa, uint32_t opcode, uint64_t address, struct waypoint *out)
@@ -212,7 +213,7 @@ void waypoint_classify(enum bt_isa isa, uint32_t opcode, uint64_t address, struc
 
     *out = (struct waypoint){.cls = WAYPOINT_NONE, .size = 1, .target_isa = isa};
     if (isa == BT_ISA_A32) {
-        row = find(opcode >> 28 == 0xf ? a32_uncond : a32_cond, opcode);
+        row = waypoint_find(opcode >> 28 == 0xf ? a32_uncond : a32_cond, opcode);
         out->size = 4;
     } else if (isa == BT_ISA_T32 || isa == BT_ISA_T32EE) {
         row = find_t32(isa, opcode);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/coresight/coresight.c, coresight_buffer.c, coresight_etm.c and coresight_port.c. */
 #include "drivers/coresight/coresight.h"
 
 #include <stdlib.h>

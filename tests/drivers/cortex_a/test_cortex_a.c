@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/cortex_a/cortex_a.c, cortex_a_registers.c, cortex_a_memory.c and
+ * cortex_a_breakpoints.c. */
 /* Run control of an ARMv7-A core: what goes to the debug registers, and what comes of it. */
 #include "drivers/cortex_a/cortex_a.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/cortex_m/cortex_m.c, cortex_m_registers.c and cortex_m_breakpoints.c. */
 /* Run control of the modelled Cortex-M4: halt, step, reset, registers, breakpoints. */
 #include "tests/drivers/cortex_m/probe_bench.h"
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/snapshot/snapshot.c, snapshot_load.c and snapshot_trace.c. */
 #include "drivers/snapshot/snapshot.h"
 
 #include <dirent.h>
