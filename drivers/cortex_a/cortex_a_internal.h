@@ -116,7 +116,7 @@ static inline int cortex_a_need_halt(struct cortex_a *core)
     return core->halted ? 0 : cortex_a_fail(core, CORTEX_A_FAIL_RUNNING, 0, BT_ERR_INVAL);
 }
 
-/* Instructions: cortex_a_execute.c */
+/* Instructions. */
 
 /*
  * What a halted core is to do: values given, instructions executed, values taken, in this order.

@@ -67,7 +67,7 @@ int snapshot_open_inside(const char *root, const char *path, uint64_t *size);
 /* The trace metadata file, named in line `line` of snapshot.ini. */
 int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned line);
 
-/* Helpers, snapshot_text.c */
+/* Helpers. */
 
 /* Fill in *err and return `error`. */
 __attribute__((format(printf, 5, 6))) int snapshot_fail(struct snapshot_error *err, int error,
