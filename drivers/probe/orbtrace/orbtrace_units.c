@@ -70,7 +70,8 @@ static void take_keep_alive(struct orbtrace_units *u, const uint8_t *unit,
     u->count = count;
 }
 
-static void orbtrace_hold(struct orbtrace_units *u, const uint8_t *unit, const struct trace_sink *sink)
+static void orbtrace_hold(struct orbtrace_units *u, const uint8_t *unit,
+                          const struct trace_sink *sink)
 {
     if (u->spoiled)
         return;
