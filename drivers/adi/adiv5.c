@@ -1,17 +1,183 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Accesses through the Debug Port: SELECT, posted reads, lists and blocks. */
+/* The Debug Port: waking it up, accesses, posted reads, and what is done after a refusal. IHI 0031F
+ * B1.2, chapters B2 and B5. */
 #include "drivers/adi/adiv5.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "adiv5_internal.h"
+/* DP register addresses. */
+#define DP_DPIDR     0x0u
+#define DP_ABORT     0x0u
+#define DP_CTRL_STAT 0x4u
+#define DP_SELECT    0x8u
+#define DP_RDBUFF    0xcu
+
+#define ABORT_DAPABORT 0x01u
+#define ABORT_CLEAR    0x1eu
+
+/* Write to CTRL/STAT of a JTAG-DP that clears its sticky flags and keeps the power requests. */
+#define JTAG_CLEAR                                                                                 \
+    (ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ | ADIV5_STICKYORUN | ADIV5_STICKYCMP | ADIV5_STICKYERR)
+
+#define RETRIES 2u /* of what was damaged on the wire */
+
+/* 64 bits: more than 50 high, then low. */
+static const uint8_t LINE_RESET[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
+
+const char *debug_failure_text(enum debug_failure failure)
+{
+    switch (failure) {
+    case DEBUG_FAIL_NONE:
+        return "no failure";
+    case DEBUG_FAIL_PROBE:
+        return "the probe does not answer: unplugged?";
+    case DEBUG_FAIL_ANSWER:
+        return "the probe's answer makes no sense";
+    case DEBUG_FAIL_WIRE_KIND:
+        return "the probe cannot do this: other wire or an older firmware?";
+    case DEBUG_FAIL_SILENT:
+        return "no answer on the debug wires: check power and wiring";
+    case DEBUG_FAIL_LINE:
+        return "damaged bits on the debug wires: check wiring, lower the clock";
+    case DEBUG_FAIL_WAIT:
+        return "the access port stays busy: is the bus clocked?";
+    case DEBUG_FAIL_FAULT:
+        return "the target refused the access";
+    case DEBUG_FAIL_POWER:
+        return "the chip answered but does not power up its debug logic: debug locked or no clock?";
+    case DEBUG_FAIL_VERSION:
+        return "a debug port of a kind that is not supported";
+    case DEBUG_FAIL_LOCKED:
+        return "the chip answered but refuses: debug locked?";
+    case DEBUG_FAIL_NO_MEM_AP:
+        return "no memory access port there";
+    case DEBUG_FAIL_CHANGED:
+        return "another debug port answers than before: other target connected?";
+    case DEBUG_FAIL_TIMEOUT:
+        return "the target did not get there in time";
+    }
+    return "unknown failure";
+}
+
+bool debug_link_again(int error, enum debug_failure failure, unsigned *tries)
+{
+    return error == BT_ERR_IO && failure == DEBUG_FAIL_LINE && (*tries)++ < RETRIES;
+}
+
+const char *adiv5_describe(const struct adiv5_dp *dp, char *text, size_t size)
+{
+    if (dp->ctrl_stat != 0 && dp->failure == DEBUG_FAIL_FAULT)
+        snprintf(text, size, "%s (CTRL/STAT %08x%s%s%s)", debug_failure_text(dp->failure),
+                 (unsigned)dp->ctrl_stat, dp->ctrl_stat & ADIV5_STICKYERR ? ", bus error" : "",
+                 dp->ctrl_stat & ADIV5_STICKYORUN ? ", overrun" : "",
+                 dp->ctrl_stat & ADIV5_WDATAERR ? ", damaged write" : "");
+    else
+        snprintf(text, size, "%s", debug_failure_text(dp->failure));
+    return text;
+}
+
+/* An error of the link, not of the target. Returns `error`. */
+static int adiv5_link_failed(struct adiv5_dp *dp, int error)
+{
+    dp->select_known = false;
+    if (error == BT_ERR_UNSUPPORTED)
+        (void)adiv5_fail(dp, DEBUG_FAIL_WIRE_KIND);
+    else
+        (void)adiv5_fail(dp, error == BT_ERR_FORMAT ? DEBUG_FAIL_ANSWER : DEBUG_FAIL_PROBE);
+    return error;
+}
+
+/* Read DPIDR without any recovery. Return 0 or an error of the link; *ok: it answered. */
+static int adiv5_try_dpidr(struct adiv5_dp *dp, uint32_t *dpidr, bool *ok)
+{
+    struct debug_transfer read = {.request = DEBUG_DP | DEBUG_READ | DP_DPIDR};
+    struct debug_result result;
+    int error = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
+    *ok = error == 0 && result.done == 1 && result.ack == DEBUG_ACK_OK;
+    *dpidr = *ok ? read.value : 0;
+    return error;
+}
+
+/* Bits of the line sequences that make the port listen; then DPIDR is read. */
+static int adiv5_line_reset(struct adiv5_dp *dp)
+{
+    return dp->link.ops->sequence(dp->link.self, 8 * sizeof LINE_RESET, LINE_RESET);
+}
+
+/* Read the flags and clear them; nothing here is recovered again. `abort`: DAPABORT too. */
+static int clear_raw(struct adiv5_dp *dp, bool abort, bool *ok)
+{
+    struct debug_result result;
+    struct debug_transfer list[4];
+    size_t n = 0;
+    size_t flags;
+    if (abort && dp->wire == DEBUG_WIRE_SWD)
+        list[n++] = (struct debug_transfer){.request = DEBUG_DP | DEBUG_WRITE | DP_ABORT,
+                                            .value = ABORT_DAPABORT};
+    /* The flags are in bank 0, but SELECT may not be writable now: the bank was 0 or the value
+     * only describes the failure. */
+    flags = n;
+    list[n++] = (struct debug_transfer){.request = DEBUG_DP | DEBUG_READ | DP_CTRL_STAT};
+    if (dp->wire == DEBUG_WIRE_SWD) {
+        list[n++] = (struct debug_transfer){.request = DEBUG_DP | DEBUG_WRITE | DP_ABORT,
+                                            .value = ABORT_CLEAR};
+    } else {
+        list[n++] = (struct debug_transfer){.request = DEBUG_DP | DEBUG_WRITE | DP_SELECT};
+        list[n++] = (struct debug_transfer){.request = DEBUG_DP | DEBUG_WRITE | DP_CTRL_STAT,
+                                            .value = JTAG_CLEAR};
+    }
+    int error = dp->link.ops->transfer(dp->link.self, list, n, &result);
+    *ok = error == 0 && result.done == n && result.ack == DEBUG_ACK_OK;
+    if (error == 0 && result.done > flags)
+        dp->ctrl_stat = list[flags].value;
+    return error;
+}
+
+/* The line lost step: reset it and see who answers. */
+static int adiv5_resynchronise(struct adiv5_dp *dp)
+{
+    uint32_t dpidr = 0;
+    bool ok = false;
+    dp->line_errors++;
+    for (unsigned k = 0; k < 3 && !ok; k++) {
+        int error = dp->wire == DEBUG_WIRE_SWD ? adiv5_line_reset(dp) : 0;
+        if (error == 0)
+            error = adiv5_try_dpidr(dp, &dpidr, &ok);
+        if (error != 0)
+            return adiv5_link_failed(dp, error);
+    }
+    if (!ok)
+        return adiv5_fail(dp, DEBUG_FAIL_SILENT);
+    if (dpidr != dp->dpidr)
+        return adiv5_fail(dp, DEBUG_FAIL_CHANGED);
+    int error = clear_raw(dp, false, &ok);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
+    return adiv5_fail(dp, DEBUG_FAIL_LINE);
+}
+
+/* After an access was refused: clear, resynchronise, note the failure. Returns an error. */
+static int adiv5_recover(struct adiv5_dp *dp, enum debug_ack ack)
+{
+    bool ok;
+    dp->select_known = false;
+    dp->ctrl_stat = 0;
+    if (ack == DEBUG_ACK_NONE || ack == DEBUG_ACK_PROTOCOL)
+        return adiv5_resynchronise(dp);
+    int error = clear_raw(dp, ack == DEBUG_ACK_WAIT, &ok);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
+    if (!ok)
+        return adiv5_resynchronise(dp);
+    return adiv5_fail(dp, ack == DEBUG_ACK_WAIT ? DEBUG_FAIL_WAIT : DEBUG_FAIL_FAULT);
+}
 
 #define WAIT_TRIES       8u
 #define WAIT_SLEEP_US    1000u
 #define RAW_MAX          (2 * ADIV5_MAX_LIST + 1) /* every read may need a RDBUFF read; SELECT */
 #define BANK_MASK        0xf0u
 #define SCAN_MAX_MISSING 8u
-#define IDR_CLASS_MEM_AP 8u
 
 void adiv5_init(struct adiv5_dp *dp, const struct debug_link *link, const struct debug_clock *clock)
 {
@@ -25,9 +191,9 @@ static int check_jtag(struct adiv5_dp *dp)
     struct debug_result result;
     if (dp->wire != DEBUG_WIRE_JTAG)
         return 0;
-    int rc = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = dp->link.ops->transfer(dp->link.self, &read, 1, &result);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     if (result.done != 1 || result.ack != DEBUG_ACK_OK)
         return adiv5_recover(dp, result.ack);
     if ((read.value & (ADIV5_STICKYERR | ADIV5_STICKYORUN)) == 0)
@@ -36,16 +202,21 @@ static int check_jtag(struct adiv5_dp *dp)
     return adiv5_recover(dp, DEBUG_ACK_FAULT);
 }
 
-int adiv5_run(struct adiv5_dp *dp, struct debug_transfer *list, size_t count, bool repeat)
+/*
+ * Execute accesses as they are. With `repeat`, what answers WAIT is tried again; otherwise the
+ * first refusal is the end. On failure dp->failed_at is the number done, and the port was brought
+ * back to order as far as it can be.
+ */
+static int adiv5_run(struct adiv5_dp *dp, struct debug_transfer *list, size_t count, bool repeat)
 {
     size_t done = 0;
     unsigned tries = 0;
     for (;;) {
         struct debug_result result;
-        int rc = dp->link.ops->transfer(dp->link.self, list + done, count - done, &result);
-        if (rc != 0) {
+        int error = dp->link.ops->transfer(dp->link.self, list + done, count - done, &result);
+        if (error != 0) {
             dp->failed_at = done;
-            return adiv5_link_failed(dp, rc);
+            return adiv5_link_failed(dp, error);
         }
         done += result.done < count - done ? result.done : count - done;
         if (result.ack == DEBUG_ACK_OK && done == count)
@@ -86,9 +257,9 @@ static int dp_access(struct adiv5_dp *dp, uint8_t request, uint8_t bank, uint32_
     if ((request & DEBUG_REG_MASK) == DP_CTRL_STAT)
         n = put_select(dp, select, list);
     list[n] = (struct debug_transfer){.request = request, .value = *value};
-    int rc = adiv5_run(dp, list, n + 1, true);
-    if (rc != 0)
-        return rc;
+    int error = adiv5_run(dp, list, n + 1, true);
+    if (error != 0)
+        return error;
     if (n > 0) {
         dp->select = select;
         dp->select_known = true;
@@ -101,13 +272,14 @@ static int dp_access(struct adiv5_dp *dp, uint8_t request, uint8_t bank, uint32_
     return 0;
 }
 
-int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value)
+/* Registers of the DP. `bank` (0..15) matters for address 4 only. */
+static int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value)
 {
     *value = 0;
     return dp_access(dp, DEBUG_DP | DEBUG_READ | address, bank, value);
 }
 
-int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t value)
+static int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t value)
 {
     return dp_access(dp, DEBUG_DP | DEBUG_WRITE | address, bank, &value);
 }
@@ -115,9 +287,9 @@ int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t 
 int adiv5_clear_errors(struct adiv5_dp *dp, uint32_t *flags)
 {
     uint32_t value;
-    int rc = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
-    if (rc != 0)
-        return rc;
+    int error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
+    if (error != 0)
+        return error;
     if (flags)
         *flags = value;
     if (dp->wire == DEBUG_WIRE_JTAG)
@@ -178,17 +350,17 @@ static int run_list(struct adiv5_dp *dp, uint8_t ap, struct adiv5_access *list, 
     struct raw_list raw;
     while (done < count) {
         size_t n = make_raw(dp, ap, list + done, count - done, &raw);
-        int rc = adiv5_run(dp, raw.transfers, raw.count, repeat);
-        size_t good = rc == 0 ? raw.count : dp->failed_at;
+        int error = adiv5_run(dp, raw.transfers, raw.count, repeat);
+        size_t good = error == 0 ? raw.count : dp->failed_at;
         size_t k = 0;
         for (; k < n && raw.value_at[k] < good; k++) {
             if (!list[done + k].write)
                 list[done + k].value = raw.transfers[raw.value_at[k]].value;
         }
         done += k;
-        if (rc != 0) {
+        if (error != 0) {
             dp->failed_at = done;
-            return rc;
+            return error;
         }
         dp->select = raw.select;
         dp->select_known = true;
@@ -207,9 +379,9 @@ int adiv5_ap_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *va
 {
     struct adiv5_access access = {.address = address};
     bool repeat = (dp->link.caps & DEBUG_LINK_POSTED) == 0;
-    int rc = run_list(dp, ap, &access, 1, repeat);
+    int error = run_list(dp, ap, &access, 1, repeat);
     *value = access.value;
-    return rc;
+    return error;
 }
 
 int adiv5_ap_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t value)
@@ -223,23 +395,23 @@ static int select_for(struct adiv5_dp *dp, uint32_t select)
     struct debug_transfer transfer;
     if (put_select(dp, select, &transfer) == 0)
         return 0;
-    int rc = adiv5_run(dp, &transfer, 1, true);
-    if (rc == 0) {
+    int error = adiv5_run(dp, &transfer, 1, true);
+    if (error == 0) {
         dp->select = select;
         dp->select_known = true;
     } else {
         dp->failed_at = 0;
     }
-    return rc;
+    return error;
 }
 
 static int run_block(struct adiv5_dp *dp, uint8_t request, uint32_t *words, size_t count)
 {
     struct debug_result result;
-    int rc = dp->link.ops->block(dp->link.self, request, words, count, &result);
-    dp->failed_at = rc == 0 && result.done < count ? result.done : 0;
-    if (rc != 0)
-        return adiv5_link_failed(dp, rc);
+    int error = dp->link.ops->block(dp->link.self, request, words, count, &result);
+    dp->failed_at = error == 0 && result.done < count ? result.done : 0;
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
     if (result.ack == DEBUG_ACK_OK && result.done == count)
         return check_jtag(dp);
     dp->failed_at = result.done < count ? result.done : count;
@@ -251,17 +423,17 @@ static int read_posted(struct adiv5_dp *dp, uint8_t request, uint32_t *words, si
 {
     uint32_t old;
     struct debug_transfer last = {.request = DEBUG_DP | DEBUG_READ | DP_RDBUFF};
-    int rc = run_block(dp, request, &old, 1);
-    if (rc == 0 && count > 1)
-        rc = run_block(dp, request, words, count - 1);
-    if (rc != 0)
-        return rc;
-    rc = adiv5_run(dp, &last, 1, false);
-    if (rc != 0)
+    int error = run_block(dp, request, &old, 1);
+    if (error == 0 && count > 1)
+        error = run_block(dp, request, words, count - 1);
+    if (error != 0)
+        return error;
+    error = adiv5_run(dp, &last, 1, false);
+    if (error != 0)
         dp->failed_at = count - 1;
     else
         words[count - 1] = last.value;
-    return rc;
+    return error;
 }
 
 int adiv5_ap_block_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *words,
@@ -270,9 +442,9 @@ int adiv5_ap_block_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32
     uint8_t request = (uint8_t)(DEBUG_AP | DEBUG_READ | (address & DEBUG_REG_MASK));
     if (count == 0)
         return 0;
-    int rc = select_for(dp, ap_select(ap, address));
-    if (rc != 0)
-        return rc;
+    int error = select_for(dp, ap_select(ap, address));
+    if (error != 0)
+        return error;
     if ((dp->link.caps & DEBUG_LINK_POSTED) != 0)
         return read_posted(dp, request, words, count);
     return run_block(dp, request, words, count);
@@ -283,22 +455,22 @@ int adiv5_ap_block_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, const
 {
     uint8_t request = (uint8_t)(DEBUG_AP | DEBUG_WRITE | (address & DEBUG_REG_MASK));
     uint32_t part[256];
-    int rc = count == 0 ? 0 : select_for(dp, ap_select(ap, address));
-    for (size_t done = 0; rc == 0 && done < count;) {
+    int error = count == 0 ? 0 : select_for(dp, ap_select(ap, address));
+    for (size_t done = 0; error == 0 && done < count;) {
         size_t n = count - done < 256 ? count - done : 256;
         memcpy(part, words + done, n * sizeof *part);
-        rc = run_block(dp, request, part, n);
-        if (rc != 0)
+        error = run_block(dp, request, part, n);
+        if (error != 0)
             dp->failed_at += done;
         done += n;
     }
-    if (rc == 0 && count > 0 && (dp->link.caps & DEBUG_LINK_POSTED) != 0) {
+    if (error == 0 && count > 0 && (dp->link.caps & DEBUG_LINK_POSTED) != 0) {
         struct debug_transfer last = {.request = DEBUG_DP | DEBUG_READ | DP_RDBUFF};
-        rc = adiv5_run(dp, &last, 1, false);
-        if (rc != 0)
+        error = adiv5_run(dp, &last, 1, false);
+        if (error != 0)
             dp->failed_at = count - 1;
     }
-    return rc;
+    return error;
 }
 
 /* Which APs there are. */
@@ -309,10 +481,10 @@ int adiv5_scan(struct adiv5_dp *dp, struct adiv5_ap_info *found, unsigned max)
     unsigned missing = 0;
     for (unsigned ap = 0; ap < 256 && missing < SCAN_MAX_MISSING; ap++) {
         uint32_t idr;
-        int rc = adiv5_ap_read(dp, (uint8_t)ap, ADIV5_AP_IDR, &idr);
-        if (rc != 0 && (rc != BT_ERR_IO || dp->failure != DEBUG_FAIL_FAULT))
-            return rc;
-        if (rc != 0 || idr == 0) {
+        int error = adiv5_ap_read(dp, (uint8_t)ap, ADIV5_AP_IDR, &idr);
+        if (error != 0 && (error != BT_ERR_IO || dp->failure != DEBUG_FAIL_FAULT))
+            return error;
+        if (error != 0 || idr == 0) {
             missing++;
             continue;
         }
@@ -323,11 +495,6 @@ int adiv5_scan(struct adiv5_dp *dp, struct adiv5_ap_info *found, unsigned max)
     return (int)count;
 }
 
-bool adiv5_is_mem_ap(uint32_t idr)
-{
-    return (idr >> 13 & 0xf) == IDR_CLASS_MEM_AP;
-}
-
 const char *adiv5_ap_name(uint32_t idr)
 {
     static const char *const NAMES[16] = {"JTAG", "AHB3",   "APB2/3", NULL,  "AXI3/4",
@@ -336,4 +503,147 @@ const char *adiv5_ap_name(uint32_t idr)
     if ((idr & 0xf) == 0 || adiv5_is_mem_ap(idr))
         return name ? name : "unknown";
     return "unknown";
+}
+
+#define DEFAULT_HZ           1000000u
+#define DEFAULT_WAIT_RETRIES 200u
+#define ROUNDS               3u
+#define POWER_LIMIT_US       1000000u
+#define POWER_POLL_US        1000u
+#define TAP_RESET_BITS       6u /* five clocks with TMS high reset the TAP, one low leaves it */
+
+static const uint8_t JTAG_TO_SWD[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x9e, 0xe7,
+                                      0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
+static const uint8_t SWD_TO_JTAG[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x3c, 0xe7, 0xff};
+static const uint8_t TAP_RESET[] = {0x1f};
+static const uint8_t DORMANT_TO_SWD[] = {0xff, 0x92, 0xf3, 0x09, 0x62, 0x95, 0x2d, 0x85, 0x86, 0xe9,
+                                         0xaf, 0xdd, 0xe3, 0xa2, 0x0e, 0xbc, 0x19, 0xa0, 0xf1, 0xff,
+                                         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00};
+
+static int adiv5_wake(struct adiv5_dp *dp, unsigned way)
+{
+    void *self = dp->link.self;
+    const struct debug_link_ops *ops = dp->link.ops;
+    switch (way) {
+    case 0:
+        return ops->sequence(self, 8 * sizeof JTAG_TO_SWD, JTAG_TO_SWD);
+    case 1:
+        return adiv5_line_reset(dp);
+    default:
+        return ops->sequence(self, 8 * sizeof DORMANT_TO_SWD, DORMANT_TO_SWD);
+    }
+}
+
+static bool dpidr_plausible(uint32_t dpidr)
+{
+    return (dpidr & 1) != 0 && dpidr != 0xffffffffu;
+}
+
+/* Ask for DPIDR in all ways until somebody answers. */
+static int find_swd(struct adiv5_dp *dp)
+{
+    for (unsigned k = 0; k < 3 * ROUNDS; k++) {
+        bool ok;
+        int error = adiv5_wake(dp, k % 3);
+        if (error == 0)
+            error = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
+        if (error != 0)
+            return adiv5_link_failed(dp, error);
+        if (ok && dpidr_plausible(dp->dpidr))
+            return 0;
+    }
+    return adiv5_fail(dp, DEBUG_FAIL_SILENT);
+}
+
+/* A JTAG-DP of version 0 has no DPIDR; an answer at all, with or without value, will do. */
+static int find_jtag(struct adiv5_dp *dp, const struct adiv5_connect_options *o)
+{
+    static const uint8_t ONE_DAP[] = {4};
+    bool ok = false;
+    const uint8_t *lengths = o->chain_count ? o->ir_lengths : ONE_DAP;
+    unsigned count = o->chain_count ? o->chain_count : 1;
+    int error = dp->link.ops->jtag_chain(dp->link.self, lengths, count, o->chain_dap);
+    if (error == 0)
+        error = dp->link.ops->sequence(dp->link.self, 8 * sizeof SWD_TO_JTAG, SWD_TO_JTAG);
+    if (error == 0)
+        error = dp->link.ops->sequence(dp->link.self, TAP_RESET_BITS, TAP_RESET);
+    for (unsigned k = 0; error == 0 && !ok && k < ROUNDS; k++)
+        error = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
+    return ok ? 0 : adiv5_fail(dp, DEBUG_FAIL_SILENT);
+}
+
+static int power_up(struct adiv5_dp *dp)
+{
+    const uint32_t both = ADIV5_CDBGPWRUPACK | ADIV5_CSYSPWRUPACK;
+    uint32_t value = 0;
+    int error = adiv5_clear_errors(dp, NULL);
+    if (error == 0)
+        error = adiv5_dp_write(dp, DP_SELECT, 0, 0);
+    if (error == 0)
+        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0, ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ);
+    uint64_t begin = dp->clock.now_us(dp->clock.user);
+    while (error == 0) {
+        error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
+        if (error != 0 || (value & both) == both)
+            break;
+        if (dp->clock.now_us(dp->clock.user) - begin > POWER_LIMIT_US)
+            break;
+        dp->clock.sleep_us(dp->clock.user, POWER_POLL_US);
+    }
+    if (error != 0)
+        return error;
+    dp->system_power = (value & ADIV5_CSYSPWRUPACK) != 0;
+    return (value & ADIV5_CDBGPWRUPACK) != 0 ? 0 : adiv5_fail(dp, DEBUG_FAIL_POWER);
+}
+
+static int prepare_link(struct adiv5_dp *dp, const struct adiv5_connect_options *o)
+{
+    uint32_t need = o->wire == DEBUG_WIRE_SWD ? DEBUG_LINK_SWD : DEBUG_LINK_JTAG;
+    if ((dp->link.caps & need) == 0)
+        return BT_ERR_UNSUPPORTED;
+    int error = dp->link.ops->connect(dp->link.self, o->wire);
+    if (error == 0)
+        error = dp->link.ops->set_clock(dp->link.self, o->clock_hz ? o->clock_hz : DEFAULT_HZ);
+    if (error == 0)
+        error = dp->link.ops->configure(dp->link.self, o->idle_clocks,
+                                        o->wait_retries ? o->wait_retries : DEFAULT_WAIT_RETRIES);
+    return error;
+}
+
+int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *options)
+{
+    dp->wire = options->wire;
+    dp->connected = false;
+    dp->select_known = false;
+    dp->failure = DEBUG_FAIL_NONE;
+    dp->ctrl_stat = 0;
+    dp->line_errors = 0;
+    dp->generation++;
+    int error = prepare_link(dp, options);
+    if (error != 0)
+        return adiv5_link_failed(dp, error);
+    error = options->wire == DEBUG_WIRE_SWD ? find_swd(dp) : find_jtag(dp, options);
+    if (error != 0)
+        return error;
+    dp->version = dp->dpidr >> 12 & 0xf;
+    if (dp->version > 2) {
+        (void)adiv5_fail(dp, DEBUG_FAIL_VERSION);
+        return BT_ERR_UNSUPPORTED;
+    }
+    error = power_up(dp);
+    dp->connected = error == 0;
+    return error;
+}
+
+int adiv5_disconnect(struct adiv5_dp *dp, bool power_down)
+{
+    int error = 0;
+    if (power_down && dp->connected)
+        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0, 0);
+    dp->connected = false;
+    dp->select_known = false;
+    int end = dp->link.ops->disconnect(dp->link.self);
+    return error != 0 ? error : end;
 }

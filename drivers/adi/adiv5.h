@@ -84,10 +84,6 @@ int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *optio
 /* Take back the power requests if `power_down`, and let the wire go. */
 int adiv5_disconnect(struct adiv5_dp *dp, bool power_down);
 
-/* Registers of the DP. `bank` (0..15) matters for address 4 only. */
-int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value);
-int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t value);
-
 /* A register of an AP that may be read or written twice without harm: repeated on WAIT. */
 int adiv5_ap_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *value);
 int adiv5_ap_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t value);
@@ -113,7 +109,12 @@ int adiv5_ap_block_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, const
 int adiv5_clear_errors(struct adiv5_dp *dp, uint32_t *flags);
 
 /* Note a failure that a user of the port found. Returns BT_ERR_IO. */
-int adiv5_fail(struct adiv5_dp *dp, enum debug_failure failure);
+static inline int adiv5_fail(struct adiv5_dp *dp, enum debug_failure failure)
+{
+    dp->failure = failure;
+    dp->generation++;
+    return BT_ERR_IO;
+}
 
 struct adiv5_ap_info {
     uint8_t ap;
@@ -124,8 +125,14 @@ struct adiv5_ap_info {
  * Returns how many (at most `max` are stored), or an error as above. */
 int adiv5_scan(struct adiv5_dp *dp, struct adiv5_ap_info *found, unsigned max);
 
+#define ADIV5_CLASS_MEM_AP 8u
+
 /* IDR: does the AP reach memory? What is it called ("AHB3", "APB2/3", "AXI3/4", ...)? */
-bool adiv5_is_mem_ap(uint32_t idr);
+static inline bool adiv5_is_mem_ap(uint32_t idr)
+{
+    return (idr >> 13 & 0xf) == ADIV5_CLASS_MEM_AP;
+}
+
 const char *adiv5_ap_name(uint32_t idr);
 
 /* The last failure for people, with CTRL/STAT where it was read. Returns `text`. */

@@ -117,8 +117,8 @@ enum debug_failure {
 /* One line of text, lower case, without full stop. Never NULL. */
 const char *debug_failure_text(enum debug_failure failure);
 
-/* What failed with `rc` is worth another try: bits were damaged, and not often. `*tries` begins
+/* What failed with `error` is worth another try: bits were damaged, and not often. `*tries` begins
  * with 0. */
-bool debug_link_again(int rc, enum debug_failure failure, unsigned *tries);
+bool debug_link_again(int error, enum debug_failure failure, unsigned *tries);
 
 #endif

@@ -2,7 +2,28 @@
 /* The MEM-AP's own registers, and runs of accesses to DRW. */
 #include "drivers/adi/mem_ap.h"
 
-#include "mem_ap_internal.h"
+/* CSW fields. */
+#define CSW_SIZE_MASK  0x07u
+#define CSW_SIZE_BYTE  0x00u
+#define CSW_SIZE_HALF  0x01u
+#define CSW_SIZE_WORD  0x02u
+#define CSW_INC_MASK   0x30u
+#define CSW_INC_OFF    0x00u
+#define CSW_INC_SINGLE 0x10u
+#define CSW_INC_PACKED 0x20u
+#define CSW_DEVICE_EN  0x40u
+
+/* The address increment carries no further than this. */
+#define MEM_AP_WRAP 1024u
+
+/* A run of accesses to DRW that needs no new TAR. */
+struct mem_ap_run {
+    uint64_t address;
+    uint32_t mode; /* size and increment of CSW */
+    unsigned step; /* bytes each access moves on; 0: none */
+    bool write;
+    bool retry; /* may be done again as a whole when the line fails */
+};
 
 #define CFG_BIG_ENDIAN    0x1u
 #define CFG_LARGE_ADDRESS 0x2u
@@ -45,11 +66,11 @@ static uint32_t choose_csw(uint32_t idr, uint32_t csw)
 static int try_mode(struct mem_ap *ap, uint32_t mode, bool *works)
 {
     uint32_t csw = 0;
-    int rc = adiv5_ap_write(ap->dp, ap->ap, ADIV5_AP_CSW, ap->csw_base | mode);
-    if (rc == 0)
-        rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CSW, &csw);
-    *works = rc == 0 && (csw & (CSW_SIZE_MASK | CSW_INC_MASK)) == mode;
-    return rc;
+    int error = adiv5_ap_write(ap->dp, ap->ap, ADIV5_AP_CSW, ap->csw_base | mode);
+    if (error == 0)
+        error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CSW, &csw);
+    *works = error == 0 && (csw & (CSW_SIZE_MASK | CSW_INC_MASK)) == mode;
+    return error;
 }
 
 static int read_config(struct mem_ap *ap)
@@ -57,15 +78,15 @@ static int read_config(struct mem_ap *ap)
     uint32_t cfg = 0;
     uint32_t low = 0;
     uint32_t high = 0;
-    int rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CFG, &cfg);
+    int error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CFG, &cfg);
     ap->big_endian = (cfg & CFG_BIG_ENDIAN) != 0;
     ap->large_address = (cfg & CFG_LARGE_ADDRESS) != 0;
-    if (rc == 0)
-        rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASE, &low);
-    if (rc == 0 && ap->large_address)
-        rc = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASEHI, &high);
+    if (error == 0)
+        error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASE, &low);
+    if (error == 0 && ap->large_address)
+        error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASEHI, &high);
     ap->base = (uint64_t)high << 32 | low;
-    return rc;
+    return error;
 }
 
 int mem_ap_init(struct mem_ap *ap, struct adiv5_dp *dp, uint8_t index)
@@ -73,27 +94,28 @@ int mem_ap_init(struct mem_ap *ap, struct adiv5_dp *dp, uint8_t index)
     uint32_t csw = 0;
     bool bytes = false;
     *ap = (struct mem_ap){.dp = dp, .ap = index};
-    int rc = adiv5_ap_read(dp, index, ADIV5_AP_IDR, &ap->idr);
-    if (rc != 0)
-        return rc;
+    int error = adiv5_ap_read(dp, index, ADIV5_AP_IDR, &ap->idr);
+    if (error != 0)
+        return error;
     if (!adiv5_is_mem_ap(ap->idr))
         return adiv5_fail(dp, DEBUG_FAIL_NO_MEM_AP);
-    rc = read_config(ap);
-    if (rc == 0)
-        rc = adiv5_ap_read(dp, index, ADIV5_AP_CSW, &csw);
-    if (rc == 0 && (csw & CSW_DEVICE_EN) == 0)
+    error = read_config(ap);
+    if (error == 0)
+        error = adiv5_ap_read(dp, index, ADIV5_AP_CSW, &csw);
+    if (error == 0 && (csw & CSW_DEVICE_EN) == 0)
         return adiv5_fail(dp, DEBUG_FAIL_LOCKED);
     ap->csw_base = choose_csw(ap->idr, csw);
-    if (rc == 0)
-        rc = try_mode(ap, CSW_SIZE_BYTE | CSW_INC_SINGLE, &bytes);
-    if (rc == 0 && bytes)
-        rc = try_mode(ap, CSW_SIZE_BYTE | CSW_INC_PACKED, &ap->packed);
+    if (error == 0)
+        error = try_mode(ap, CSW_SIZE_BYTE | CSW_INC_SINGLE, &bytes);
+    if (error == 0 && bytes)
+        error = try_mode(ap, CSW_SIZE_BYTE | CSW_INC_PACKED, &ap->packed);
     ap->words_only = !bytes;
     mem_ap_forget(ap);
-    return rc;
+    return error;
 }
 
-int mem_ap_check(const struct mem_ap *ap, uint64_t address, uint64_t length)
+/* Is [address, address + length) within what the AP can address? Return 0 or BT_ERR_RANGE. */
+static int mem_ap_check(const struct mem_ap *ap, uint64_t address, uint64_t length)
 {
     uint64_t last = ap->large_address ? UINT64_MAX : PAGE_ADDRESS;
     if (address > last || (length > 0 && length - 1 > last - address))
@@ -139,12 +161,12 @@ static int run_small(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *
     for (size_t k = 0; k < count; k++)
         list[setup + k] = (struct adiv5_access){
             .address = ADIV5_AP_DRW, .write = run->write, .value = run->write ? words[k] : 0};
-    int rc = adiv5_ap_list(ap->dp, ap->ap, list, setup + count);
-    size_t good = rc == 0 ? setup + count : ap->dp->failed_at;
+    int error = adiv5_ap_list(ap->dp, ap->ap, list, setup + count);
+    size_t good = error == 0 ? setup + count : ap->dp->failed_at;
     *done = good > setup ? good - setup : 0;
     for (size_t k = 0; !run->write && k < *done; k++)
         words[k] = list[setup + k].value;
-    return rc;
+    return error;
 }
 
 static int run_large(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words, size_t count,
@@ -153,43 +175,45 @@ static int run_large(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *
     struct adiv5_access list[3];
     size_t setup = put_setup(ap, run, list);
     *done = 0;
-    int rc = adiv5_ap_list(ap->dp, ap->ap, list, setup);
-    if (rc != 0)
-        return rc;
+    int error = adiv5_ap_list(ap->dp, ap->ap, list, setup);
+    if (error != 0)
+        return error;
     if (run->write)
-        rc = adiv5_ap_block_write(ap->dp, ap->ap, ADIV5_AP_DRW, words, count);
+        error = adiv5_ap_block_write(ap->dp, ap->ap, ADIV5_AP_DRW, words, count);
     else
-        rc = adiv5_ap_block_read(ap->dp, ap->ap, ADIV5_AP_DRW, words, count);
-    *done = rc == 0 ? count : ap->dp->failed_at;
-    return rc;
+        error = adiv5_ap_block_read(ap->dp, ap->ap, ADIV5_AP_DRW, words, count);
+    *done = error == 0 ? count : ap->dp->failed_at;
+    return error;
 }
 
-static bool worth_again(const struct mem_ap *ap, int rc)
+static bool worth_again(const struct mem_ap *ap, int error)
 {
-    return rc == BT_ERR_IO &&
+    return error == BT_ERR_IO &&
            (ap->dp->failure == DEBUG_FAIL_LINE || ap->dp->failure == DEBUG_FAIL_WAIT);
 }
 
-int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words, size_t count)
+/* Do it: `words` are DRW values, lanes as they are. The run must not cross MEM_AP_WRAP. */
+static int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *words,
+                      size_t count)
 {
     size_t done = 0;
-    int rc = 0;
+    int error = 0;
     for (unsigned tries = 0; tries <= RETRIES; tries++) {
-        rc = count <= SMALL_RUN ? run_small(ap, run, words, count, &done)
-                                : run_large(ap, run, words, count, &done);
-        if (rc == 0) {
+        error = count <= SMALL_RUN ? run_small(ap, run, words, count, &done)
+                                   : run_large(ap, run, words, count, &done);
+        if (error == 0) {
             note_done(ap, run, count);
             return 0;
         }
         mem_ap_forget(ap);
-        if (!run->retry || !worth_again(ap, rc))
+        if (!run->retry || !worth_again(ap, error))
             break;
     }
     /* A last write that is taken and then refused counts as done below. */
     if (done >= count)
         done = count - 1;
     ap->fault_address = run->address + (uint64_t)run->step * done;
-    return rc;
+    return error;
 }
 
 /* Any number of words, in runs that stay within a wrap block. */
@@ -197,18 +221,18 @@ static int words_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_
 {
     if (address % 4 != 0)
         return BT_ERR_INVAL;
-    int rc = mem_ap_check(ap, address, (uint64_t)count * 4);
-    while (rc == 0 && count > 0) {
+    int error = mem_ap_check(ap, address, (uint64_t)count * 4);
+    while (error == 0 && count > 0) {
         size_t room = (MEM_AP_WRAP - (size_t)(address % MEM_AP_WRAP)) / 4;
         size_t n = count < room ? count : room;
         const struct mem_ap_run run = {
             .address = address, .mode = CSW_SIZE_WORD | CSW_INC_SINGLE, .step = 4, .write = write};
-        rc = mem_ap_run(ap, &run, words, n);
+        error = mem_ap_run(ap, &run, words, n);
         address += 4 * (uint64_t)n;
         words += n;
         count -= n;
     }
-    return rc;
+    return error;
 }
 
 static int fifo_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count, bool write)
@@ -217,12 +241,12 @@ static int fifo_run(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t
         .address = address, .mode = CSW_SIZE_WORD | CSW_INC_OFF, .write = write};
     if (address % 4 != 0)
         return BT_ERR_INVAL;
-    int rc = mem_ap_check(ap, address, 4);
-    return rc != 0 || count == 0 ? rc : mem_ap_run(ap, &run, words, count);
+    int error = mem_ap_check(ap, address, 4);
+    return error != 0 || count == 0 ? error : mem_ap_run(ap, &run, words, count);
 }
 
 /* Writing does not change the words; only one function for both directions takes them so. */
-static uint32_t *unconst(const uint32_t *words)
+static uint32_t *mem_ap_unconst(const uint32_t *words)
 {
     return (uint32_t *)(uintptr_t)words;
 }
@@ -234,18 +258,7 @@ int mem_ap_read_words(struct mem_ap *ap, uint64_t address, uint32_t *words, size
 
 int mem_ap_write_words(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count)
 {
-    return words_run(ap, address, unconst(words), count, true);
-}
-
-int mem_ap_read32(struct mem_ap *ap, uint64_t address, uint32_t *word)
-{
-    *word = 0;
-    return words_run(ap, address, word, 1, false);
-}
-
-int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t word)
-{
-    return words_run(ap, address, &word, 1, true);
+    return words_run(ap, address, mem_ap_unconst(words), count, true);
 }
 
 int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count)
@@ -255,7 +268,7 @@ int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_
 
 int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count)
 {
-    return fifo_run(ap, address, unconst(words), count, true);
+    return fifo_run(ap, address, mem_ap_unconst(words), count, true);
 }
 
 int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *items, size_t count)
@@ -264,25 +277,211 @@ int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *ite
     const struct mem_ap_run run = {.address = address, .mode = CSW_SIZE_WORD | CSW_INC_OFF};
     if (address % 16 != 0 || count > MEM_AP_BANKED)
         return BT_ERR_INVAL;
-    int rc = mem_ap_check(ap, address, 16);
-    if (rc != 0)
-        return rc;
+    int error = mem_ap_check(ap, address, 16);
+    if (error != 0)
+        return error;
     size_t setup = put_setup(ap, &run, list);
     for (size_t k = 0; k < count; k++)
         list[setup + k] =
             (struct adiv5_access){.address = (uint8_t)(ADIV5_AP_BD0 + (items[k].offset & 0xcu)),
                                   .write = items[k].write,
                                   .value = items[k].value};
-    rc = adiv5_ap_list(ap->dp, ap->ap, list, setup + count);
-    size_t good = rc == 0 ? setup + count : ap->dp->failed_at;
+    error = adiv5_ap_list(ap->dp, ap->ap, list, setup + count);
+    size_t good = error == 0 ? setup + count : ap->dp->failed_at;
     for (size_t k = 0; k < count && setup + k < good; k++)
         items[k].value = list[setup + k].value;
-    if (rc == 0) {
+    if (error == 0) {
         note_done(ap, &run, count);
         return 0;
     }
     mem_ap_forget(ap);
     size_t first_bad = good > setup ? good - setup : 0;
     ap->fault_address = address + (first_bad < count ? items[first_bad].offset & 0xcu : 0);
-    return rc;
+    return error;
+}
+
+#define PART_WORDS (MEM_AP_WRAP / 4)
+
+static unsigned shift_of(uint64_t address)
+{
+    return 8 * (unsigned)(address & 3);
+}
+
+static void put_bytes(uint8_t *bytes, uint32_t value, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        bytes[k] = (uint8_t)(value >> (8 * k));
+}
+
+static uint32_t get_bytes(const uint8_t *bytes, size_t count)
+{
+    uint32_t value = 0;
+    for (size_t k = 0; k < count; k++)
+        value |= (uint32_t)bytes[k] << (8 * k);
+    return value;
+}
+
+/* How many whole items of `step` bytes of the rest stay within the wrap block. */
+static size_t in_block(uint64_t address, size_t step, size_t left)
+{
+    size_t room = (MEM_AP_WRAP - (size_t)(address % MEM_AP_WRAP)) / step;
+    return left < room ? left : room;
+}
+
+struct sized {
+    struct mem_ap *ap;
+    unsigned size;
+    bool write;
+    bool retry;
+};
+
+/* Items that fill whole words, one word an access: words, or packed smaller items. */
+static int sized_words(const struct sized *s, uint64_t address, uint8_t *bytes, size_t words)
+{
+    uint32_t part[PART_WORDS];
+    uint32_t mode = s->size == 4   ? CSW_SIZE_WORD | CSW_INC_SINGLE
+                    : s->size == 2 ? CSW_SIZE_HALF | CSW_INC_PACKED
+                                   : CSW_SIZE_BYTE | CSW_INC_PACKED;
+    const struct mem_ap_run run = {
+        .address = address, .mode = mode, .step = 4, .write = s->write, .retry = s->retry};
+    for (size_t k = 0; k < words; k++)
+        part[k] = s->write ? get_bytes(bytes + 4 * k, 4) : 0;
+    int error = mem_ap_run(s->ap, &run, part, words);
+    size_t good = error == 0 ? words : (size_t)(s->ap->fault_address - address) / 4;
+    for (size_t k = 0; !s->write && k < good; k++)
+        put_bytes(bytes + 4 * k, part[k], 4);
+    return error;
+}
+
+/* Items of less than a word, each in its lane. */
+static int sized_lanes(const struct sized *s, uint64_t address, uint8_t *bytes, size_t count)
+{
+    uint32_t part[16];
+    uint32_t mode = (s->size == 2 ? CSW_SIZE_HALF : CSW_SIZE_BYTE) | CSW_INC_SINGLE;
+    const struct mem_ap_run run = {
+        .address = address, .mode = mode, .step = s->size, .write = s->write, .retry = s->retry};
+    for (size_t k = 0; k < count; k++)
+        part[k] = s->write
+                      ? get_bytes(bytes + s->size * k, s->size) << shift_of(address + s->size * k)
+                      : 0;
+    int error = mem_ap_run(s->ap, &run, part, count);
+    size_t good = error == 0 ? count : (size_t)(s->ap->fault_address - address) / s->size;
+    for (size_t k = 0; !s->write && k < good; k++)
+        put_bytes(bytes + s->size * k, part[k] >> shift_of(address + s->size * k), s->size);
+    return error;
+}
+
+static int run_sized(const struct sized *s, uint64_t address, uint8_t *bytes, size_t count)
+{
+    int error = 0;
+    size_t per_word = 4 / s->size;
+    bool by_words = s->size == 4 || s->ap->packed;
+    while (error == 0 && count > 0) {
+        size_t n;
+        if (by_words && address % 4 == 0 && count >= per_word) {
+            size_t words = in_block(address, 4, count / per_word);
+            error = sized_words(s, address, bytes, words);
+            n = words * per_word;
+        } else {
+            n = in_block(address, s->size, count);
+            if (by_words && n > (4 - address % 4) / s->size)
+                n = (4 - (size_t)(address % 4)) / s->size;
+            if (n > 16)
+                n = 16;
+            error = sized_lanes(s, address, bytes, n);
+        }
+        address += n * s->size;
+        bytes += n * s->size;
+        count -= n;
+    }
+    return error;
+}
+
+static int check_sized(const struct sized *s, uint64_t address, size_t count)
+{
+    if ((s->size != 1 && s->size != 2 && s->size != 4) || address % s->size != 0)
+        return BT_ERR_INVAL;
+    if (s->size < 4 && (s->ap->words_only || s->ap->big_endian))
+        return BT_ERR_UNSUPPORTED;
+    return mem_ap_check(s->ap, address, (uint64_t)count * s->size);
+}
+
+int mem_ap_read_sized(struct mem_ap *ap, uint64_t address, unsigned size, uint8_t *bytes,
+                      size_t count)
+{
+    const struct sized s = {.ap = ap, .size = size};
+    int error = check_sized(&s, address, count);
+    return error != 0 ? error : run_sized(&s, address, bytes, count);
+}
+
+int mem_ap_write_sized(struct mem_ap *ap, uint64_t address, unsigned size, const uint8_t *bytes,
+                       size_t count)
+{
+    const struct sized s = {.ap = ap, .size = size, .write = true};
+    int error = check_sized(&s, address, count);
+    return error != 0 ? error : run_sized(&s, address, (uint8_t *)(uintptr_t)bytes, count);
+}
+
+/* Any address, any length. */
+
+/* The part of a word that an AP without smaller accesses can only read as a whole. */
+static int read_in_word(struct mem_ap *ap, uint64_t address, uint8_t *bytes, size_t count)
+{
+    uint32_t word;
+    const struct mem_ap_run run = {.address = address & ~3ull,
+                                   .mode = CSW_SIZE_WORD | CSW_INC_SINGLE,
+                                   .step = 4,
+                                   .retry = true};
+    int error = mem_ap_run(ap, &run, &word, 1);
+    if (error == 0)
+        put_bytes(bytes, word >> shift_of(address), count);
+    else
+        ap->fault_address = address;
+    return error;
+}
+
+/* Less than a word, within one word: a byte up to the halfword, a halfword, a byte. */
+static int mem_ap_edge(const struct sized *like, uint64_t address, uint8_t *bytes, size_t count)
+{
+    struct sized s = *like;
+    if (s.ap->words_only || s.ap->big_endian)
+        return s.write ? BT_ERR_UNSUPPORTED : read_in_word(s.ap, address, bytes, count);
+    int error = 0;
+    while (error == 0 && count > 0) {
+        s.size = address % 2 == 0 && count >= 2 ? 2 : 1;
+        error = sized_lanes(&s, address, bytes, 1);
+        address += s.size;
+        bytes += s.size;
+        count -= s.size;
+    }
+    return error;
+}
+
+static int run_any(struct mem_ap *ap, uint64_t address, uint8_t *bytes, size_t length, bool write)
+{
+    const struct sized s = {.ap = ap, .size = 4, .write = write, .retry = !write};
+    size_t to_word = (size_t)(-address & 3);
+    size_t head = length < to_word ? length : to_word;
+    int error = mem_ap_check(ap, address, length);
+    if (error == 0 && head > 0)
+        error = mem_ap_edge(&s, address, bytes, head);
+    address += head;
+    bytes += head;
+    length -= head;
+    size_t words = length / 4;
+    if (error == 0)
+        error = run_sized(&s, address, bytes, words);
+    if (error == 0 && length % 4 > 0)
+        error = mem_ap_edge(&s, address + 4 * words, bytes + 4 * words, length % 4);
+    return error;
+}
+
+int mem_ap_read(struct mem_ap *ap, uint64_t address, uint8_t *bytes, size_t length)
+{
+    return run_any(ap, address, bytes, length, false);
+}
+
+int mem_ap_write(struct mem_ap *ap, uint64_t address, const uint8_t *bytes, size_t length)
+{
+    return run_any(ap, address, (uint8_t *)(uintptr_t)bytes, length, true);
 }

@@ -66,8 +66,18 @@ int mem_ap_write_sized(struct mem_ap *ap, uint64_t address, unsigned size, const
 /* Words at rising addresses; each register is accessed once, never again after a failure. */
 int mem_ap_read_words(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count);
 int mem_ap_write_words(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count);
-int mem_ap_read32(struct mem_ap *ap, uint64_t address, uint32_t *word);
-int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t word);
+
+/* One word. */
+static inline int mem_ap_read32(struct mem_ap *ap, uint64_t address, uint32_t *word)
+{
+    *word = 0;
+    return mem_ap_read_words(ap, address, word, 1);
+}
+
+static inline int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t word)
+{
+    return mem_ap_write_words(ap, address, &word, 1);
+}
 
 /* One word register `count` times, without increment: FIFOs such as the RAM of an ETB. After a
  * failure it is not known how many words were taken out. */

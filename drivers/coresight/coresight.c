@@ -6,32 +6,25 @@
 #define POLL_LIMIT_US 100000u
 #define POLL_SLEEP_US 100u
 #define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
-#define LAR           0xfb0u
-#define LAR_KEY       0xc5acce55u
 
-static int note(struct coresight_bus *bus, const struct mem_ap *ap, int rc)
+static int coresight_note(struct coresight_bus *bus, const struct mem_ap *ap, int error)
 {
-    if (rc != 0) {
+    if (error != 0) {
         bus->failure = ap->dp->failure;
         bus->fault_address = ap->fault_address;
     }
-    return rc;
-}
-
-bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries)
-{
-    return debug_link_again(rc, bus->failure, tries);
+    return error;
 }
 
 static int ap_read(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
 {
     struct mem_ap *ap = bus->self;
     unsigned tries = 0;
-    int rc;
+    int error;
     do {
-        rc = note(bus, ap, mem_ap_read_words(ap, address, words, count));
-    } while (coresight_again(bus, rc, &tries));
-    return rc;
+        error = coresight_note(bus, ap, mem_ap_read_words(ap, address, words, count));
+    } while (debug_link_again(error, bus->failure, &tries));
+    return error;
 }
 
 static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t *words,
@@ -39,17 +32,17 @@ static int ap_write(struct coresight_bus *bus, uint64_t address, const uint32_t 
 {
     struct mem_ap *ap = bus->self;
     unsigned tries = 0;
-    int rc;
+    int error;
     do {
-        rc = note(bus, ap, mem_ap_write_words(ap, address, words, count));
-    } while (coresight_again(bus, rc, &tries));
-    return rc;
+        error = coresight_note(bus, ap, mem_ap_write_words(ap, address, words, count));
+    } while (debug_link_again(error, bus->failure, &tries));
+    return error;
 }
 
 static int ap_read_fifo(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count)
 {
     struct mem_ap *ap = bus->self;
-    return note(bus, ap, mem_ap_read_fifo(ap, address, words, count));
+    return coresight_note(bus, ap, mem_ap_read_fifo(ap, address, words, count));
 }
 
 static const struct coresight_bus_ops MEM_AP_OPS = {
@@ -65,22 +58,11 @@ void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap)
 
 /* Single registers. */
 
-int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value)
-{
-    *value = 0;
-    return bus->ops->read(bus, address, value, 1);
-}
-
-int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value)
-{
-    return bus->ops->write(bus, address, &value, 1);
-}
-
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
 {
     uint32_t now;
-    int rc = coresight_read(bus, address, &now);
-    return rc != 0 ? rc : coresight_write(bus, address, (now & ~mask) | (value & mask));
+    int error = coresight_read(bus, address, &now);
+    return error != 0 ? error : coresight_write(bus, address, (now & ~mask) | (value & mask));
 }
 
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
@@ -90,9 +72,9 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
         /* The time is taken first: a pause between reading and looking at the clock is no loss. */
         bool late = bus->clock.now_us(bus->clock.user) - begin > POLL_LIMIT_US;
         uint32_t now;
-        int rc = coresight_read(bus, address, &now);
-        if (rc != 0 || (now & mask) == value)
-            return rc;
+        int error = coresight_read(bus, address, &now);
+        if (error != 0 || (now & mask) == value)
+            return error;
         if (late && looks >= POLL_LOOKS) {
             bus->failure = DEBUG_FAIL_TIMEOUT;
             bus->fault_address = address;
@@ -100,11 +82,6 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
         }
         bus->clock.sleep_us(bus->clock.user, POLL_SLEEP_US);
     }
-}
-
-int coresight_unlock(struct coresight_bus *bus, uint64_t base)
-{
-    return coresight_write(bus, base + LAR, LAR_KEY);
 }
 
 /* Kinds. */
@@ -174,28 +151,165 @@ enum coresight_kind coresight_kind_of(const struct coresight_component *c)
     return kind_of_type(c->type);
 }
 
-const char *coresight_kind_name(enum coresight_kind kind)
+#define PAGE          0x1000u
+#define ID_FIRST      0xfd0u /* PIDR4; the identification is 12 words from here */
+#define ID_WORDS      12u
+#define DEVARCH       0xfbcu
+#define DEVID         0xfc8u
+#define DEVTYPE       0xfccu
+#define MAX_DEPTH     16u
+#define MAX_TABLES    64u
+#define MAX_ENTRIES   4096u
+#define TABLE_ENTRIES 960u
+#define SMALL_ENTRIES 512u /* of a class 9 table, in words */
+
+#define BASE_NONE    0xffffffffu
+#define BASE_FORMAT  0x2u
+#define BASE_PRESENT 0x1u
+#define LOW          0xffffffffull
+
+struct walk {
+    struct coresight_bus *bus;
+    struct coresight_component *list;
+    unsigned max;
+    unsigned count;
+    uint64_t tables[MAX_TABLES];
+    unsigned table_count;
+    unsigned entries;
+    bool wide; /* addresses of 64 bits */
+};
+
+static void decode_ids(const uint32_t *id, struct coresight_component *c)
 {
-    static const char *const NAMES[] = {
-        [CORESIGHT_OTHER] = "other",
-        [CORESIGHT_ROM_TABLE] = "ROM table",
-        [CORESIGHT_CORE_DEBUG] = "core debug",
-        [CORESIGHT_SCS] = "SCS",
-        [CORESIGHT_DWT] = "DWT",
-        [CORESIGHT_FPB] = "FPB",
-        [CORESIGHT_ITM] = "ITM",
-        [CORESIGHT_ETM] = "ETMv3",
-        [CORESIGHT_PTM] = "PTM",
-        [CORESIGHT_ETM4] = "ETMv4",
-        [CORESIGHT_ETB] = "ETB",
-        [CORESIGHT_TMC] = "TMC",
-        [CORESIGHT_TPIU] = "TPIU",
-        [CORESIGHT_SWO] = "SWO",
-        [CORESIGHT_FUNNEL] = "funnel",
-        [CORESIGHT_REPLICATOR] = "replicator",
-        [CORESIGHT_CTI] = "CTI",
-        [CORESIGHT_PMU] = "PMU",
-        [CORESIGHT_STM] = "STM",
-    };
-    return (size_t)kind < sizeof NAMES / sizeof *NAMES ? NAMES[kind] : "other";
+    /* PIDR4..7, PIDR0..3, CIDR0..3, a byte each. */
+    uint32_t low =
+        (id[4] & 0xff) | (id[5] & 0xff) << 8 | (id[6] & 0xff) << 16 | (id[7] & 0xff) << 24;
+    c->part = low & 0xfff;
+    c->designer = (uint16_t)((id[0] & 0xf) << 7 | (low >> 12 & 0x7f));
+    c->revision = low >> 20 & 0xf;
+    c->component_class = id[9] >> 4 & 0xf;
+}
+
+static bool id_valid(const uint32_t *id)
+{
+    return (id[8] & 0xff) == 0x0d && (id[9] & 0x0f) == 0 && (id[10] & 0xff) == 0x05 &&
+           (id[11] & 0xff) == 0xb1;
+}
+
+/* Of the page at `page`; a component of several pages has its identification in the last one. */
+int coresight_identify(struct coresight_bus *bus, uint64_t page, struct coresight_component *c)
+{
+    uint32_t id[ID_WORDS];
+    *c = (struct coresight_component){.base = page};
+    int error = bus->ops->read(bus, page + ID_FIRST, id, ID_WORDS);
+    if (error != 0)
+        return error;
+    if (!id_valid(id))
+        return BT_ERR_FORMAT;
+    decode_ids(id, c);
+    uint64_t extra = ((uint64_t)1 << (id[0] >> 4 & 0xf)) - 1;
+    if (extra * PAGE <= page)
+        c->base = page - extra * PAGE;
+    if (c->component_class != CORESIGHT_CLASS_CORESIGHT)
+        return 0;
+    uint32_t type = 0;
+    error = coresight_read(bus, page + DEVARCH, &c->arch);
+    if (error == 0)
+        error = coresight_read(bus, page + DEVID, &c->devid);
+    if (error == 0)
+        error = coresight_read(bus, page + DEVTYPE, &type);
+    c->type = (uint8_t)type;
+    return error;
+}
+
+/* May the walk go on after this? A component that answers with an error is only skipped. */
+static bool coresight_tolerable(const struct walk *w, int error)
+{
+    return error == 0 || error == BT_ERR_FORMAT || error == BT_ERR_RANGE ||
+           (error == BT_ERR_IO &&
+            (w->bus->failure == DEBUG_FAIL_FAULT || w->bus->failure == DEBUG_FAIL_WAIT));
+}
+
+static bool coresight_known(const struct walk *w, uint64_t base)
+{
+    for (unsigned k = 0; k < w->count; k++) {
+        if (w->list[k].base == base)
+            return true;
+    }
+    return false;
+}
+
+static int walk_table(struct walk *w, const struct coresight_component *table, unsigned depth);
+
+/* What an entry points to. */
+static int coresight_visit(struct walk *w, uint64_t page, unsigned depth)
+{
+    struct coresight_component c;
+    int error = coresight_identify(w->bus, page, &c);
+    if (error != 0)
+        return coresight_tolerable(w, error) ? 0 : error;
+    if (coresight_known(w, c.base) || w->count == w->max)
+        return 0;
+    w->list[w->count++] = c;
+    return coresight_kind_of(&c) == CORESIGHT_ROM_TABLE ? walk_table(w, &c, depth) : 0;
+}
+
+/* *more: not the end of the table yet. */
+static int walk_entry(struct walk *w, const struct coresight_component *table, unsigned index,
+                      unsigned depth, bool *more)
+{
+    bool class_9 = table->component_class != CORESIGHT_CLASS_ROM;
+    bool wide = class_9 && (table->devid & 0xf) == 1;
+    uint32_t entry[2] = {0, 0};
+    *more = true;
+    w->entries++;
+    int error = w->bus->ops->read(w->bus, table->base + (uint64_t)index * (wide ? 8 : 4), entry,
+                                  wide ? 2 : 1);
+    if (error != 0) {
+        *more = false;
+        return coresight_tolerable(w, error) ? 0 : error;
+    }
+    *more = class_9 ? (entry[0] & 3) != 0 : (entry[0] | entry[1]) != 0;
+    bool present = class_9 ? (entry[0] & 3) == 3 : (entry[0] & 1) != 0;
+    if (!*more || !present)
+        return 0;
+    uint64_t offset = (uint64_t)entry[1] << 32 | (entry[0] & ~(PAGE - 1));
+    if (!wide && w->wide) /* the offset is signed */
+        offset = (uint64_t)(int64_t)(int32_t)(entry[0] & ~(PAGE - 1));
+    uint64_t page = table->base + offset;
+    return coresight_visit(w, w->wide ? page : page & LOW, depth + 1);
+}
+
+static int walk_table(struct walk *w, const struct coresight_component *table, unsigned depth)
+{
+    unsigned limit = TABLE_ENTRIES;
+    if (table->component_class != CORESIGHT_CLASS_ROM)
+        limit = (table->devid & 0xf) == 1 ? SMALL_ENTRIES / 2 : SMALL_ENTRIES;
+    if (depth >= MAX_DEPTH || w->table_count == MAX_TABLES)
+        return 0;
+    for (unsigned k = 0; k < w->table_count; k++) {
+        if (w->tables[k] == table->base)
+            return 0;
+    }
+    w->tables[w->table_count++] = table->base;
+    bool more = true;
+    int error = 0;
+    for (unsigned k = 0; error == 0 && more && k < limit && w->entries < MAX_ENTRIES; k++)
+        error = walk_entry(w, table, k, depth, &more);
+    return error;
+}
+
+int coresight_scan(struct coresight_bus *bus, uint64_t base, struct coresight_component *list,
+                   unsigned max)
+{
+    struct walk w = {.bus = bus, .list = list, .max = max, .wide = base >> 32 != 0};
+    uint32_t low = (uint32_t)base;
+    if (low == BASE_NONE || (low & (BASE_FORMAT | BASE_PRESENT)) == BASE_FORMAT)
+        return BT_ERR_FORMAT;
+    uint64_t first = base & ~(uint64_t)(PAGE - 1);
+    struct coresight_component table;
+    int error = coresight_identify(bus, first, &table);
+    if (error == 0)
+        error = coresight_visit(&w, first, 0);
+    return error != 0 ? error : (int)w.count;
 }

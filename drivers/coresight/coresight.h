@@ -37,14 +37,16 @@ struct mem_ap;
 /* A bus on a MEM-AP; valid as long as the AP is. */
 void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap);
 
-int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value);
-int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value);
+static inline int coresight_read(struct coresight_bus *bus, uint64_t address, uint32_t *value)
+{
+    *value = 0;
+    return bus->ops->read(bus, address, value, 1);
+}
 
-/*
- * An access failed because of damaged bits and is worth another try: `*tries` begins with 0. read
- * and write of a bus on a MEM-AP do so themselves, for registers do not mind;
- * read_fifo does not. */
-bool coresight_again(const struct coresight_bus *bus, int rc, unsigned *tries);
+static inline int coresight_write(struct coresight_bus *bus, uint64_t address, uint32_t value)
+{
+    return bus->ops->write(bus, address, &value, 1);
+}
 
 /* Read, replace the bits of `mask` by those of `value`, write. */
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
@@ -53,8 +55,14 @@ int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask,
  * DEBUG_FAIL_TIMEOUT otherwise. */
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
 
+#define CORESIGHT_LAR     0xfb0u
+#define CORESIGHT_LAR_KEY 0xc5acce55u
+
 /* Open the software lock of the component. */
-int coresight_unlock(struct coresight_bus *bus, uint64_t base);
+static inline int coresight_unlock(struct coresight_bus *bus, uint64_t base)
+{
+    return coresight_write(bus, base + CORESIGHT_LAR, CORESIGHT_LAR_KEY);
+}
 
 /* What is there. */
 
@@ -101,7 +109,6 @@ enum coresight_kind {
 };
 
 enum coresight_kind coresight_kind_of(const struct coresight_component *component);
-const char *coresight_kind_name(enum coresight_kind kind);
 
 /* Read the identification of the component at `base`. BT_ERR_FORMAT: there is none. */
 int coresight_identify(struct coresight_bus *bus, uint64_t base, struct coresight_component *c);

@@ -41,21 +41,21 @@ int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus,
                           bool tmc)
 {
     *b = (struct coresight_buffer){.bus = bus, .base = base, .tmc = tmc, .memory_words = 1};
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0 && tmc) {
+    int error = coresight_unlock(bus, base);
+    if (error == 0 && tmc) {
         uint32_t id;
-        rc = coresight_read(bus, base + DEVID, &id);
-        if (rc == 0 && (id >> 6 & 3) == TMC_ETR)
+        error = coresight_read(bus, base + DEVID, &id);
+        if (error == 0 && (id >> 6 & 3) == TMC_ETR)
             return BT_ERR_UNSUPPORTED;
         unsigned width = id >> 8 & 7; /* 2: 32 bits, 3: 64... */
         if (width > 2)
             b->memory_words = 1u << (width - 2);
     }
-    if (rc == 0)
-        rc = coresight_read(bus, base + RDP, &b->words);
-    if (rc == 0 && (b->words == 0 || b->words > CORESIGHT_BUFFER_MAX_WORDS))
+    if (error == 0)
+        error = coresight_read(bus, base + RDP, &b->words);
+    if (error == 0 && (b->words == 0 || b->words > CORESIGHT_BUFFER_MAX_WORDS))
         return BT_ERR_FORMAT;
-    return rc;
+    return error;
 }
 
 int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
@@ -73,24 +73,24 @@ int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *
                                    .memory_words = 1,
                                    .etr = true,
                                    .store = store};
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_read(bus, base + DEVID, &id);
-    return rc == 0 && (id >> 6 & 3) != TMC_ETR ? BT_ERR_UNSUPPORTED : rc;
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_read(bus, base + DEVID, &id);
+    return error == 0 && (id >> 6 & 3) != TMC_ETR ? BT_ERR_UNSUPPORTED : error;
 }
 
 int coresight_etf_pass(struct coresight_bus *bus, uint64_t base)
 {
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_write(bus, base + CTL, 0);
-    if (rc == 0)
-        rc = coresight_poll(bus, base + STS, STS_TMC_READY, STS_TMC_READY);
-    if (rc == 0)
-        rc = coresight_write(bus, base + MODE, MODE_FIFO);
-    if (rc == 0)
-        rc = coresight_write(bus, base + FFCR, FFCR_FORMAT);
-    return rc == 0 ? coresight_write(bus, base + CTL, ENABLE) : rc;
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_write(bus, base + CTL, 0);
+    if (error == 0)
+        error = coresight_poll(bus, base + STS, STS_TMC_READY, STS_TMC_READY);
+    if (error == 0)
+        error = coresight_write(bus, base + MODE, MODE_FIFO);
+    if (error == 0)
+        error = coresight_write(bus, base + FFCR, FFCR_FORMAT);
+    return error == 0 ? coresight_write(bus, base + CTL, ENABLE) : error;
 }
 
 /* The formatter has stopped, or the TMC is ready. */
@@ -105,9 +105,9 @@ static int is_stopped(const struct coresight_buffer *b, bool *stopped)
 {
     uint32_t status;
     uint32_t mask = b->tmc ? STS_TMC_READY : FFSR_STOPPED;
-    int rc = coresight_read(b->bus, b->base + (b->tmc ? STS : FFSR), &status);
-    *stopped = rc == 0 && (status & mask) != 0;
-    return rc;
+    int error = coresight_read(b->bus, b->base + (b->tmc ? STS : FFSR), &status);
+    *stopped = error == 0 && (status & mask) != 0;
+    return error;
 }
 
 /* Pointers of an ETR are addresses of the system's memory. */
@@ -119,57 +119,57 @@ static int place_store(const struct coresight_buffer *b)
         uint32_t value;
     } list[] = {{RDP, b->words}, {DBALO, low}, {DBAHI, high}, {AXICTL, AXI_BURSTS},
                 {RRP, low},      {RWP, low},   {RRPHI, high}, {RWPHI, high}};
-    int rc = 0;
-    for (unsigned k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
-        rc = coresight_write(b->bus, b->base + list[k].offset, list[k].value);
-    return rc;
+    int error = 0;
+    for (unsigned k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
+        error = coresight_write(b->bus, b->base + list[k].offset, list[k].value);
+    return error;
 }
 
 int coresight_buffer_start(struct coresight_buffer *b)
 {
     static const uint16_t zero[] = {RWP, RRP, TRG};
-    int rc = coresight_unlock(b->bus, b->base);
-    if (rc == 0)
-        rc = coresight_write(b->bus, b->base + CTL, 0);
-    if (rc == 0)
-        rc = wait_stopped(b);
-    if (rc == 0 && b->tmc)
-        rc = coresight_write(b->bus, b->base + MODE, 0);
-    for (unsigned k = 0; rc == 0 && k < sizeof zero / sizeof *zero; k++)
-        rc = coresight_write(b->bus, b->base + zero[k], 0);
-    if (rc == 0 && b->etr)
-        rc = place_store(b);
-    if (rc == 0)
-        rc = coresight_write(b->bus, b->base + FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT);
-    if (rc == 0)
-        rc = coresight_write(b->bus, b->base + CTL, ENABLE);
-    return rc;
+    int error = coresight_unlock(b->bus, b->base);
+    if (error == 0)
+        error = coresight_write(b->bus, b->base + CTL, 0);
+    if (error == 0)
+        error = wait_stopped(b);
+    if (error == 0 && b->tmc)
+        error = coresight_write(b->bus, b->base + MODE, 0);
+    for (unsigned k = 0; error == 0 && k < sizeof zero / sizeof *zero; k++)
+        error = coresight_write(b->bus, b->base + zero[k], 0);
+    if (error == 0 && b->etr)
+        error = place_store(b);
+    if (error == 0)
+        error = coresight_write(b->bus, b->base + FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT);
+    if (error == 0)
+        error = coresight_write(b->bus, b->base + CTL, ENABLE);
+    return error;
 }
 
 int coresight_buffer_stop(struct coresight_buffer *b)
 {
     uint32_t control;
-    int rc = coresight_unlock(b->bus, b->base);
-    if (rc == 0)
-        rc = coresight_read(b->bus, b->base + CTL, &control);
-    if (rc != 0 || (control & ENABLE) == 0)
-        return rc;
+    int error = coresight_unlock(b->bus, b->base);
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + CTL, &control);
+    if (error != 0 || (control & ENABLE) == 0)
+        return error;
     /* The target's program may have stopped it: then there is nothing left to flush. */
     bool stopped = false;
-    rc = is_stopped(b, &stopped);
-    if (rc == 0 && stopped)
+    error = is_stopped(b, &stopped);
+    if (error == 0 && stopped)
         return b->tmc ? 0 : coresight_write(b->bus, b->base + CTL, 0);
-    if (rc != 0)
-        return rc;
+    if (error != 0)
+        return error;
     /* Two writes: a flush that begins before StopFl is set would not stop the formatter. */
-    rc = coresight_modify(b->bus, b->base + FFCR, FFCR_STOP_FL, FFCR_STOP_FL);
-    if (rc == 0)
-        rc = coresight_modify(b->bus, b->base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
-    if (rc == 0)
-        rc = coresight_poll(b->bus, b->base + FFCR, FFCR_FLUSH, 0);
-    if (rc == 0 && !b->tmc)
-        rc = coresight_write(b->bus, b->base + CTL, 0);
-    return rc == 0 ? wait_stopped(b) : rc;
+    error = coresight_modify(b->bus, b->base + FFCR, FFCR_STOP_FL, FFCR_STOP_FL);
+    if (error == 0)
+        error = coresight_modify(b->bus, b->base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
+    if (error == 0)
+        error = coresight_poll(b->bus, b->base + FFCR, FFCR_FLUSH, 0);
+    if (error == 0 && !b->tmc)
+        error = coresight_write(b->bus, b->base + CTL, 0);
+    return error == 0 ? wait_stopped(b) : error;
 }
 
 static int read_etb(struct coresight_buffer *b, uint32_t *words,
@@ -177,11 +177,11 @@ static int read_etb(struct coresight_buffer *b, uint32_t *words,
 {
     uint32_t status;
     uint32_t end;
-    int rc = coresight_read(b->bus, b->base + STS, &status);
-    if (rc == 0)
-        rc = coresight_read(b->bus, b->base + RWP, &end);
-    if (rc != 0)
-        return rc;
+    int error = coresight_read(b->bus, b->base + STS, &status);
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + RWP, &end);
+    if (error != 0)
+        return error;
     if (end >= b->words)
         return BT_ERR_FORMAT;
     content->wrapped = (status & STS_FULL) != 0;
@@ -193,13 +193,13 @@ static int read_etb(struct coresight_buffer *b, uint32_t *words,
     size_t count = content->wrapped ? b->words : end;
     unsigned tries = 0;
     do {
-        rc = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
-        if (rc == 0 && count > 0)
-            rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
-    } while (coresight_again(b->bus, rc, &tries));
-    if (rc == 0)
+        error = coresight_write(b->bus, b->base + RRP, content->wrapped ? end : 0);
+        if (error == 0 && count > 0)
+            error = b->bus->ops->read_fifo(b->bus, b->base + RRD, words, count);
+    } while (debug_link_again(error, b->bus->failure, &tries));
+    if (error == 0)
         content->words = count;
-    return rc;
+    return error;
 }
 
 /* All ones mean that it is empty: no frame has such a word. The rest of a block is then more of
@@ -210,31 +210,31 @@ static int read_tmc(struct coresight_buffer *b, uint32_t *words,
     uint32_t part[READ_WORDS];
     uint32_t status;
     uint32_t enabled;
-    int rc = coresight_read(b->bus, b->base + CTL, &enabled);
-    if (rc == 0 && (enabled & ENABLE) == 0)
+    int error = coresight_read(b->bus, b->base + CTL, &enabled);
+    if (error == 0 && (enabled & ENABLE) == 0)
         return 0; /* the RAM cannot be read when disabled */
-    if (rc == 0)
-        rc = coresight_read(b->bus, b->base + STS, &status);
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + STS, &status);
+    if (error != 0)
+        return error;
     content->wrapped = (status & STS_FULL) != 0;
     bool empty = false;
-    while (rc == 0 && !empty && content->words < b->words) {
+    while (error == 0 && !empty && content->words < b->words) {
         size_t left = b->words - content->words;
         size_t n = left < READ_WORDS ? left : READ_WORDS;
         size_t whole = (n + b->memory_words - 1) / b->memory_words * b->memory_words;
-        rc = b->bus->ops->read_fifo(b->bus, b->base + RRD, part,
-                                    whole < READ_WORDS ? whole : READ_WORDS);
-        for (size_t k = 0; rc == 0 && k < n && !empty; k++) {
+        error = b->bus->ops->read_fifo(b->bus, b->base + RRD, part,
+                                       whole < READ_WORDS ? whole : READ_WORDS);
+        for (size_t k = 0; error == 0 && k < n && !empty; k++) {
             empty = part[k] == TMC_EMPTY;
             if (!empty)
                 words[content->words++] = part[k];
         }
     }
     content->unclean = content->words % FRAME_WORDS != 0;
-    if (rc == 0)
-        rc = coresight_write(b->bus, b->base + CTL, 0);
-    return rc;
+    if (error == 0)
+        error = coresight_write(b->bus, b->base + CTL, 0);
+    return error;
 }
 
 /* Words from `from` to `to` of the store, behind those that are there already. */
@@ -243,9 +243,9 @@ static int read_store(struct coresight_buffer *b, size_t from, size_t to, uint32
 {
     while (from < to) {
         size_t n = to - from < READ_WORDS ? to - from : READ_WORDS;
-        int rc = b->bus->ops->read(b->bus, b->store + 4 * from, words + content->words, n);
-        if (rc != 0)
-            return rc;
+        int error = b->bus->ops->read(b->bus, b->store + 4 * from, words + content->words, n);
+        if (error != 0)
+            return error;
         content->words += n;
         from += n;
     }
@@ -256,17 +256,17 @@ static int read_etr(struct coresight_buffer *b, uint32_t *words,
                     struct coresight_buffer_content *content)
 {
     uint32_t status, enabled, low, high;
-    int rc = coresight_read(b->bus, b->base + CTL, &enabled);
-    if (rc == 0 && (enabled & ENABLE) == 0)
+    int error = coresight_read(b->bus, b->base + CTL, &enabled);
+    if (error == 0 && (enabled & ENABLE) == 0)
         return 0;
-    if (rc == 0)
-        rc = coresight_read(b->bus, b->base + STS, &status);
-    if (rc == 0)
-        rc = coresight_read(b->bus, b->base + RWP, &low);
-    if (rc == 0)
-        rc = coresight_read(b->bus, b->base + RWPHI, &high);
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + STS, &status);
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + RWP, &low);
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + RWPHI, &high);
+    if (error != 0)
+        return error;
     uint64_t end = ((uint64_t)high << 32 | low) - b->store;
     if (end > 4 * (uint64_t)b->words || status & STS_MEM_ERROR)
         return BT_ERR_FORMAT;
@@ -275,10 +275,10 @@ static int read_etr(struct coresight_buffer *b, uint32_t *words,
     content->unclean = at % FRAME_WORDS != 0;
     at -= at % FRAME_WORDS;
     if (content->wrapped) /* an unfinished frame has overwritten the begin of the oldest one */
-        rc = read_store(b, content->unclean ? at + FRAME_WORDS : at, b->words, words, content);
-    if (rc == 0)
-        rc = read_store(b, 0, at, words, content);
-    return rc == 0 ? coresight_write(b->bus, b->base + CTL, 0) : rc;
+        error = read_store(b, content->unclean ? at + FRAME_WORDS : at, b->words, words, content);
+    if (error == 0)
+        error = read_store(b, 0, at, words, content);
+    return error == 0 ? coresight_write(b->bus, b->base + CTL, 0) : error;
 }
 
 int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,

@@ -64,24 +64,24 @@ struct setting {
     uint32_t value;
 };
 
-static int write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
-                     size_t count)
+static int coresight_etm_write_all(struct coresight_bus *bus, uint64_t base,
+                                   const struct setting *list, size_t count)
 {
-    int rc = 0;
-    for (size_t k = 0; rc == 0 && k < count; k++)
-        rc = coresight_write(bus, base + list[k].offset, list[k].value);
-    return rc;
+    int error = 0;
+    for (size_t k = 0; error == 0 && k < count; k++)
+        error = coresight_write(bus, base + list[k].offset, list[k].value);
+    return error;
 }
 
 static int write_row(struct coresight_bus *bus, uint64_t address, uint32_t value, unsigned count)
 {
-    int rc = 0;
-    for (unsigned k = 0; rc == 0 && k < count; k++)
-        rc = coresight_write(bus, address + 4 * (uint64_t)k, value);
-    return rc;
+    int error = 0;
+    for (unsigned k = 0; error == 0 && k < count; k++)
+        error = coresight_write(bus, address + 4 * (uint64_t)k, value);
+    return error;
 }
 
-static bool options_valid(const struct coresight_etm_options *o)
+static bool coresight_etm_options_valid(const struct coresight_etm_options *o)
 {
     if (o->trace_id == 0 || o->trace_id > MAX_TRACE_ID)
         return false;
@@ -112,34 +112,36 @@ static uint32_t control_of(const struct coresight_etm_options *o)
 }
 
 /* Unlock, power up, stop what runs; read what it is. */
-static int prepare(struct coresight_bus *bus, uint64_t base, const struct coresight_etm_options *o,
-                   struct coresight_etm_state *state)
+static int coresight_etm_prepare(struct coresight_bus *bus, uint64_t base,
+                                 const struct coresight_etm_options *o,
+                                 struct coresight_etm_state *state)
 {
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_read(bus, base + ETMIDR, &state->id);
-    if (rc != 0)
-        return rc;
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_read(bus, base + ETMIDR, &state->id);
+    if (error != 0)
+        return error;
     unsigned major = state->id >> 8 & 0xf;
     if (major != (o->ptm ? MAJOR_PFT : MAJOR_ETM3))
         return BT_ERR_UNSUPPORTED;
     if (o->ptm && (state->id >> 4 & 0xf) >= 1)
-        rc = coresight_modify(bus, base + ETMPDCR, PDCR_POWER_UP, PDCR_POWER_UP);
-    if (rc == 0 && !o->m_profile)
-        rc = coresight_write(bus, base + ETMOSLAR, 0);
-    if (rc == 0)
-        rc = coresight_modify(bus, base + ETMCR, CR_POWER_DOWN | CR_PROG, CR_PROG);
-    if (rc == 0)
-        rc = coresight_poll(bus, base + ETMSR, SR_PROG, SR_PROG);
-    if (rc == 0)
-        rc = coresight_read(bus, base + ETMCCR, &state->config);
-    if (rc == 0)
-        rc = coresight_read(bus, base + ETMCCER, &state->config_extension);
-    return rc;
+        error = coresight_modify(bus, base + ETMPDCR, PDCR_POWER_UP, PDCR_POWER_UP);
+    if (error == 0 && !o->m_profile)
+        error = coresight_write(bus, base + ETMOSLAR, 0);
+    if (error == 0)
+        error = coresight_modify(bus, base + ETMCR, CR_POWER_DOWN | CR_PROG, CR_PROG);
+    if (error == 0)
+        error = coresight_poll(bus, base + ETMSR, SR_PROG, SR_PROG);
+    if (error == 0)
+        error = coresight_read(bus, base + ETMCCR, &state->config);
+    if (error == 0)
+        error = coresight_read(bus, base + ETMCCER, &state->config_extension);
+    return error;
 }
 
 /* Everything another tool may have left in the resources is switched off. */
-static int clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config, bool ptm)
+static int coresight_etm_clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config,
+                                         bool ptm)
 {
     static const struct setting data_off[] = {
         {ETMTECR2, 0}, {ETMVDEVR, EVENT_NEVER}, {ETMVDCR1, 0}, {ETMVDCR2, 0}, {ETMVDCR3, 0}};
@@ -149,28 +151,28 @@ static int clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t co
         counters = 4;
     if (outputs > 4)
         outputs = 4;
-    int rc = write_row(bus, base + ETMCNTRLDVR, 0, counters);
-    if (rc == 0)
-        rc = write_row(bus, base + ETMCNTENR, EVENT_CNT_NEVER, counters);
-    if (rc == 0)
-        rc = write_row(bus, base + ETMCNTRLDEVR, EVENT_NEVER, counters);
-    if (rc == 0 && (config & CCR_SEQUENCER) != 0)
-        rc = write_row(bus, base + ETMSQEVR, EVENT_NEVER, 6);
-    if (rc == 0 && (config & CCR_SEQUENCER) != 0)
-        rc = coresight_write(bus, base + ETMSQR, 0);
-    if (rc == 0)
-        rc = write_row(bus, base + ETMEXTOUTEVR, EVENT_NEVER, outputs);
-    if (rc == 0)
-        rc = coresight_write(bus, base + ETMCIDCMR, 0xffffffffu);
-    if (rc == 0)
-        rc = coresight_write(bus, base + ETMEXTINSELR, 0);
-    if (rc == 0 && !ptm)
-        rc = write_all(bus, base, data_off, sizeof data_off / sizeof *data_off);
-    return rc;
+    int error = write_row(bus, base + ETMCNTRLDVR, 0, counters);
+    if (error == 0)
+        error = write_row(bus, base + ETMCNTENR, EVENT_CNT_NEVER, counters);
+    if (error == 0)
+        error = write_row(bus, base + ETMCNTRLDEVR, EVENT_NEVER, counters);
+    if (error == 0 && (config & CCR_SEQUENCER) != 0)
+        error = write_row(bus, base + ETMSQEVR, EVENT_NEVER, 6);
+    if (error == 0 && (config & CCR_SEQUENCER) != 0)
+        error = coresight_write(bus, base + ETMSQR, 0);
+    if (error == 0)
+        error = write_row(bus, base + ETMEXTOUTEVR, EVENT_NEVER, outputs);
+    if (error == 0)
+        error = coresight_write(bus, base + ETMCIDCMR, 0xffffffffu);
+    if (error == 0)
+        error = coresight_write(bus, base + ETMEXTINSELR, 0);
+    if (error == 0 && !ptm)
+        error = coresight_etm_write_all(bus, base, data_off, sizeof data_off / sizeof *data_off);
+    return error;
 }
 
-static int set_tracing(struct coresight_bus *bus, uint64_t base,
-                       const struct coresight_etm_options *o)
+static int coresight_etm_set_tracing(struct coresight_bus *bus, uint64_t base,
+                                     const struct coresight_etm_options *o)
 {
     const struct setting common[] = {
         {ETMTRIGGER, EVENT_NEVER},  {ETMTSSCR, 0},
@@ -181,26 +183,26 @@ static int set_tracing(struct coresight_bus *bus, uint64_t base,
     /* Descriptions differ on which of the two holds the level: both do no harm. */
     const struct setting stall[] = {{ETMFFRR, o->stall_level ? EXCLUDE_NOTHING : 0},
                                     {ETMFFLR, o->stall_level}};
-    int rc = write_all(bus, base, common, sizeof common / sizeof *common);
-    if (rc == 0 && !o->ptm)
-        rc = write_all(bus, base, stall, sizeof stall / sizeof *stall);
-    return rc;
+    int error = coresight_etm_write_all(bus, base, common, sizeof common / sizeof *common);
+    if (error == 0 && !o->ptm)
+        error = coresight_etm_write_all(bus, base, stall, sizeof stall / sizeof *stall);
+    return error;
 }
 
 static int read_back(struct coresight_bus *bus, uint64_t base,
                      const struct coresight_etm_options *o, struct coresight_etm_state *state)
 {
     uint32_t scr = SCR_FITS;
-    int rc = coresight_read(bus, base + ETMCR, &state->control);
-    if (rc == 0)
-        rc = coresight_read(bus, base + ETMTRACEIDR, &state->trace_id);
-    if (rc == 0)
-        rc = coresight_read(bus, base + ETMSYNCFR, &state->sync);
-    if (rc == 0 && !o->ptm && !o->m_profile)
-        rc = coresight_read(bus, base + ETMSCR, &scr);
-    if (rc == 0 && ((scr & SCR_FITS) != SCR_FITS || (state->trace_id & 0x7f) != o->trace_id))
+    int error = coresight_read(bus, base + ETMCR, &state->control);
+    if (error == 0)
+        error = coresight_read(bus, base + ETMTRACEIDR, &state->trace_id);
+    if (error == 0)
+        error = coresight_read(bus, base + ETMSYNCFR, &state->sync);
+    if (error == 0 && !o->ptm && !o->m_profile)
+        error = coresight_read(bus, base + ETMSCR, &scr);
+    if (error == 0 && ((scr & SCR_FITS) != SCR_FITS || (state->trace_id & 0x7f) != o->trace_id))
         return BT_ERR_UNSUPPORTED;
-    return rc;
+    return error;
 }
 
 int coresight_etm_read(struct coresight_bus *bus, uint64_t base, struct coresight_etm_state *state)
@@ -217,11 +219,11 @@ int coresight_etm_read(struct coresight_bus *bus, uint64_t base, struct coresigh
         {ETMSYNCFR, &state->sync},
     };
     *state = (struct coresight_etm_state){0};
-    int rc = coresight_unlock(bus, base);
-    for (size_t k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
-        rc = coresight_read(bus, base + list[k].offset, list[k].value);
+    int error = coresight_unlock(bus, base);
+    for (size_t k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
+        error = coresight_read(bus, base + list[k].offset, list[k].value);
     unsigned major = state->id >> 8 & 0xf;
-    return rc == 0 && major != MAJOR_ETM3 && major != MAJOR_PFT ? BT_ERR_UNSUPPORTED : rc;
+    return error == 0 && major != MAJOR_ETM3 && major != MAJOR_PFT ? BT_ERR_UNSUPPORTED : error;
 }
 
 int coresight_etm_program(struct coresight_bus *bus, uint64_t base,
@@ -230,38 +232,38 @@ int coresight_etm_program(struct coresight_bus *bus, uint64_t base,
 {
     struct coresight_etm_options o = *options;
     *state = (struct coresight_etm_state){0};
-    if (!options_valid(&o))
+    if (!coresight_etm_options_valid(&o))
         return BT_ERR_INVAL;
-    int rc = prepare(bus, base, &o, state);
+    int error = coresight_etm_prepare(bus, base, &o, state);
     if ((state->config & CCR_STALL) == 0)
         o.stall_level = 0;
-    if (rc == 0)
-        rc = clear_resources(bus, base, state->config, o.ptm || o.m_profile);
-    if (rc == 0)
-        rc = set_tracing(bus, base, &o);
-    if (rc == 0)
-        rc = coresight_write(bus, base + ETMCR, CR_PROG | control_of(&o));
-    if (rc == 0)
-        rc = read_back(bus, base, &o, state);
+    if (error == 0)
+        error = coresight_etm_clear_resources(bus, base, state->config, o.ptm || o.m_profile);
+    if (error == 0)
+        error = coresight_etm_set_tracing(bus, base, &o);
+    if (error == 0)
+        error = coresight_write(bus, base + ETMCR, CR_PROG | control_of(&o));
+    if (error == 0)
+        error = read_back(bus, base, &o, state);
     state->control &= ~CR_PROG;
-    return rc;
+    return error;
 }
 
 int coresight_etm_start(struct coresight_bus *bus, uint64_t base,
                         const struct coresight_etm_options *options,
                         struct coresight_etm_state *state)
 {
-    int rc = coresight_etm_program(bus, base, options, state);
-    if (rc != 0)
-        return rc;
-    rc = coresight_write(bus, base + ETMCR, state->control);
-    return rc != 0 ? rc : coresight_poll(bus, base + ETMSR, SR_PROG, 0);
+    int error = coresight_etm_program(bus, base, options, state);
+    if (error != 0)
+        return error;
+    error = coresight_write(bus, base + ETMCR, state->control);
+    return error != 0 ? error : coresight_poll(bus, base + ETMSR, SR_PROG, 0);
 }
 
 int coresight_etm_stop(struct coresight_bus *bus, uint64_t base)
 {
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_modify(bus, base + ETMCR, CR_PROG, CR_PROG);
-    return rc != 0 ? rc : coresight_poll(bus, base + ETMSR, SR_PROG, SR_PROG);
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_modify(bus, base + ETMCR, CR_PROG, CR_PROG);
+    return error != 0 ? error : coresight_poll(bus, base + ETMSR, SR_PROG, SR_PROG);
 }

@@ -1,6 +1,150 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETMv4 and ETE. IHI 0064H.b chapters 4 and 7. */
-#include "coresight_etm4_internal.h"
+#include "drivers/coresight/coresight_etm4.h"
+
+#define TRCPRGCTLR    0x004u
+#define TRCPROCSELR   0x008u
+#define TRCSTATR      0x00cu
+#define TRCCONFIGR    0x010u
+#define TRCAUXCTLR    0x018u
+#define TRCEVENTCTL0R 0x020u
+#define TRCEVENTCTL1R 0x024u
+#define TRCSTALLCTLR  0x02cu
+#define TRCTSCTLR     0x030u
+#define TRCSYNCPR     0x034u
+#define TRCCCCTLR     0x038u
+#define TRCBBCTLR     0x03cu
+#define TRCTRACEIDR   0x040u
+#define TRCQCTLR      0x044u
+#define TRCVICTLR     0x080u
+#define TRCVIIECTLR   0x084u
+#define TRCVISSCTLR   0x088u
+#define TRCVIPCSSCTLR 0x08cu
+#define TRCVDCTLR     0x0a0u
+#define TRCSEQEVR     0x100u
+#define TRCSEQRSTEVR  0x118u
+#define TRCSEQSTR     0x11cu
+#define TRCEXTINSELR  0x120u
+#define TRCCNTCTLR    0x150u
+#define TRCIDR8       0x180u
+#define TRCIDR0       0x1e0u
+#define TRCRSCTLR     0x200u
+#define TRCOSLAR      0x300u
+#define TRCOSLSR      0x304u
+#define TRCPDCR       0x310u
+#define TRCPDSR       0x314u
+#define TRCACVR       0x400u
+#define TRCACATR      0x480u
+#define TRCAUTHSTATUS 0xfb8u
+#define TRCDEVARCH    0xfbcu
+
+#define PRGCTLR_EN 0x1u
+
+#define SYNC_LEAST 8u
+#define SYNC_MOST  20u
+
+/* Sets state->failure; returns `error`. */
+static inline int coresight_etm4_fail(struct coresight_etm4_state *state,
+                                      enum coresight_etm4_failure failure, int error)
+{
+    state->failure = failure;
+    return error;
+}
+
+#define ARCHID_ETM4 0x4a13u
+
+static bool coresight_is_known(const struct coresight_etm4_state *state)
+{
+    if (coresight_etm4_has_devarch(state))
+        return (state->devarch & 0xffff) == ARCHID_ETM4 || coresight_etm4_is_ete(state);
+    return (state->idr[1] >> 8 & 0xf) == 4 && state->idr[1] != UINT32_MAX;
+}
+
+uint32_t coresight_etm4_sync_bytes(const struct coresight_etm4_state *state)
+{
+    unsigned period = state->sync & 0x1f;
+    return period < SYNC_LEAST || period > SYNC_MOST ? 0 : 1u << period;
+}
+
+/* Nothing of what the core runs may be traced. */
+static bool coresight_etm4_is_forbidden(const struct coresight_etm4_state *state)
+{
+    bool secure = (state->auth >> 6 & 3) == 3;
+    bool nonsecure = (state->auth >> 2 & 3) == 3;
+    bool given = (state->auth & 0xcc) != 0;
+    return given && !secure && !nonsecure;
+}
+
+const char *coresight_etm4_failure_text(enum coresight_etm4_failure failure)
+{
+    static const char *const TEXTS[] = {
+        [CORESIGHT_ETM4_OTHER_UNIT] = "is no ETMv4 and no ETE",
+        [CORESIGHT_ETM4_NO_POWER] = "has no power (TRCPDSR): keep its core from powering down",
+        [CORESIGHT_ETM4_LOCKED] = "stays behind its OS lock (TRCOSLSR): its core must let go of it",
+        [CORESIGHT_ETM4_FORBIDDEN] = "may not trace: the chip is closed (TRCAUTHSTATUS; signals "
+                                     "NIDEN and SPNIDEN)",
+        [CORESIGHT_ETM4_BUSY] = "does not become idle (TRCSTATR): does its trace clock run, and "
+                                "does anybody take its trace?",
+        [CORESIGHT_ETM4_STUCK] = "does not start (TRCSTATR): does its trace clock run?",
+        [CORESIGHT_ETM4_DEAF] = "does not keep what is written to it: is it locked, or somebody "
+                                "else's?",
+        [CORESIGHT_ETM4_ODD_ID] = "can trace data, too, under the next ID: its TRCTRACEIDR must be "
+                                  "even",
+        [CORESIGHT_ETM4_FEW_RANGES] = "has fewer address comparators than this filter needs",
+    };
+    return (size_t)failure < sizeof TEXTS / sizeof *TEXTS ? TEXTS[failure] : NULL;
+}
+
+/* All that can be read without changing anything. */
+static int coresight_etm4_identify(struct coresight_bus *bus, uint64_t base,
+                                   struct coresight_etm4_state *state)
+{
+    int error = coresight_read(bus, base + TRCDEVARCH, &state->devarch);
+    if (error == 0)
+        error = bus->ops->read(bus, base + TRCIDR0, state->idr, 8);
+    if (error == 0 && !coresight_is_known(state))
+        return coresight_etm4_fail(state, CORESIGHT_ETM4_OTHER_UNIT, BT_ERR_UNSUPPORTED);
+    if (error == 0)
+        error = bus->ops->read(bus, base + TRCIDR8, state->idr + 8, CORESIGHT_ETM4_IDS - 8);
+    if (error == 0)
+        error = coresight_read(bus, base + TRCAUTHSTATUS, &state->auth);
+    return error;
+}
+
+/* The settings that *state has room for. */
+static int coresight_etm4_settings(struct coresight_bus *bus, uint64_t base,
+                                   struct coresight_etm4_state *state)
+{
+    const struct {
+        uint16_t offset;
+        uint32_t *value;
+    } list[] = {
+        {TRCCONFIGR, &state->config},
+        {TRCTRACEIDR, &state->trace_id},
+        {TRCSYNCPR, &state->sync},
+        {TRCSTALLCTLR, &state->stall},
+    };
+    int error = 0;
+    for (size_t k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
+        error = coresight_read(bus, base + list[k].offset, list[k].value);
+    return error;
+}
+
+int coresight_etm4_read(struct coresight_bus *bus, uint64_t base,
+                        struct coresight_etm4_state *state)
+{
+    uint32_t control = 0;
+    *state = (struct coresight_etm4_state){0};
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_etm4_identify(bus, base, state);
+    if (error == 0)
+        error = coresight_etm4_settings(bus, base, state);
+    if (error == 0)
+        error = coresight_read(bus, base + TRCPRGCTLR, &control);
+    state->enabled = (control & PRGCTLR_EN) != 0;
+    return error;
+}
 
 #define STATR_IDLE     0x1u
 #define STATR_PMSTABLE 0x2u
@@ -52,29 +196,30 @@ struct setting {
 static int write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
                      size_t count)
 {
-    int rc = 0;
-    for (size_t k = 0; rc == 0 && k < count; k++) {
+    int error = 0;
+    for (size_t k = 0; error == 0 && k < count; k++) {
         if (list[k].there)
-            rc = coresight_write(bus, base + list[k].offset, list[k].value);
+            error = coresight_write(bus, base + list[k].offset, list[k].value);
     }
-    return rc;
+    return error;
 }
 
 static int clear_row(struct coresight_bus *bus, uint64_t address, unsigned count)
 {
-    int rc = 0;
-    for (unsigned k = 0; rc == 0 && k < count; k++)
-        rc = coresight_write(bus, address + 4 * (uint64_t)k, 0);
-    return rc;
+    int error = 0;
+    for (unsigned k = 0; error == 0 && k < count; k++)
+        error = coresight_write(bus, address + 4 * (uint64_t)k, 0);
+    return error;
 }
 
 /* As coresight_poll(); what a timeout means is noted. */
-static int await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value,
-                 struct coresight_etm4_state *state, enum coresight_etm4_failure meaning)
+static int coresight_etm4_await(struct coresight_bus *bus, uint64_t address, uint32_t mask,
+                                uint32_t value, struct coresight_etm4_state *state,
+                                enum coresight_etm4_failure meaning)
 {
-    int rc = coresight_poll(bus, address, mask, value);
-    bool late = rc == BT_ERR_IO && bus->failure == DEBUG_FAIL_TIMEOUT;
-    return late ? coresight_etm4_fail(state, meaning, rc) : rc;
+    int error = coresight_poll(bus, address, mask, value);
+    bool late = error == BT_ERR_IO && bus->failure == DEBUG_FAIL_TIMEOUT;
+    return late ? coresight_etm4_fail(state, meaning, error) : error;
 }
 
 /* Access: power, locks, idle. */
@@ -83,48 +228,52 @@ static int await(struct coresight_bus *bus, uint64_t address, uint32_t mask, uin
 static int power_up(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
 {
     uint32_t control = 0;
-    int rc = coresight_modify(bus, base + TRCPDCR, PDCR_POWER_UP, PDCR_POWER_UP);
-    if (rc == 0)
-        rc = coresight_read(bus, base + TRCPDCR, &control);
-    if (rc != 0 || (control & PDCR_POWER_UP) == 0)
-        return rc;
-    return await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state, CORESIGHT_ETM4_NO_POWER);
+    int error = coresight_modify(bus, base + TRCPDCR, PDCR_POWER_UP, PDCR_POWER_UP);
+    if (error == 0)
+        error = coresight_read(bus, base + TRCPDCR, &control);
+    if (error != 0 || (control & PDCR_POWER_UP) == 0)
+        return error;
+    return coresight_etm4_await(bus, base + TRCPDSR, PDSR_POWER, PDSR_POWER, state,
+                                CORESIGHT_ETM4_NO_POWER);
 }
 
 static int open_os_lock(struct coresight_bus *bus, uint64_t base,
                         struct coresight_etm4_state *state)
 {
     uint32_t lock = 0;
-    int rc = coresight_write(bus, base + TRCOSLAR, 0);
-    if (rc == 0)
-        rc = coresight_read(bus, base + TRCOSLSR, &lock);
-    if (rc == 0 && (lock & OSLSR_LOCKED) != 0)
+    int error = coresight_write(bus, base + TRCOSLAR, 0);
+    if (error == 0)
+        error = coresight_read(bus, base + TRCOSLSR, &lock);
+    if (error == 0 && (lock & OSLSR_LOCKED) != 0)
         return coresight_etm4_fail(state, CORESIGHT_ETM4_LOCKED, BT_ERR_UNSUPPORTED);
-    return rc;
+    return error;
 }
 
-static int stop(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+static int coresight_etm4_halt(struct coresight_bus *bus, uint64_t base,
+                               struct coresight_etm4_state *state)
 {
     const uint32_t quiet = STATR_IDLE | STATR_PMSTABLE;
-    int rc = coresight_write(bus, base + TRCPRGCTLR, 0);
-    if (rc == 0)
-        rc = await(bus, base + TRCSTATR, quiet, quiet, state, CORESIGHT_ETM4_BUSY);
-    return rc;
+    int error = coresight_write(bus, base + TRCPRGCTLR, 0);
+    if (error == 0)
+        error =
+            coresight_etm4_await(bus, base + TRCSTATR, quiet, quiet, state, CORESIGHT_ETM4_BUSY);
+    return error;
 }
 
 /* Registers ignore writes before all of this is done. */
-static int prepare(struct coresight_bus *bus, uint64_t base, struct coresight_etm4_state *state)
+static int coresight_etm4_prepare(struct coresight_bus *bus, uint64_t base,
+                                  struct coresight_etm4_state *state)
 {
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = power_up(bus, base, state);
-    if (rc == 0)
-        rc = open_os_lock(bus, base, state);
-    if (rc == 0)
-        rc = coresight_etm4_identify(bus, base, state);
-    if (rc == 0 && coresight_etm4_is_forbidden(state))
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = power_up(bus, base, state);
+    if (error == 0)
+        error = open_os_lock(bus, base, state);
+    if (error == 0)
+        error = coresight_etm4_identify(bus, base, state);
+    if (error == 0 && coresight_etm4_is_forbidden(state))
         return coresight_etm4_fail(state, CORESIGHT_ETM4_FORBIDDEN, BT_ERR_UNSUPPORTED);
-    return rc == 0 ? stop(bus, base, state) : rc;
+    return error == 0 ? coresight_etm4_halt(bus, base, state) : error;
 }
 
 static int check_options(const struct coresight_etm4_options *o, struct coresight_etm4_state *state)
@@ -183,8 +332,8 @@ static uint32_t threshold_of(const struct coresight_etm4_options *o, const uint3
 }
 
 /* Everything another tool may have left in the resources is switched off. */
-static int clear_resources(struct coresight_bus *bus, uint64_t base,
-                           const struct coresight_etm4_state *state)
+static int coresight_etm4_clear_resources(struct coresight_bus *bus, uint64_t base,
+                                          const struct coresight_etm4_state *state)
 {
     unsigned counters = state->idr[5] >> 28 & 7;
     unsigned single = state->idr[4] >> 20 & 0xf;
@@ -198,20 +347,20 @@ static int clear_resources(struct coresight_bus *bus, uint64_t base,
         {TRCEXTINSELR, (state->idr[5] & IDR5_EXTERNAL) != 0, 0},
         {TRCVDCTLR, (state->idr[0] & IDR0_TRCDATA) != 0, 0},
     };
-    int rc = clear_row(bus, base + TRCRSCTLR + 4 * FIRST_FREE, selectors - FIRST_FREE);
-    if (rc == 0)
-        rc = clear_row(bus, base + TRCSSCCR, single);
-    if (rc == 0)
-        rc = clear_row(bus, base + TRCCNTCTLR, counters > 4 ? 4 : counters);
-    if (rc == 0 && sequencer)
-        rc = clear_row(bus, base + TRCSEQEVR, SEQ_EVENTS);
-    return rc == 0 ? write_all(bus, base, list, sizeof list / sizeof *list) : rc;
+    int error = clear_row(bus, base + TRCRSCTLR + 4 * FIRST_FREE, selectors - FIRST_FREE);
+    if (error == 0)
+        error = clear_row(bus, base + TRCSSCCR, single);
+    if (error == 0)
+        error = clear_row(bus, base + TRCCNTCTLR, counters > 4 ? 4 : counters);
+    if (error == 0 && sequencer)
+        error = clear_row(bus, base + TRCSEQEVR, SEQ_EVENTS);
+    return error == 0 ? write_all(bus, base, list, sizeof list / sizeof *list) : error;
 }
 
 static int write_double(struct coresight_bus *bus, uint64_t address, uint64_t value)
 {
-    int rc = coresight_write(bus, address, (uint32_t)value);
-    return rc == 0 ? coresight_write(bus, address + 4, (uint32_t)(value >> 32)) : rc;
+    int error = coresight_write(bus, address, (uint32_t)value);
+    return error == 0 ? coresight_write(bus, address + 4, (uint32_t)(value >> 32)) : error;
 }
 
 /* Comparators 2n and 2n + 1 make range n. */
@@ -220,30 +369,30 @@ static int set_range(struct coresight_bus *bus, uint64_t base, unsigned n,
 {
     const uint64_t values = base + TRCACVR + 16 * (uint64_t)n;
     const uint64_t types = base + TRCACATR + 16 * (uint64_t)n;
-    int rc = write_double(bus, values, range->first);
-    if (rc == 0)
-        rc = write_double(bus, values + 8, range->last);
-    if (rc == 0)
-        rc = write_double(bus, types, ACATR_INSTRUCTIONS);
-    return rc == 0 ? write_double(bus, types + 8, ACATR_INSTRUCTIONS) : rc;
+    int error = write_double(bus, values, range->first);
+    if (error == 0)
+        error = write_double(bus, values + 8, range->last);
+    if (error == 0)
+        error = write_double(bus, types, ACATR_INSTRUCTIONS);
+    return error == 0 ? write_double(bus, types + 8, ACATR_INSTRUCTIONS) : error;
 }
 
 static int set_ranges(struct coresight_bus *bus, uint64_t base,
                       const struct coresight_etm4_options *o)
 {
     uint32_t select = 0;
-    int rc = 0;
-    for (unsigned k = 0; rc == 0 && k < o->range_count; k++) {
+    int error = 0;
+    for (unsigned k = 0; error == 0 && k < o->range_count; k++) {
         bool exclude = o->ranges[k].exclude;
         select |= 1u << (k + (exclude ? VIIECTLR_EXCLUDE_SHIFT : VIIECTLR_INCLUDE_SHIFT));
-        rc = set_range(bus, base, k, &o->ranges[k]);
+        error = set_range(bus, base, k, &o->ranges[k]);
     }
-    return rc == 0 ? coresight_write(bus, base + TRCVIIECTLR, select) : rc;
+    return error == 0 ? coresight_write(bus, base + TRCVIIECTLR, select) : error;
 }
 
-static int set_tracing(struct coresight_bus *bus, uint64_t base,
-                       const struct coresight_etm4_options *o,
-                       const struct coresight_etm4_state *state)
+static int coresight_etm4_set_tracing(struct coresight_bus *bus, uint64_t base,
+                                      const struct coresight_etm4_options *o,
+                                      const struct coresight_etm4_state *state)
 {
     const uint32_t *idr = state->idr;
     const struct setting list[] = {
@@ -263,8 +412,8 @@ static int set_tracing(struct coresight_bus *bus, uint64_t base,
         {TRCVISSCTLR, true, 0},
         {TRCVIPCSSCTLR, (idr[4] >> 12 & 0xf) != 0, 0},
     };
-    int rc = write_all(bus, base, list, sizeof list / sizeof *list);
-    return rc == 0 ? set_ranges(bus, base, o) : rc;
+    int error = write_all(bus, base, list, sizeof list / sizeof *list);
+    return error == 0 ? set_ranges(bus, base, o) : error;
 }
 
 int coresight_etm4_program(struct coresight_bus *bus, uint64_t base,
@@ -272,18 +421,18 @@ int coresight_etm4_program(struct coresight_bus *bus, uint64_t base,
                            struct coresight_etm4_state *state)
 {
     *state = (struct coresight_etm4_state){0};
-    int rc = prepare(bus, base, state);
-    if (rc == 0)
-        rc = check_options(options, state);
-    if (rc == 0)
-        rc = clear_resources(bus, base, state);
-    if (rc == 0)
-        rc = set_tracing(bus, base, options, state);
-    if (rc == 0)
-        rc = coresight_etm4_settings(bus, base, state);
-    if (rc == 0 && (state->trace_id & 0x7f) != options->trace_id)
+    int error = coresight_etm4_prepare(bus, base, state);
+    if (error == 0)
+        error = check_options(options, state);
+    if (error == 0)
+        error = coresight_etm4_clear_resources(bus, base, state);
+    if (error == 0)
+        error = coresight_etm4_set_tracing(bus, base, options, state);
+    if (error == 0)
+        error = coresight_etm4_settings(bus, base, state);
+    if (error == 0 && (state->trace_id & 0x7f) != options->trace_id)
         return coresight_etm4_fail(state, CORESIGHT_ETM4_DEAF, BT_ERR_UNSUPPORTED);
-    return rc;
+    return error;
 }
 
 /* On and off. */
@@ -292,23 +441,24 @@ int coresight_etm4_start(struct coresight_bus *bus, uint64_t base,
                          const struct coresight_etm4_options *options,
                          struct coresight_etm4_state *state)
 {
-    int rc = coresight_etm4_program(bus, base, options, state);
-    if (rc == 0)
-        rc = coresight_write(bus, base + TRCPRGCTLR, PRGCTLR_EN);
-    if (rc == 0)
-        rc = await(bus, base + TRCSTATR, STATR_IDLE, 0, state, CORESIGHT_ETM4_STUCK);
-    state->enabled = rc == 0;
-    return rc;
+    int error = coresight_etm4_program(bus, base, options, state);
+    if (error == 0)
+        error = coresight_write(bus, base + TRCPRGCTLR, PRGCTLR_EN);
+    if (error == 0)
+        error =
+            coresight_etm4_await(bus, base + TRCSTATR, STATR_IDLE, 0, state, CORESIGHT_ETM4_STUCK);
+    state->enabled = error == 0;
+    return error;
 }
 
 int coresight_etm4_stop(struct coresight_bus *bus, uint64_t base,
                         struct coresight_etm4_state *state)
 {
     state->failure = CORESIGHT_ETM4_FINE;
-    int rc = coresight_unlock(bus, base);
-    rc = rc == 0 ? stop(bus, base, state) : rc;
-    state->enabled = state->enabled && rc != 0;
-    return rc;
+    int error = coresight_unlock(bus, base);
+    error = error == 0 ? coresight_etm4_halt(bus, base, state) : error;
+    state->enabled = state->enabled && error != 0;
+    return error;
 }
 
 bool coresight_etm4_runs(struct coresight_bus *bus, uint64_t base,

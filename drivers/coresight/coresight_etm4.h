@@ -71,19 +71,46 @@ struct coresight_etm4_state {
     uint32_t idr[CORESIGHT_ETM4_IDS];
 };
 
+#define CORESIGHT_ETM4_DEVARCH_PRESENT 0x00100000u
+#define CORESIGHT_ARCHID_ETE           0x5a13u
+
+static inline bool coresight_etm4_has_devarch(const struct coresight_etm4_state *state)
+{
+    return (state->devarch & CORESIGHT_ETM4_DEVARCH_PRESENT) != 0;
+}
+
 /* ETE, and minor version: of ETMv4.x, or of ETE 1.x. */
-bool coresight_etm4_is_ete(const struct coresight_etm4_state *state);
-unsigned coresight_etm4_version(const struct coresight_etm4_state *state);
+static inline bool coresight_etm4_is_ete(const struct coresight_etm4_state *state)
+{
+    return coresight_etm4_has_devarch(state) && (state->devarch & 0xffff) == CORESIGHT_ARCHID_ETE;
+}
+
+static inline unsigned coresight_etm4_version(const struct coresight_etm4_state *state)
+{
+    return coresight_etm4_has_devarch(state) ? state->devarch >> 16 & 0xf
+                                             : state->idr[1] >> 4 & 0xf;
+}
 
 /* Bytes between two synchronisations; 0: there are none but the first. */
 uint32_t coresight_etm4_sync_bytes(const struct coresight_etm4_state *state);
 
 /* How many ranges its comparators take. */
-unsigned coresight_etm4_ranges(const struct coresight_etm4_state *state);
+static inline unsigned coresight_etm4_ranges(const struct coresight_etm4_state *state)
+{
+    unsigned pairs = state->idr[4] & 0xf;
+    return pairs < CORESIGHT_ETM4_RANGES ? pairs : CORESIGHT_ETM4_RANGES;
+}
 
 /* Code of one of the two worlds is left out of the trace, by the chip's authentication signals. */
-bool coresight_etm4_secure_hidden(const struct coresight_etm4_state *state);
-bool coresight_etm4_nonsecure_hidden(const struct coresight_etm4_state *state);
+static inline bool coresight_etm4_secure_hidden(const struct coresight_etm4_state *state)
+{
+    return (state->auth >> 6 & 3) == 2;
+}
+
+static inline bool coresight_etm4_nonsecure_hidden(const struct coresight_etm4_state *state)
+{
+    return (state->auth >> 2 & 3) == 2;
+}
 
 /* In words, to follow the name of the unit: "has no power: ...". NULL for CORESIGHT_ETM4_FINE. */
 const char *coresight_etm4_failure_text(enum coresight_etm4_failure failure);

@@ -37,68 +37,60 @@ int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned p
 {
     if (port >= FUNNEL_PORTS)
         return BT_ERR_INVAL;
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_modify(bus, base + FUNNEL_CTRL, FUNNEL_HOLD_MASK | 1u << port,
-                              FUNNEL_HOLD | 1u << port);
-    return rc;
-}
-
-int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port)
-{
-    if (port >= FUNNEL_PORTS)
-        return BT_ERR_INVAL;
-    int rc = coresight_unlock(bus, base);
-    return rc != 0 ? rc : coresight_modify(bus, base + FUNNEL_CTRL, 1u << port, 0);
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_modify(bus, base + FUNNEL_CTRL, FUNNEL_HOLD_MASK | 1u << port,
+                                 FUNNEL_HOLD | 1u << port);
+    return error;
 }
 
 int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned port)
 {
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_write(bus, base + REPLICATOR_FILTER0, port == 1 ? REPLICATOR_BLOCK : 0);
-    if (rc == 0)
-        rc = coresight_write(bus, base + REPLICATOR_FILTER1, port == 0 ? REPLICATOR_BLOCK : 0);
-    return rc;
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_write(bus, base + REPLICATOR_FILTER0, port == 1 ? REPLICATOR_BLOCK : 0);
+    if (error == 0)
+        error = coresight_write(bus, base + REPLICATOR_FILTER1, port == 0 ? REPLICATOR_BLOCK : 0);
+    return error;
 }
 
 /* Flush and stop; `format` are the other bits of FFCR meanwhile. */
 static int stop_formatter(struct coresight_bus *bus, uint64_t base, uint32_t format)
 {
-    int rc = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL);
-    if (rc == 0)
-        rc = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL | FFCR_FLUSH);
-    if (rc == 0)
-        rc = coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0);
-    if (rc == 0)
-        rc = coresight_poll(bus, base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
-    return rc;
+    int error = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL);
+    if (error == 0)
+        error = coresight_write(bus, base + FFCR, format | FFCR_STOP_FL | FFCR_FLUSH);
+    if (error == 0)
+        error = coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0);
+    if (error == 0)
+        error = coresight_poll(bus, base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
+    return error;
 }
 
 int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base)
 {
-    int rc = coresight_modify(bus, base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
-    return rc == 0 ? coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0) : rc;
+    int error = coresight_modify(bus, base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
+    return error == 0 ? coresight_poll(bus, base + FFCR, FFCR_FLUSH, 0) : error;
 }
 
 int coresight_tpiu_stop(struct coresight_bus *bus, uint64_t base)
 {
-    int rc = coresight_unlock(bus, base);
-    return rc == 0 ? stop_formatter(bus, base, 0) : rc;
+    int error = coresight_unlock(bus, base);
+    return error == 0 ? stop_formatter(bus, base, 0) : error;
 }
 
 /* Only a flush that stops it is sure to fill up the frame that it has begun. */
 int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base)
 {
     uint32_t format = 0;
-    int rc = coresight_unlock(bus, base);
-    if (rc == 0)
-        rc = coresight_read(bus, base + FFCR, &format);
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_read(bus, base + FFCR, &format);
     format &= ~(FFCR_STOP_FL | FFCR_FLUSH);
-    if (rc == 0)
-        rc = stop_formatter(bus, base, format);
+    if (error == 0)
+        error = stop_formatter(bus, base, format);
     int back = coresight_write(bus, base + FFCR, format);
-    return rc != 0 ? rc : back;
+    return error != 0 ? error : back;
 }
 
 int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,
@@ -108,21 +100,21 @@ int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_pro
     if (width == 0 || width > 32)
         return BT_ERR_INVAL;
     uint32_t size = 1u << (width - 1);
-    int rc = m_profile ? coresight_unlock(bus, base) : coresight_tpiu_stop(bus, base);
-    if (rc == 0)
-        rc = coresight_read(bus, base + SSPSR, &supported);
-    if (rc != 0)
-        return rc;
+    int error = m_profile ? coresight_unlock(bus, base) : coresight_tpiu_stop(bus, base);
+    if (error == 0)
+        error = coresight_read(bus, base + SSPSR, &supported);
+    if (error != 0)
+        return error;
     if ((supported & size) == 0)
         return BT_ERR_UNSUPPORTED;
-    rc = coresight_write(bus, base + CSPSR, size);
-    if (rc == 0 && m_profile)
-        rc = coresight_write(bus, base + SPPR, SPPR_PARALLEL);
-    if (rc == 0 && !m_profile)
-        rc = coresight_write(bus, base + FSCR, SYNC_FRAMES);
-    if (rc == 0)
-        rc = coresight_write(bus, base + FFCR, m_profile ? FFCR_M_FRAMES : FFCR_CONTINUOUS);
-    return rc;
+    error = coresight_write(bus, base + CSPSR, size);
+    if (error == 0 && m_profile)
+        error = coresight_write(bus, base + SPPR, SPPR_PARALLEL);
+    if (error == 0 && !m_profile)
+        error = coresight_write(bus, base + FSCR, SYNC_FRAMES);
+    if (error == 0)
+        error = coresight_write(bus, base + FFCR, m_profile ? FFCR_M_FRAMES : FFCR_CONTINUOUS);
+    return error;
 }
 
 int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester, uint32_t divider,
@@ -130,13 +122,13 @@ int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester
 {
     if (divider == 0 || divider > DIVIDER_MAX)
         return BT_ERR_INVAL;
-    int rc = coresight_unlock(bus, base);
+    int error = coresight_unlock(bus, base);
     /* The rate first: a pin that never rests would send at the clock's own until it is written. */
-    if (rc == 0)
-        rc = coresight_write(bus, base + ACPR, divider - 1);
-    if (rc == 0)
-        rc = coresight_write(bus, base + SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ);
-    if (rc == 0)
-        rc = coresight_write(bus, base + FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS);
-    return rc;
+    if (error == 0)
+        error = coresight_write(bus, base + ACPR, divider - 1);
+    if (error == 0)
+        error = coresight_write(bus, base + SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ);
+    if (error == 0)
+        error = coresight_write(bus, base + FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS);
+    return error;
 }

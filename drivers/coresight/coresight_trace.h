@@ -62,7 +62,6 @@ int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
 /* Funnel and ports. */
 
 int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port);
-int coresight_funnel_disable(struct coresight_bus *bus, uint64_t base, unsigned port);
 
 /* A replicator that can filter lets all trace IDs through to its output 0 or 1, and none to the
  * other one; to both of them with any other `port`. */

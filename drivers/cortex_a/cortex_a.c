@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching to an ARMv7-A core, its locks and power, and accesses to its debug registers. */
+/* Attaching to a Cortex-A, its locks and power; halting, stepping, resuming and resetting it.
+ * DDI 0406C.d part C. */
 #include "drivers/cortex_a/cortex_a.h"
 
 #include <stdio.h>
 
 #include "cortex_a_internal.h"
-
-#define RETRIES 2u
 
 #define UNLOCK_KEY 0xc5acce55u
 
@@ -24,7 +23,6 @@
 #define AUTH_SECURE   4u
 
 /* Entry reason, DbgAck to MDBGen, mode: what is not changed is written back. */
-#define DSCR_WRITABLE (0x0000fc3cu | DSCR_MODE_MASK)
 
 static const struct {
     uint16_t part;
@@ -40,176 +38,54 @@ void cortex_a_init(struct cortex_a *core, struct mem_ap *ap, uint32_t base,
     *core = (struct cortex_a){.ap = ap, .base = base, .software = software, .name = ""};
 }
 
-int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure, uint32_t address, int rc)
-{
-    core->failure = failure;
-    core->failure_address = address;
-    return rc;
-}
-
-int cortex_a_port(struct cortex_a *core, int rc)
-{
-    if (rc == 0)
-        return 0;
-    return cortex_a_fail(core, CORTEX_A_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
-}
-
-bool cortex_a_again(const struct cortex_a *core, int rc, unsigned *tries)
-{
-    enum debug_failure failure = core->ap->dp->failure;
-    return rc == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
-           (*tries)++ < RETRIES;
-}
-
-static const char *failure_text(enum cortex_a_failure failure)
-{
-    static const char *const texts[] = {
-        [CORTEX_A_FAIL_NONE] = "no failure",
-        [CORTEX_A_FAIL_PORT] = "the access failed",
-        [CORTEX_A_FAIL_NO_CORE] = "no debug registers of an ARMv7-A core are here: set 'debug' of "
-                                  "[core], or [probe] ap",
-        [CORTEX_A_FAIL_POWER] = "the core is powered down: its program, or the chip's start-up "
-                                "code, has to switch it on",
-        [CORTEX_A_FAIL_LOCKED] = "the OS lock of the core stays closed",
-        [CORTEX_A_FAIL_DISABLED] = "the chip does not allow halting debug: its authentication "
-                                   "signals are off",
-        [CORTEX_A_FAIL_NO_HALT] = "the core does not halt: its clock may be off, or it waits for "
-                                  "memory that does not answer",
-        [CORTEX_A_FAIL_NO_RUN] = "the core does not run again: another request keeps it halted",
-        [CORTEX_A_FAIL_STUCK] = "the core does not end an instruction: it waits for memory that "
-                                "does not answer; reset it",
-        [CORTEX_A_FAIL_ABORT] = "data abort",
-        [CORTEX_A_FAIL_UNDEFINED] = "the core has no such register, or has not switched it on",
-        [CORTEX_A_FAIL_RUNNING] = "the core runs: halt it first",
-        [CORTEX_A_FAIL_FULL] = "all comparators of the core are in use: remove a breakpoint or "
-                               "watchpoint",
-        [CORTEX_A_FAIL_NOT_RAM] = "no software breakpoint is possible here: the memory does not "
-                                  "keep it",
-        [CORTEX_A_FAIL_NO_RESET] = "there is no reset line to the target, and its debug registers "
-                                   "do not reset it: 'nsrst' in [probe] names the line of an FTDI "
-                                   "adapter",
-    };
-    return texts[failure];
-}
-
-const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t size)
-{
-    char cause[128];
-    if (core->failure == CORTEX_A_FAIL_PORT)
-        snprintf(text, size, "no access to 0x%08x: %s", (unsigned)core->failure_address,
-                 adiv5_describe(core->ap->dp, cause, sizeof cause));
-    else if (core->failure == CORTEX_A_FAIL_ABORT)
-        snprintf(text, size, "data abort at 0x%08x: no memory, or the MMU does not allow it",
-                 (unsigned)core->failure_address);
-    else if (core->failure_address != 0)
-        snprintf(text, size, "%s (0x%08x)", failure_text(core->failure),
-                 (unsigned)core->failure_address);
-    else
-        snprintf(text, size, "%s", failure_text(core->failure));
-    return text;
-}
-
-/* Debug registers. */
-
-int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value)
-{
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_read32(core->ap, core->base + offset, value);
-    } while (cortex_a_again(core, rc, &tries));
-    return cortex_a_port(core, rc);
-}
-
-int cortex_a_poke(struct cortex_a *core, uint32_t offset, uint32_t value)
-{
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_write32(core->ap, core->base + offset, value);
-    } while (cortex_a_again(core, rc, &tries));
-    return cortex_a_port(core, rc);
-}
-
-int cortex_a_read_dscr(struct cortex_a *core)
-{
-    struct mem_ap_banked read = {.offset = BANK_DSCR};
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_banked(core->ap, core->base + DBG_BANK, &read, 1);
-    } while (cortex_a_again(core, rc, &tries));
-    core->dscr = rc == 0 ? read.value : core->dscr;
-    return cortex_a_port(core, rc);
-}
-
-int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits)
-{
-    struct mem_ap_banked write = {
-        .offset = BANK_DSCR, .write = true, .value = bits & DSCR_WRITABLE};
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_banked(core->ap, core->base + DBG_BANK, &write, 1);
-    } while (cortex_a_again(core, rc, &tries));
-    if (rc == 0)
-        core->dscr = (core->dscr & ~DSCR_WRITABLE) | write.value;
-    return cortex_a_port(core, rc);
-}
-
-int cortex_a_need_halt(struct cortex_a *core)
-{
-    return core->halted ? 0 : cortex_a_fail(core, CORTEX_A_FAIL_RUNNING, 0, BT_ERR_INVAL);
-}
-
 /* Identification, power, locks. */
 
 /* Reading clears the sticky bits. */
-int cortex_a_look_power(struct cortex_a *core, bool *powered)
+static int cortex_a_look_power(struct cortex_a *core, bool *powered)
 {
     uint32_t prsr = 0;
-    int rc = cortex_a_peek(core, DBG_PRSR, &prsr);
+    int error = cortex_a_peek(core, DBG_PRSR, &prsr);
     *powered = (prsr & PRSR_POWERED) != 0;
-    if (rc == 0 && core->attached && (prsr & (PRSR_STICKY_POWER | PRSR_STICKY_RESET)) != 0)
+    if (error == 0 && core->attached && (prsr & (PRSR_STICKY_POWER | PRSR_STICKY_RESET)) != 0)
         core->reset_seen = true;
-    return rc;
+    return error;
 }
 
 static int open_os_lock(struct cortex_a *core)
 {
     uint32_t oslsr = 0;
-    int rc = cortex_a_peek(core, DBG_OSLSR, &oslsr);
+    int error = cortex_a_peek(core, DBG_OSLSR, &oslsr);
     bool implemented = (oslsr & OSLSR_MODEL) == 0x1 || (oslsr & OSLSR_MODEL) == 0x8;
-    if (rc != 0 || !implemented || (oslsr & OSLSR_LOCK) == 0)
-        return rc;
-    rc = cortex_a_poke(core, DBG_OSLAR, 0);
-    if (rc == 0)
-        rc = cortex_a_peek(core, DBG_OSLSR, &oslsr);
-    if (rc == 0 && (oslsr & OSLSR_LOCK) != 0)
+    if (error != 0 || !implemented || (oslsr & OSLSR_LOCK) == 0)
+        return error;
+    error = cortex_a_poke(core, DBG_OSLAR, 0);
+    if (error == 0)
+        error = cortex_a_peek(core, DBG_OSLSR, &oslsr);
+    if (error == 0 && (oslsr & OSLSR_LOCK) != 0)
         return cortex_a_fail(core, CORTEX_A_FAIL_LOCKED, 0, BT_ERR_IO);
-    return rc;
+    return error;
 }
 
-static int identify(struct cortex_a *core)
+static int cortex_a_identify(struct cortex_a *core)
 {
     uint32_t didr = 0;
     bool powered = false;
-    int rc = cortex_a_peek(core, DBG_DIDR, &didr);
+    int error = cortex_a_peek(core, DBG_DIDR, &didr);
     core->debug_version = DIDR_VERSION(didr);
-    if (rc == 0 && (core->debug_version < VERSION_FIRST || core->debug_version > VERSION_LAST))
+    if (error == 0 && (core->debug_version < VERSION_FIRST || core->debug_version > VERSION_LAST))
         return cortex_a_fail(core, CORTEX_A_FAIL_NO_CORE, core->base, BT_ERR_FORMAT);
-    if (rc == 0)
-        rc = cortex_a_look_power(core, &powered);
-    if (rc == 0 && !powered)
+    if (error == 0)
+        error = cortex_a_look_power(core, &powered);
+    if (error == 0 && !powered)
         return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_LAR, UNLOCK_KEY);
-    if (rc == 0)
-        rc = open_os_lock(core);
-    if (rc == 0)
-        rc = cortex_a_peek(core, DBG_MIDR, &core->midr);
-    if (rc != 0)
-        return rc;
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_LAR, UNLOCK_KEY);
+    if (error == 0)
+        error = open_os_lock(core);
+    if (error == 0)
+        error = cortex_a_peek(core, DBG_MIDR, &core->midr);
+    if (error != 0)
+        return error;
     core->breakpoint_count = DIDR_BREAKPOINTS(didr);
     core->watchpoint_count = DIDR_WATCHPOINTS(didr);
     core->name = "ARMv7-A";
@@ -224,26 +100,27 @@ static int identify(struct cortex_a *core)
 static int check_authentication(struct cortex_a *core)
 {
     uint32_t auth = 0;
-    int rc = cortex_a_peek(core, DBG_AUTH, &auth);
+    int error = cortex_a_peek(core, DBG_AUTH, &auth);
     uint32_t secure = auth >> AUTH_SECURE & AUTH_MASK;
-    if (rc == 0 && (auth & AUTH_MASK) == AUTH_DISABLED && (secure == AUTH_DISABLED || secure == 0))
+    if (error == 0 && (auth & AUTH_MASK) == AUTH_DISABLED &&
+        (secure == AUTH_DISABLED || secure == 0))
         return cortex_a_fail(core, CORTEX_A_FAIL_DISABLED, 0, BT_ERR_IO);
-    return rc;
+    return error;
 }
 
 /* What a power-down or a reset takes away: locks, halting debug, comparators. */
-int cortex_a_enable(struct cortex_a *core)
+static int cortex_a_enable(struct cortex_a *core)
 {
-    int rc = open_os_lock(core);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_DSCCR, 0);
-    if (rc == 0)
-        rc = cortex_a_poke(core, DBG_DSMCR, 0);
-    if (rc == 0)
-        rc = cortex_a_read_dscr(core);
-    if (rc == 0)
-        rc = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_HDBGEN);
-    return rc == 0 ? cortex_a_restore_breakpoints(core) : rc;
+    int error = open_os_lock(core);
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_DSCCR, 0);
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_DSMCR, 0);
+    if (error == 0)
+        error = cortex_a_read_dscr(core);
+    if (error == 0)
+        error = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_HDBGEN);
+    return error == 0 ? cortex_a_restore_breakpoints(core) : error;
 }
 
 int cortex_a_attach(struct cortex_a *core)
@@ -253,13 +130,13 @@ int cortex_a_attach(struct cortex_a *core)
     core->stepped = false;
     core->cti_on = false;
     core->dirty = 0; /* who knows what became of it */
-    int rc = identify(core);
-    if (rc == 0)
-        rc = check_authentication(core);
-    if (rc == 0)
-        rc = cortex_a_enable(core);
-    core->attached = rc == 0;
-    return rc;
+    int error = cortex_a_identify(core);
+    if (error == 0)
+        error = check_authentication(core);
+    if (error == 0)
+        error = cortex_a_enable(core);
+    core->attached = error == 0;
+    return error;
 }
 
 int cortex_a_detach(struct cortex_a *core)
@@ -297,4 +174,372 @@ const char *cortex_a_mode_text(uint32_t cpsr, char *text, size_t size)
              (cpsr & CPSR_IRQ) != 0 ? ", IRQ masked" : "",
              (cpsr & CPSR_FIQ) != 0 ? ", FIQ masked" : "");
     return text;
+}
+
+#define HALT_LIMIT_US  500000u
+#define STEP_LIMIT_US  100000u
+#define HALT_SLEEP_US  200u
+#define START_LIMIT_US 100000u
+#define RESET_LIMIT_US 100000u
+
+#define BKPT_ARM        0xe1200070u
+#define BKPT_ARM_MASK   0xfff000f0u
+#define BKPT_THUMB      0xbe00u
+#define BKPT_THUMB_MASK 0xff00u
+
+/* Entry reasons, DSCR[5:2]. */
+enum moe {
+    MOE_REQUEST = 0,
+    MOE_BREAKPOINT = 1,
+    MOE_WATCH_ASYNC = 2,
+    MOE_BKPT = 3,
+    MOE_EXTERNAL = 4,
+    MOE_VECTOR = 5,
+    MOE_OS_UNLOCK = 8,
+    MOE_WATCH_SYNC = 10,
+};
+
+/* CTI: DDI 0314H. Trigger numbers: the tables of trigger inputs and outputs in the manuals of
+ * Cortex-A5, A7, A15 and A17, and of the A9's development chips: input 0 is the entry to debug
+ * state, output 0 the request to enter it. */
+#define CTI_CTRL    0x000u
+#define CTI_INTACK  0x010u
+#define CTI_INEN    0x020u
+#define CTI_OUTEN   0x0a0u
+#define CTI_GATE    0x140u
+#define CTI_LAR     0xfb0u
+#define CTI_KEY     0xc5acce55u
+#define CTI_REQUEST 0x1u /* of output 0 */
+
+/* Cross trigger. */
+
+static int cti_poke(struct cortex_a *core, uint32_t offset, uint32_t value)
+{
+    return cortex_a_port(core, mem_ap_write32(core->ap, core->cti + offset, value));
+}
+
+int cortex_a_join(struct cortex_a *core, unsigned channel)
+{
+    uint32_t gate = 0;
+    if (core->cti == 0)
+        return BT_ERR_UNSUPPORTED;
+    if (channel > 3)
+        return BT_ERR_INVAL;
+    int error = cti_poke(core, CTI_LAR, CTI_KEY);
+    if (error == 0)
+        error = cortex_a_port(core, mem_ap_read32(core->ap, core->cti + CTI_GATE, &gate));
+    if (error == 0)
+        error = cti_poke(core, CTI_GATE, gate | 1u << channel);
+    if (error == 0)
+        error = cti_poke(core, CTI_INEN, 1u << channel);
+    if (error == 0)
+        error = cti_poke(core, CTI_OUTEN, 1u << channel);
+    if (error == 0)
+        error = cti_poke(core, CTI_CTRL, 1);
+    core->cti_on = error == 0;
+    return error;
+}
+
+int cortex_a_leave(struct cortex_a *core)
+{
+    if (!core->cti_on)
+        return 0;
+    int error = cti_poke(core, CTI_INEN, 0);
+    if (error == 0)
+        error = cti_poke(core, CTI_OUTEN, 0);
+    if (error == 0)
+        error = cti_poke(core, CTI_INTACK, CTI_REQUEST);
+    core->cti_on = error != 0;
+    return error;
+}
+
+/* Is a BKPT of the program at `address`? */
+static bool bkpt_at(struct cortex_a *core, uint32_t address)
+{
+    uint8_t b[4] = {0};
+    bool thumb = cortex_a_thumb(core);
+    if (cortex_a_breakpoint_at(core, address) ||
+        cortex_a_read_memory(core, address, b, thumb ? 2 : 4) != 0)
+        return false;
+    uint32_t code = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    return thumb ? (code & BKPT_THUMB_MASK) == BKPT_THUMB : (code & BKPT_ARM_MASK) == BKPT_ARM;
+}
+
+static enum cortex_a_reason cortex_a_reason_of(struct cortex_a *core, uint32_t pc)
+{
+    switch (core->dscr >> DSCR_MOE_SHIFT & 0xf) {
+    case MOE_BREAKPOINT:
+        if (core->stepped && !cortex_a_breakpoint_at(core, pc))
+            return CORTEX_A_REASON_STEP;
+        return CORTEX_A_REASON_BREAKPOINT;
+    case MOE_BKPT:
+        return bkpt_at(core, pc) ? CORTEX_A_REASON_BKPT : CORTEX_A_REASON_BREAKPOINT;
+    case MOE_WATCH_ASYNC:
+    case MOE_WATCH_SYNC:
+        return CORTEX_A_REASON_WATCHPOINT;
+    case MOE_VECTOR:
+        return CORTEX_A_REASON_VECTOR;
+    case MOE_EXTERNAL:
+        return CORTEX_A_REASON_EXTERNAL;
+    case MOE_OS_UNLOCK:
+        return CORTEX_A_REASON_OS_UNLOCK;
+    default:
+        return CORTEX_A_REASON_REQUEST;
+    }
+}
+
+/* The core is seen halted for the first time. */
+static int cortex_a_note_halt(struct cortex_a *core)
+{
+    core->last = (struct cortex_a_status){.state = CORTEX_A_HALTED};
+    core->halted = true;
+    core->dirty = 0;
+    core->faults_known = false;
+    core->caches_known = false;
+    core->vfp_known = false;
+    int error = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN |
+                                              DSCR_HDBGEN | DSCR_MODE_STALL);
+    if (error == 0)
+        error = cortex_a_clear_errors(core);
+    if (error == 0)
+        error = cortex_a_load_values(core);
+    if (error == 0 && !core->features_known)
+        error = cortex_a_find_features(core);
+    if (error == 0) {
+        core->last.pc = core->values[CORTEX_A_PC];
+        core->last.reason = cortex_a_reason_of(core, core->last.pc);
+        if (core->last.reason == CORTEX_A_REASON_WATCHPOINT)
+            error = cortex_a_find_watch(core);
+    }
+    if (error != 0)
+        core->halted = false; /* asked again at the next look */
+    return error;
+}
+
+/* A core that closes its OS lock refuses everything. */
+static int read_state(struct cortex_a *core)
+{
+    int error = cortex_a_read_dscr(core);
+    if (error != BT_ERR_IO || core->ap->dp->failure != DEBUG_FAIL_FAULT)
+        return error;
+    error = cortex_a_enable(core);
+    return error == 0 ? cortex_a_read_dscr(core) : error;
+}
+
+/* One look; *powered: there is a core that can be looked at. */
+static int cortex_a_look(struct cortex_a *core, bool *powered)
+{
+    bool before = core->reset_seen;
+    int error = cortex_a_look_power(core, powered);
+    if (error != 0 || !*powered) {
+        core->halted = false;
+        return error;
+    }
+    if (core->reset_seen && !before) {
+        core->halted = false;
+        core->features_known = false;
+        error = cortex_a_enable(core);
+    }
+    if (error == 0)
+        error = read_state(core);
+    if (error != 0)
+        return error;
+    if ((core->dscr & DSCR_HALTED) == 0)
+        core->halted = false;
+    else if (!core->halted)
+        error = cortex_a_note_halt(core);
+    return error;
+}
+
+int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status)
+{
+    bool powered;
+    *status = (struct cortex_a_status){.state = CORTEX_A_RUNNING};
+    int error = cortex_a_look(core, &powered);
+    if (error != 0)
+        return error;
+    if (core->halted)
+        *status = core->last;
+    else if (!powered)
+        status->state = CORTEX_A_OFF;
+    status->reset_seen = core->reset_seen;
+    core->reset_seen = false;
+    return 0;
+}
+
+/* CORTEX_A_FAIL_NO_HALT after `limit` microseconds. */
+static int wait_halt(struct cortex_a *core, uint32_t limit)
+{
+    uint64_t begin = cortex_a_now(core);
+    for (;;) {
+        bool late = cortex_a_now(core) - begin > limit;
+        bool powered;
+        int error = cortex_a_look(core, &powered);
+        if (error == 0 && !powered)
+            return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+        if (error != 0 || core->halted)
+            return error;
+        if (late)
+            return cortex_a_fail(core, CORTEX_A_FAIL_NO_HALT, 0, BT_ERR_IO);
+        cortex_a_sleep(core, HALT_SLEEP_US);
+    }
+}
+
+int cortex_a_halt(struct cortex_a *core)
+{
+    bool powered;
+    int error = cortex_a_look(core, &powered);
+    if (error == 0 && !powered)
+        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+    if (error != 0 || core->halted)
+        return error;
+    error = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
+    return error == 0 ? wait_halt(core, HALT_LIMIT_US) : error;
+}
+
+static int wait_start(struct cortex_a *core)
+{
+    uint64_t begin = cortex_a_now(core);
+    for (;;) {
+        bool late = cortex_a_now(core) - begin > START_LIMIT_US;
+        int error = cortex_a_read_dscr(core);
+        if (error != 0 || (core->dscr & DSCR_RESTARTED) != 0)
+            return error;
+        if (late)
+            return cortex_a_fail(core, CORTEX_A_FAIL_NO_RUN, 0, BT_ERR_IO);
+    }
+}
+
+/* Let it go; it counts as running as soon as the request may have got through. */
+static int cortex_a_release(struct cortex_a *core, bool step, bool mask_interrupts)
+{
+    int error = cortex_a_note_watched(core);
+    if (error == 0)
+        error = cortex_a_sync_code(core);
+    if (error == 0)
+        error = cortex_a_store_values(core);
+    if (error == 0 && core->cti_on)
+        error = cti_poke(core, CTI_INTACK, CTI_REQUEST);
+    uint32_t dscr = (core->dscr & ~(DSCR_ITREN | DSCR_INTDIS | DSCR_MODE_MASK)) | DSCR_HDBGEN;
+    if (error == 0)
+        error = cortex_a_write_dscr(core, dscr | (mask_interrupts ? DSCR_INTDIS : 0));
+    if (error != 0)
+        return error;
+    core->halted = false;
+    core->stepped = step;
+    error = cortex_a_poke(core, DBG_DRCR, DRCR_RESTART | DRCR_CLEAR);
+    return error == 0 ? wait_start(core) : error;
+}
+
+static int step_once(struct cortex_a *core, bool mask_interrupts)
+{
+    int error = cortex_a_arm_step(core, core->values[CORTEX_A_PC], cortex_a_thumb(core));
+    bool armed = error == 0;
+    if (error == 0)
+        error = cortex_a_release(core, true, mask_interrupts);
+    if (error == 0)
+        error = wait_halt(core, STEP_LIMIT_US);
+    if (error == BT_ERR_IO && core->failure == CORTEX_A_FAIL_NO_HALT) {
+        error = cortex_a_halt(core);
+        if (error == 0 && core->last.reason == CORTEX_A_REASON_REQUEST)
+            core->last.reason = CORTEX_A_REASON_STEP;
+    }
+    int back = armed ? cortex_a_disarm_step(core) : 0;
+    return error != 0 ? error : back;
+}
+
+/* A step that the breakpoint at the PC does not end. */
+static int step_over(struct cortex_a *core, bool mask_interrupts)
+{
+    uint32_t pc = core->values[CORTEX_A_PC];
+    if (!cortex_a_breakpoint_at(core, pc))
+        return step_once(core, mask_interrupts);
+    int error = cortex_a_lift(core, pc, true);
+    if (error == 0)
+        error = step_once(core, mask_interrupts);
+    int back = cortex_a_lift(core, pc, false);
+    return error != 0 ? error : back;
+}
+
+/* Where the core has stopped at a BKPT of the program, go behind it: *skipped. */
+static int skip_bkpt(struct cortex_a *core, bool *skipped)
+{
+    uint32_t pc = core->values[CORTEX_A_PC];
+    *skipped = false;
+    if (core->last.reason != CORTEX_A_REASON_BKPT || pc != core->last.pc || !bkpt_at(core, pc))
+        return 0;
+    core->last.pc = pc + (cortex_a_thumb(core) ? 2 : 4);
+    core->last.reason = CORTEX_A_REASON_STEP;
+    *skipped = true;
+    return cortex_a_write_register(core, CORTEX_A_PC, core->last.pc);
+}
+
+int cortex_a_step(struct cortex_a *core, bool mask_interrupts)
+{
+    bool skipped = false;
+    int error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = skip_bkpt(core, &skipped);
+    return error == 0 && !skipped ? step_over(core, mask_interrupts) : error;
+}
+
+int cortex_a_resume(struct cortex_a *core)
+{
+    bool powered, skipped;
+    int error = cortex_a_look(core, &powered);
+    if (error != 0 || !core->halted)
+        return error;
+    error = skip_bkpt(core, &skipped);
+    if (error == 0 && cortex_a_breakpoint_at(core, core->values[CORTEX_A_PC])) {
+        error = step_over(core, true);
+        /* Something else stopped it at once: that is what the user has to see. */
+        if (error == 0 && core->last.reason != CORTEX_A_REASON_STEP)
+            return 0;
+    }
+    return error == 0 ? cortex_a_release(core, false, false) : error;
+}
+
+/* The registers may refuse everything meanwhile. What nobody implements is a write without effect:
+ * only the sticky bit tells. */
+static bool was_reset(struct cortex_a *core)
+{
+    uint64_t begin = cortex_a_now(core);
+    bool seen = false, late = false;
+    while (!late) {
+        uint32_t prsr = 0;
+        late = cortex_a_now(core) - begin > RESET_LIMIT_US;
+        bool answers = cortex_a_peek(core, DBG_PRSR, &prsr) == 0;
+        seen |= answers && (prsr & PRSR_STICKY_RESET) != 0;
+        if (seen && answers && (prsr & PRSR_IN_RESET) == 0)
+            return true;
+        cortex_a_sleep(core, HALT_SLEEP_US);
+    }
+    return false;
+}
+
+int cortex_a_warm_reset(struct cortex_a *core)
+{
+    uint32_t prcr = 0;
+    bool powered;
+    int error = cortex_a_look_power(core, &powered); /* resets of earlier */
+    if (error == 0 && !powered)
+        return cortex_a_fail(core, CORTEX_A_FAIL_POWER, 0, BT_ERR_IO);
+    if (error == 0)
+        error = cortex_a_peek(core, DBG_PRCR, &prcr);
+    if (error == 0)
+        error = cortex_a_poke(core, DBG_PRCR, prcr | PRCR_WARM_RESET);
+    if (error != 0)
+        return error;
+    bool done = was_reset(core);
+    error = cortex_a_poke(core, DBG_PRCR, prcr & ~PRCR_WARM_RESET);
+    if (done)
+        core->halted = false;
+    if (done || error != 0)
+        return error;
+    return cortex_a_fail(core, CORTEX_A_FAIL_NO_RESET, 0, BT_ERR_UNSUPPORTED);
+}
+
+int cortex_a_catch_reset(struct cortex_a *core, bool on)
+{
+    return cortex_a_poke(core, DBG_VCR, on ? 1 : 0);
 }

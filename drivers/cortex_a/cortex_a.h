@@ -182,9 +182,6 @@ int cortex_a_resume(struct cortex_a *core);
  * instruction that does not end (WFI, a branch to itself) is halted after a while. */
 int cortex_a_step(struct cortex_a *core, bool mask_interrupts);
 
-/* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
-int cortex_a_sample_pc(struct cortex_a *core, uint32_t *pc);
-
 /*
  * Reset this core alone by its debug registers (DBGPRCR), where nothing has a reset pin. What is
  * known of the core is void then: attach again. BT_ERR_UNSUPPORTED with CORTEX_A_FAIL_NO_RESET: it
@@ -263,5 +260,13 @@ int cortex_a_remove(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, u
 
 /* "supervisor mode, Thumb, IRQ masked": what a CPSR says. Returns `text`. */
 const char *cortex_a_mode_text(uint32_t cpsr, char *text, size_t size);
+
+/* The program's bytes in the place of those that are planted. */
+void cortex_a_show_original(const struct cortex_a_software *software, uint32_t address,
+                            uint8_t *bytes, size_t length);
+
+/* Behind a write of `bytes`: they are the original now where something is planted, and that is
+ * planted again. */
+int cortex_a_put_back(struct cortex_a *core, uint32_t address, const uint8_t *bytes, size_t length);
 
 #endif

@@ -86,13 +86,22 @@
 #define MODE_USER    0x10u
 #define MODE_SVC     0x13u
 
-/* Records the failure; returns `rc`. */
-int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure, uint32_t address, int rc);
-/* Records a failure of the port, if rc is one; returns `rc`. */
-int cortex_a_port(struct cortex_a *core, int rc);
+/* Records the failure; returns `error`. */
+static inline int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure,
+                                uint32_t address, int error)
+{
+    core->failure = failure;
+    core->failure_address = address;
+    return error;
+}
 
-/* The line was damaged or the port busy: the access may work when it is tried again. */
-bool cortex_a_again(const struct cortex_a *core, int rc, unsigned *tries);
+/* Records a failure of the port, if error is one; returns `error`. */
+static inline int cortex_a_port(struct cortex_a *core, int error)
+{
+    if (error == 0)
+        return 0;
+    return cortex_a_fail(core, CORTEX_A_FAIL_PORT, (uint32_t)core->ap->fault_address, error);
+}
 
 /* A debug register by its offset; may be tried again. */
 int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value);
@@ -102,15 +111,12 @@ int cortex_a_read_dscr(struct cortex_a *core);                 /* into core->dsc
 int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits); /* the bits that can be written */
 
 /* BT_ERR_INVAL with CORTEX_A_FAIL_RUNNING if the core was not halted at the last look. */
-int cortex_a_need_halt(struct cortex_a *core);
+static inline int cortex_a_need_halt(struct cortex_a *core)
+{
+    return core->halted ? 0 : cortex_a_fail(core, CORTEX_A_FAIL_RUNNING, 0, BT_ERR_INVAL);
+}
 
-/* PRSR: is there power; notes resets and power-downs. */
-int cortex_a_look_power(struct cortex_a *core, bool *powered);
-
-/* Locks, halting debug and comparators, as they have to be. */
-int cortex_a_enable(struct cortex_a *core);
-
-/* Instructions: cortex_a_execute.c */
+/* Instructions. */
 
 /*
  * What a halted core is to do: values given, instructions executed, values taken, in this order.
@@ -127,10 +133,26 @@ static inline unsigned cortex_a_room(const struct cortex_a_sequence *s)
     return MEM_AP_BANKED - s->count;
 }
 
-void cortex_a_give(struct cortex_a_sequence *s, uint32_t value);
-void cortex_a_execute(struct cortex_a_sequence *s, uint32_t opcode);
+static inline void cortex_a_give(struct cortex_a_sequence *s, uint32_t value)
+{
+    s->list[s->count++] =
+        (struct mem_ap_banked){.offset = BANK_DTRRX, .write = true, .value = value};
+}
+
+/* The state is read behind each instruction: it tells, and it lets the next one in. */
+static inline void cortex_a_execute(struct cortex_a_sequence *s, uint32_t opcode)
+{
+    s->list[s->count++] =
+        (struct mem_ap_banked){.offset = BANK_ITR, .write = true, .value = opcode};
+    s->list[s->count++] = (struct mem_ap_banked){.offset = BANK_DSCR};
+}
+
 /* Returns where the value will be: s->list[].value. */
-unsigned cortex_a_take(struct cortex_a_sequence *s);
+static inline unsigned cortex_a_take(struct cortex_a_sequence *s)
+{
+    s->list[s->count] = (struct mem_ap_banked){.offset = BANK_DTRTX};
+    return s->count++;
+}
 
 /* BT_ERR_IO with CORTEX_A_FAIL_ABORT, or BT_ERR_UNSUPPORTED with CORTEX_A_FAIL_UNDEFINED: the
  * instructions behind that one did nothing. */
@@ -173,6 +195,12 @@ int cortex_a_disarm_step(struct cortex_a *core);
 int cortex_a_note_watched(struct cortex_a *core);
 /* The watchpoint that matched: fills in the last status. */
 int cortex_a_find_watch(struct cortex_a *core);
+
+/* Software breakpoints. */
+int cortex_a_insert_software(struct cortex_a *core, uint32_t address, unsigned length);
+int cortex_a_remove_software(struct cortex_a *core, uint32_t address);
+bool cortex_a_software_at(const struct cortex_a *core, uint32_t address);
+int cortex_a_lift_software(struct cortex_a *core, uint32_t address, bool away);
 
 static inline bool cortex_a_thumb(const struct cortex_a *core)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory as a halted ARMv7-A core sees it. */
+#include <string.h>
+
 #include "cortex_a_internal.h"
-#include "drivers/cortex_a/cortex_a_software.h"
 
 #define A_NOTHING    0xe1a00000u /* mov r0, r0 */
 #define A_READ_DFSR  0xee150f10u
@@ -17,19 +18,19 @@ static int save_faults(struct cortex_a *core)
 {
     if (core->faults_known)
         return 0;
-    int rc = cortex_a_read_system(core, A_READ_DFSR, &core->faults[0]);
-    if (rc == 0)
-        rc = cortex_a_read_system(core, A_READ_DFAR, &core->faults[1]);
-    core->faults_known = rc == 0;
-    return rc == BT_ERR_UNSUPPORTED ? 0 : rc;
+    int error = cortex_a_read_system(core, A_READ_DFSR, &core->faults[0]);
+    if (error == 0)
+        error = cortex_a_read_system(core, A_READ_DFAR, &core->faults[1]);
+    core->faults_known = error == 0;
+    return error == BT_ERR_UNSUPPORTED ? 0 : error;
 }
 
 /* Behind a failed access: where it was, in core->failure_address. r0 stays on what failed. */
-static int explain(struct cortex_a *core, int rc, uint32_t address, size_t length)
+static int cortex_a_explain(struct cortex_a *core, int error, uint32_t address, size_t length)
 {
     uint32_t at = address;
-    if (rc != BT_ERR_IO || core->failure != CORTEX_A_FAIL_ABORT)
-        return rc;
+    if (error != BT_ERR_IO || core->failure != CORTEX_A_FAIL_ABORT)
+        return error;
     int lost = cortex_a_ask(core, A_NOTHING, &at);
     if (lost == 0 && core->faults_known)
         lost = cortex_a_write_system(core, A_WRITE_DFSR, core->faults[0]);
@@ -74,9 +75,9 @@ static int read_items(struct cortex_a *core, uint32_t address, unsigned size, ui
                       size_t count, bool once)
 {
     const struct cortex_a_sequence empty = {.count = 0};
-    int rc = 0;
+    int error = 0;
     core->dirty |= 3;
-    for (size_t done = 0; done < count && rc == 0;) {
+    for (size_t done = 0; done < count && error == 0;) {
         struct cortex_a_sequence s = empty;
         unsigned at[MEM_AP_BANKED], n = 0;
         cortex_a_give(&s, address + (uint32_t)done * size);
@@ -86,20 +87,20 @@ static int read_items(struct cortex_a *core, uint32_t address, unsigned size, ui
             cortex_a_execute(&s, A_TAKE(1));
             at[n] = cortex_a_take(&s);
         }
-        rc = cortex_a_play(core, &s, once);
+        error = cortex_a_play(core, &s, once);
         for (unsigned k = 0; k < n; k++) /* behind an abort what lies before it counts */
             put_value(core, bytes + (done + k) * size, s.list[at[k]].value, size);
         done += n;
     }
-    return rc;
+    return error;
 }
 
 static int write_items(struct cortex_a *core, uint32_t address, unsigned size, const uint8_t *bytes,
                        size_t count, bool once)
 {
-    int rc = 0;
+    int error = 0;
     core->dirty |= 3;
-    for (size_t done = 0; done < count && rc == 0;) {
+    for (size_t done = 0; done < count && error == 0;) {
         struct cortex_a_sequence s = {.count = 0};
         cortex_a_give(&s, address + (uint32_t)done * size);
         cortex_a_execute(&s, A_GIVE(0));
@@ -108,9 +109,9 @@ static int write_items(struct cortex_a *core, uint32_t address, unsigned size, c
             cortex_a_execute(&s, A_GIVE(1));
             cortex_a_execute(&s, store_opcode(size));
         }
-        rc = cortex_a_play(core, &s, once);
+        error = cortex_a_play(core, &s, once);
     }
-    return rc;
+    return error;
 }
 
 static int set_fast(struct cortex_a *core, bool fast)
@@ -120,24 +121,24 @@ static int set_fast(struct cortex_a *core, bool fast)
 }
 
 /* The instruction that each access to the channel executes from now on. */
-static int latch(struct cortex_a *core, uint32_t opcode)
+static int cortex_a_latch(struct cortex_a *core, uint32_t opcode)
 {
-    int rc = set_fast(core, true);
-    return rc == 0 ? cortex_a_poke(core, DBG_BANK + BANK_ITR, opcode) : rc;
+    int error = set_fast(core, true);
+    return error == 0 ? cortex_a_poke(core, DBG_BANK + BANK_ITR, opcode) : error;
 }
 
 /* Out of fast mode, whatever happened; then the state tells of aborts. */
-static int end_fast(struct cortex_a *core, int rc)
+static int end_fast(struct cortex_a *core, int error)
 {
     struct mem_ap_banked state = {.offset = BANK_DSCR};
     int back = set_fast(core, false);
-    if (rc == 0)
-        rc = back;
-    if (rc == 0)
-        rc = cortex_a_play_one(core, &state);
+    if (error == 0)
+        error = back;
+    if (error == 0)
+        error = cortex_a_play_one(core, &state);
     else
         (void)cortex_a_clear_errors(core);
-    return rc;
+    return error;
 }
 
 /* The first word is loaded beforehand, the last one taken behind. */
@@ -149,63 +150,64 @@ static int read_fast(struct cortex_a *core, uint32_t address, uint32_t *words, s
     cortex_a_give(&first, address);
     cortex_a_execute(&first, A_GIVE(0));
     cortex_a_execute(&first, A_LOAD_BLOCK);
-    int rc = cortex_a_start(core, &first);
-    if (rc == 0)
-        rc = latch(core, A_LOAD_BLOCK);
-    if (rc == 0)
-        rc = cortex_a_port(
+    int error = cortex_a_start(core, &first);
+    if (error == 0)
+        error = cortex_a_latch(core, A_LOAD_BLOCK);
+    if (error == 0)
+        error = cortex_a_port(
             core, mem_ap_read_fifo(core->ap, core->base + DBG_BANK + BANK_DTRTX, words, count - 1));
-    rc = end_fast(core, rc);
-    if (rc == 0)
-        rc = cortex_a_play_one(core, &last);
+    error = end_fast(core, error);
+    if (error == 0)
+        error = cortex_a_play_one(core, &last);
     words[count - 1] = last.value;
-    return rc;
+    return error;
 }
 
 static int write_fast(struct cortex_a *core, uint32_t address, const uint32_t *words, size_t count)
 {
-    int rc = cortex_a_do(core, A_NOTHING, address);
-    if (rc == 0)
-        rc = latch(core, A_STORE_BLOCK);
-    if (rc == 0)
-        rc = cortex_a_port(
+    int error = cortex_a_do(core, A_NOTHING, address);
+    if (error == 0)
+        error = cortex_a_latch(core, A_STORE_BLOCK);
+    if (error == 0)
+        error = cortex_a_port(
             core, mem_ap_write_fifo(core->ap, core->base + DBG_BANK + BANK_DTRRX, words, count));
-    return end_fast(core, rc);
+    return end_fast(core, error);
 }
 
 static int read_words(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t count)
 {
     uint32_t part[PART_WORDS];
-    int rc = 0;
+    int error = 0;
     if (count <= SMALL_WORDS)
         return read_items(core, address, 4, bytes, count, false);
-    for (size_t done = 0; done < count && rc == 0;) {
+    for (size_t done = 0; done < count && error == 0;) {
         size_t n = count - done < PART_WORDS ? count - done : PART_WORDS;
-        rc = n > 1 ? read_fast(core, address + 4 * (uint32_t)done, part, n)
-                   : read_items(core, address + 4 * (uint32_t)done, 4, (uint8_t *)part, 1, false);
+        error = n > 1
+                    ? read_fast(core, address + 4 * (uint32_t)done, part, n)
+                    : read_items(core, address + 4 * (uint32_t)done, 4, (uint8_t *)part, 1, false);
         for (size_t k = 0; k < n && n > 1; k++)
             put_value(core, bytes + 4 * (done + k), part[k], 4);
         if (n == 1)
             put_value(core, bytes + 4 * done, get_value(core, (uint8_t *)part, 4), 4);
         done += n;
     }
-    return rc;
+    return error;
 }
 
 static int write_words(struct cortex_a *core, uint32_t address, const uint8_t *bytes, size_t count)
 {
     uint32_t part[PART_WORDS];
-    int rc = 0;
+    int error = 0;
     if (count <= SMALL_WORDS)
         return write_items(core, address, 4, bytes, count, false);
-    for (size_t done = 0; done < count && rc == 0;) {
+    for (size_t done = 0; done < count && error == 0;) {
         size_t n = count - done < PART_WORDS ? count - done : PART_WORDS;
         for (size_t k = 0; k < n; k++)
             part[k] = get_value(core, bytes + 4 * (done + k), 4);
-        rc = write_fast(core, address + 4 * (uint32_t)done, part, n);
+        error = write_fast(core, address + 4 * (uint32_t)done, part, n);
         done += n;
     }
-    return rc;
+    return error;
 }
 
 /* Bytes, then words, then bytes. */
@@ -215,21 +217,22 @@ static size_t head_of(uint32_t address, size_t length)
     return head < length ? head : length;
 }
 
-int cortex_a_read_plain(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t length)
+static int cortex_a_read_plain(struct cortex_a *core, uint32_t address, uint8_t *bytes,
+                               size_t length)
 {
     size_t head = head_of(address, length), words = (length - head) / 4;
     size_t tail = length - head - 4 * words;
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = save_faults(core);
-    if (rc == 0 && head > 0)
-        rc = read_items(core, address, 1, bytes, head, false);
-    if (rc == 0 && words > 0)
-        rc = read_words(core, address + (uint32_t)head, bytes + head, words);
-    if (rc == 0 && tail > 0)
-        rc = read_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail, tail,
-                        false);
-    return explain(core, rc, address, length);
+    int error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = save_faults(core);
+    if (error == 0 && head > 0)
+        error = read_items(core, address, 1, bytes, head, false);
+    if (error == 0 && words > 0)
+        error = read_words(core, address + (uint32_t)head, bytes + head, words);
+    if (error == 0 && tail > 0)
+        error = read_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail,
+                           tail, false);
+    return cortex_a_explain(core, error, address, length);
 }
 
 /* Lines of the data cache go to memory, where instructions are fetched from. */
@@ -238,9 +241,9 @@ static int clean_lines(struct cortex_a *core, uint32_t address, size_t length)
     uint32_t line = core->line;
     uint64_t end = (uint64_t)address + length;
     bool entered = false;
-    int rc = cortex_a_enter_privileged(core, &entered);
+    int error = cortex_a_enter_privileged(core, &entered);
     core->dirty |= 1;
-    for (uint64_t at = address & ~(line - 1); at < end && rc == 0;) {
+    for (uint64_t at = address & ~(line - 1); at < end && error == 0;) {
         struct cortex_a_sequence s = {.count = 0};
         for (; at < end && cortex_a_room(&s) >= 7; at += line) {
             cortex_a_give(&s, (uint32_t)at);
@@ -248,37 +251,38 @@ static int clean_lines(struct cortex_a *core, uint32_t address, size_t length)
             cortex_a_execute(&s, A_DCCMVAC);
         }
         cortex_a_execute(&s, A_DSB);
-        rc = cortex_a_play(core, &s, false);
+        error = cortex_a_play(core, &s, false);
     }
     int back = cortex_a_leave_privileged(core, entered);
-    rc = rc != 0 ? rc : back;
-    return rc == BT_ERR_UNSUPPORTED ? 0 : rc;
+    error = error != 0 ? error : back;
+    return error == BT_ERR_UNSUPPORTED ? 0 : error;
 }
 
-static int written(struct cortex_a *core, uint32_t address, size_t length)
+static int cortex_a_written(struct cortex_a *core, uint32_t address, size_t length)
 {
     core->code_changed = true;
-    int rc = cortex_a_find_caches(core);
-    return rc == 0 && core->line > 0 ? clean_lines(core, address, length) : rc;
+    int error = cortex_a_find_caches(core);
+    return error == 0 && core->line > 0 ? clean_lines(core, address, length) : error;
 }
 
-int cortex_a_write_plain(struct cortex_a *core, uint32_t address, const uint8_t *bytes,
-                         size_t length)
+/* Memory with what is planted in it. */
+static int cortex_a_write_plain(struct cortex_a *core, uint32_t address, const uint8_t *bytes,
+                                size_t length)
 {
     size_t head = head_of(address, length), words = (length - head) / 4;
     size_t tail = length - head - 4 * words;
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = save_faults(core);
-    if (rc == 0 && head > 0)
-        rc = write_items(core, address, 1, bytes, head, false);
-    if (rc == 0 && words > 0)
-        rc = write_words(core, address + (uint32_t)head, bytes + head, words);
-    if (rc == 0 && tail > 0)
-        rc = write_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail, tail,
-                         false);
-    rc = explain(core, rc, address, length);
-    return rc == 0 && length > 0 ? written(core, address, length) : rc;
+    int error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = save_faults(core);
+    if (error == 0 && head > 0)
+        error = write_items(core, address, 1, bytes, head, false);
+    if (error == 0 && words > 0)
+        error = write_words(core, address + (uint32_t)head, bytes + head, words);
+    if (error == 0 && tail > 0)
+        error = write_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail,
+                            tail, false);
+    error = cortex_a_explain(core, error, address, length);
+    return error == 0 && length > 0 ? cortex_a_written(core, address, length) : error;
 }
 
 void cortex_a_code_changed(struct cortex_a *core)
@@ -292,34 +296,34 @@ int cortex_a_sync_code(struct cortex_a *core)
     bool entered = false;
     if (!core->code_changed)
         return 0;
-    int rc = cortex_a_enter_privileged(core, &entered);
+    int error = cortex_a_enter_privileged(core, &entered);
     cortex_a_execute(&s, A_DSB);
     cortex_a_execute(&s, A_ICIALLU);
     cortex_a_execute(&s, A_BPIALL);
     cortex_a_execute(&s, A_DSB);
     cortex_a_execute(&s, A_FLUSH);
-    if (rc == 0)
-        rc = cortex_a_play(core, &s, false);
+    if (error == 0)
+        error = cortex_a_play(core, &s, false);
     int back = cortex_a_leave_privileged(core, entered);
-    rc = rc != 0 ? rc : back;
-    core->code_changed = rc != 0 && rc != BT_ERR_UNSUPPORTED;
-    return core->code_changed ? rc : 0;
+    error = error != 0 ? error : back;
+    core->code_changed = error != 0 && error != BT_ERR_UNSUPPORTED;
+    return core->code_changed ? error : 0;
 }
 
 /* As the program has it. */
 
 int cortex_a_read_memory(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t length)
 {
-    int rc = cortex_a_read_plain(core, address, bytes, length);
+    int error = cortex_a_read_plain(core, address, bytes, length);
     cortex_a_show_original(core->software, address, bytes, length);
-    return rc;
+    return error;
 }
 
 int cortex_a_write_memory(struct cortex_a *core, uint32_t address, const uint8_t *bytes,
                           size_t length)
 {
-    int rc = cortex_a_write_plain(core, address, bytes, length);
-    return rc == 0 ? cortex_a_put_back(core, address, bytes, length) : rc;
+    int error = cortex_a_write_plain(core, address, bytes, length);
+    return error == 0 ? cortex_a_put_back(core, address, bytes, length) : error;
 }
 
 static int check_size(uint32_t address, unsigned size)
@@ -331,30 +335,137 @@ static int check_size(uint32_t address, unsigned size)
 int cortex_a_read_sized(struct cortex_a *core, uint32_t address, unsigned size, uint8_t *bytes,
                         size_t count)
 {
-    int rc = check_size(address, size);
-    if (rc == 0)
-        rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = save_faults(core);
-    if (rc == 0)
-        rc = read_items(core, address, size, bytes, count, true);
-    rc = explain(core, rc, address, size * count);
+    int error = check_size(address, size);
+    if (error == 0)
+        error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = save_faults(core);
+    if (error == 0)
+        error = read_items(core, address, size, bytes, count, true);
+    error = cortex_a_explain(core, error, address, size * count);
     cortex_a_show_original(core->software, address, bytes, size * count);
-    return rc;
+    return error;
 }
 
 int cortex_a_write_sized(struct cortex_a *core, uint32_t address, unsigned size,
                          const uint8_t *bytes, size_t count)
 {
-    int rc = check_size(address, size);
-    if (rc == 0)
-        rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = save_faults(core);
-    if (rc == 0)
-        rc = write_items(core, address, size, bytes, count, true);
-    rc = explain(core, rc, address, size * count);
-    if (rc == 0)
-        rc = written(core, address, size * count);
-    return rc == 0 ? cortex_a_put_back(core, address, bytes, size * count) : rc;
+    int error = check_size(address, size);
+    if (error == 0)
+        error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = save_faults(core);
+    if (error == 0)
+        error = write_items(core, address, size, bytes, count, true);
+    error = cortex_a_explain(core, error, address, size * count);
+    if (error == 0)
+        error = cortex_a_written(core, address, size * count);
+    return error == 0 ? cortex_a_put_back(core, address, bytes, size * count) : error;
+}
+
+/* BKPT #0, in the order of addresses: instructions are little-endian whatever the data is. */
+static const uint8_t BKPT_A32[4] = {0x70, 0x00, 0x20, 0xe1};
+static const uint8_t BKPT_T16[2] = {0x00, 0xbe};
+
+static const uint8_t *bkpt_of(unsigned length)
+{
+    return length == 2 ? BKPT_T16 : BKPT_A32;
+}
+
+static int cortex_a_find(const struct cortex_a_software *s, uint32_t address)
+{
+    for (unsigned k = 0; k < s->count; k++) {
+        if (s->list[k].address == address)
+            return (int)k;
+    }
+    return -1;
+}
+
+bool cortex_a_software_at(const struct cortex_a *core, uint32_t address)
+{
+    return cortex_a_find(core->software, address) >= 0;
+}
+
+void cortex_a_show_original(const struct cortex_a_software *s, uint32_t address, uint8_t *bytes,
+                            size_t length)
+{
+    for (unsigned k = 0; k < s->count; k++) {
+        for (unsigned b = 0; b < s->list[k].length; b++) {
+            uint32_t at = s->list[k].address + b - address;
+            if (at < length)
+                bytes[at] = s->list[k].original[b];
+        }
+    }
+}
+
+int cortex_a_put_back(struct cortex_a *core, uint32_t address, const uint8_t *bytes, size_t length)
+{
+    struct cortex_a_software *s = core->software;
+    int error = 0;
+    for (unsigned k = 0; k < s->count && error == 0; k++) {
+        bool hit = false;
+        for (unsigned b = 0; b < s->list[k].length; b++) {
+            uint32_t at = s->list[k].address + b - address;
+            if (at >= length)
+                continue;
+            s->list[k].original[b] = bytes[at];
+            hit = true;
+        }
+        if (hit)
+            error = cortex_a_write_plain(core, s->list[k].address, bkpt_of(s->list[k].length),
+                                         s->list[k].length);
+    }
+    return error;
+}
+
+int cortex_a_insert_software(struct cortex_a *core, uint32_t address, unsigned length)
+{
+    struct cortex_a_software *s = core->software;
+    uint8_t original[4] = {0}, now[4] = {0};
+    if (cortex_a_find(s, address) >= 0)
+        return 0;
+    if (s->count == CORTEX_A_SOFTWARE)
+        return cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
+    int error = cortex_a_read_plain(core, address, original, length);
+    if (error != 0)
+        return error;
+    error = cortex_a_write_plain(core, address, bkpt_of(length), length);
+    if (error == 0)
+        error = cortex_a_read_plain(core, address, now, length);
+    bool refused = error == BT_ERR_IO && core->failure == CORTEX_A_FAIL_ABORT;
+    if (refused || (error == 0 && memcmp(now, bkpt_of(length), length) != 0))
+        return cortex_a_fail(core, CORTEX_A_FAIL_NOT_RAM, address, BT_ERR_UNSUPPORTED);
+    /* Where it is not known whether the write got through, the list keeps the original. */
+    s->list[s->count].address = address;
+    s->list[s->count].length = (uint8_t)length;
+    memcpy(s->list[s->count].original, original, sizeof original);
+    s->count++;
+    return error;
+}
+
+int cortex_a_remove_software(struct cortex_a *core, uint32_t address)
+{
+    struct cortex_a_software *s = core->software;
+    uint8_t now[4];
+    int k = cortex_a_find(s, address);
+    if (k < 0)
+        return BT_ERR_RANGE;
+    unsigned length = s->list[k].length;
+    int error = cortex_a_read_plain(core, address, now, length);
+    /* A program that was loaded anew is not damaged. */
+    if (error == 0 && memcmp(now, bkpt_of(length), length) == 0)
+        error = cortex_a_write_plain(core, address, s->list[k].original, length);
+    if (error == 0)
+        s->list[k] = s->list[--s->count];
+    return error;
+}
+
+int cortex_a_lift_software(struct cortex_a *core, uint32_t address, bool away)
+{
+    const struct cortex_a_software *s = core->software;
+    int k = cortex_a_find(s, address);
+    if (k < 0)
+        return 0;
+    return cortex_a_write_plain(
+        core, address, away ? s->list[k].original : bkpt_of(s->list[k].length), s->list[k].length);
 }

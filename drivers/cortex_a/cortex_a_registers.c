@@ -1,6 +1,274 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Registers of a halted ARMv7-A core. */
+/* A Cortex-A: its debug registers, instructions that it executes while it is halted, and its
+ * registers. DDI 0406C.d part C. */
+#include <stdio.h>
+
+#include "drivers/cortex_a/cortex_a.h"
+
 #include "cortex_a_internal.h"
+
+#define RETRIES       2u
+#define DSCR_WRITABLE (0x0000fc3cu | DSCR_MODE_MASK)
+
+/* The line was damaged or the port busy: the access may work when it is tried again. */
+static bool cortex_a_again(const struct cortex_a *core, int error, unsigned *tries)
+{
+    enum debug_failure failure = core->ap->dp->failure;
+    return error == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
+           (*tries)++ < RETRIES;
+}
+
+static const char *failure_text(enum cortex_a_failure failure)
+{
+    static const char *const texts[] = {
+        [CORTEX_A_FAIL_NONE] = "no failure",
+        [CORTEX_A_FAIL_PORT] = "the access failed",
+        [CORTEX_A_FAIL_NO_CORE] = "no debug registers of an ARMv7-A core are here: set 'debug' of "
+                                  "[core], or [probe] ap",
+        [CORTEX_A_FAIL_POWER] = "the core is powered down: its program, or the chip's start-up "
+                                "code, has to switch it on",
+        [CORTEX_A_FAIL_LOCKED] = "the OS lock of the core stays closed",
+        [CORTEX_A_FAIL_DISABLED] = "the chip does not allow halting debug: its authentication "
+                                   "signals are off",
+        [CORTEX_A_FAIL_NO_HALT] = "the core does not halt: its clock may be off, or it waits for "
+                                  "memory that does not answer",
+        [CORTEX_A_FAIL_NO_RUN] = "the core does not run again: another request keeps it halted",
+        [CORTEX_A_FAIL_STUCK] = "the core does not end an instruction: it waits for memory that "
+                                "does not answer; reset it",
+        [CORTEX_A_FAIL_ABORT] = "data abort",
+        [CORTEX_A_FAIL_UNDEFINED] = "the core has no such register, or has not switched it on",
+        [CORTEX_A_FAIL_RUNNING] = "the core runs: halt it first",
+        [CORTEX_A_FAIL_FULL] = "all comparators of the core are in use: remove a breakpoint or "
+                               "watchpoint",
+        [CORTEX_A_FAIL_NOT_RAM] = "no software breakpoint is possible here: the memory does not "
+                                  "keep it",
+        [CORTEX_A_FAIL_NO_RESET] = "there is no reset line to the target, and its debug registers "
+                                   "do not reset it: 'nsrst' in [probe] names the line of an FTDI "
+                                   "adapter",
+    };
+    return texts[failure];
+}
+
+const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t size)
+{
+    char cause[128];
+    if (core->failure == CORTEX_A_FAIL_PORT)
+        snprintf(text, size, "no access to 0x%08x: %s", (unsigned)core->failure_address,
+                 adiv5_describe(core->ap->dp, cause, sizeof cause));
+    else if (core->failure == CORTEX_A_FAIL_ABORT)
+        snprintf(text, size, "data abort at 0x%08x: no memory, or the MMU does not allow it",
+                 (unsigned)core->failure_address);
+    else if (core->failure_address != 0)
+        snprintf(text, size, "%s (0x%08x)", failure_text(core->failure),
+                 (unsigned)core->failure_address);
+    else
+        snprintf(text, size, "%s", failure_text(core->failure));
+    return text;
+}
+
+/* Debug registers. */
+
+int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value)
+{
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_read32(core->ap, core->base + offset, value);
+    } while (cortex_a_again(core, error, &tries));
+    return cortex_a_port(core, error);
+}
+
+int cortex_a_poke(struct cortex_a *core, uint32_t offset, uint32_t value)
+{
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_write32(core->ap, core->base + offset, value);
+    } while (cortex_a_again(core, error, &tries));
+    return cortex_a_port(core, error);
+}
+
+int cortex_a_read_dscr(struct cortex_a *core)
+{
+    struct mem_ap_banked read = {.offset = BANK_DSCR};
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_banked(core->ap, core->base + DBG_BANK, &read, 1);
+    } while (cortex_a_again(core, error, &tries));
+    core->dscr = error == 0 ? read.value : core->dscr;
+    return cortex_a_port(core, error);
+}
+
+int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits)
+{
+    struct mem_ap_banked write = {
+        .offset = BANK_DSCR, .write = true, .value = bits & DSCR_WRITABLE};
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_banked(core->ap, core->base + DBG_BANK, &write, 1);
+    } while (cortex_a_again(core, error, &tries));
+    if (error == 0)
+        core->dscr = (core->dscr & ~DSCR_WRITABLE) | write.value;
+    return cortex_a_port(core, error);
+}
+
+#define LIMIT_US 100000u /* no instruction of ours takes so long */
+#define PAUSE_US 50u
+
+static int cortex_a_bank(struct cortex_a *core, struct mem_ap_banked *list, size_t count)
+{
+    return cortex_a_port(core, mem_ap_banked(core->ap, core->base + DBG_BANK, list, count));
+}
+
+/* Until all bits of `set` are 1 and those of `clear` 0; ends at once when an error is pending. */
+static int cortex_a_await(struct cortex_a *core, uint32_t set, uint32_t clear)
+{
+    uint64_t begin = cortex_a_now(core);
+    for (;;) {
+        bool late = cortex_a_now(core) - begin > LIMIT_US;
+        int error = cortex_a_read_dscr(core);
+        if (error != 0 || ((core->dscr & set) == set && (core->dscr & clear) == 0))
+            return error;
+        if ((core->dscr & DSCR_HALTED) == 0) {
+            core->halted = false; /* somebody let it go */
+            return cortex_a_need_halt(core);
+        }
+        if ((core->dscr & (DSCR_STICKY | DSCR_INSTRCOMPL)) > DSCR_INSTRCOMPL)
+            return 0;
+        if (late)
+            return cortex_a_fail(core, CORTEX_A_FAIL_STUCK, 0, BT_ERR_IO);
+        cortex_a_sleep(core, PAUSE_US);
+    }
+}
+
+/* What is left over in the channel would be taken for the next value. */
+static int cortex_a_drain(struct cortex_a *core)
+{
+    struct mem_ap_banked take = {.offset = BANK_DTRTX};
+    struct mem_ap_banked give = {.offset = BANK_ITR, .write = true, .value = A_GIVE(0)};
+    int error = cortex_a_await(core, DSCR_INSTRCOMPL, 0);
+    if (error == 0 && (core->dscr & DSCR_RXFULL) != 0) {
+        core->dirty |= 1;
+        error = cortex_a_bank(core, &give, 1);
+        if (error == 0)
+            error = cortex_a_await(core, DSCR_INSTRCOMPL, DSCR_RXFULL);
+    }
+    if (error == 0 && (core->dscr & DSCR_TXFULL) != 0)
+        error = cortex_a_bank(core, &take, 1);
+    return error;
+}
+
+int cortex_a_clear_errors(struct cortex_a *core)
+{
+    int error = cortex_a_poke(core, DBG_DRCR, DRCR_CLEAR);
+    return error == 0 ? cortex_a_drain(core) : error;
+}
+
+/* The sticky bits become an error, and are cleared. */
+static int take_error(struct cortex_a *core, uint32_t dscr)
+{
+    bool undefined = (dscr & DSCR_UNDEFINED) != 0;
+    int error = cortex_a_clear_errors(core);
+    if (error != 0)
+        return error;
+    if (undefined)
+        return cortex_a_fail(core, CORTEX_A_FAIL_UNDEFINED, 0, BT_ERR_UNSUPPORTED);
+    return cortex_a_fail(core, CORTEX_A_FAIL_ABORT, 0, BT_ERR_IO);
+}
+
+/* One entry, when the core is ready for it. */
+static int play_entry(struct cortex_a *core, struct mem_ap_banked *entry)
+{
+    uint32_t set = entry->offset == BANK_DTRTX ? DSCR_TXFULL : DSCR_INSTRCOMPL;
+    uint32_t clear = entry->offset == BANK_DTRRX ? DSCR_RXFULL : 0;
+    int error = cortex_a_await(core, set, clear);
+    if (error == 0 && (core->dscr & DSCR_STICKY) != 0)
+        return take_error(core, core->dscr);
+    entry->value = entry->offset == BANK_DSCR ? core->dscr : entry->value;
+    return error == 0 && entry->offset != BANK_DSCR ? cortex_a_bank(core, entry, 1) : error;
+}
+
+static int play_slowly(struct cortex_a *core, struct cortex_a_sequence *s)
+{
+    int error = cortex_a_drain(core);
+    for (unsigned k = 0; k < s->count && error == 0; k++)
+        error = play_entry(core, &s->list[k]);
+    return error;
+}
+
+/* What the states behind the instructions say together: errors, and whether the core stood. */
+static uint32_t sum_up(const struct cortex_a_sequence *s)
+{
+    uint32_t sum = DSCR_HALTED | DSCR_INSTRCOMPL;
+    for (unsigned k = 0; k < s->count; k++) {
+        if (s->list[k].offset != BANK_DSCR)
+            continue;
+        sum |= s->list[k].value & DSCR_STICKY;
+        sum &= s->list[k].value | ~DSCR_HALTED;
+        /* Of the last one alone: accesses wait for the instructions before it. */
+        sum = (sum & ~DSCR_INSTRCOMPL) | (s->list[k].value & DSCR_INSTRCOMPL);
+    }
+    return sum;
+}
+
+int cortex_a_play(struct cortex_a *core, struct cortex_a_sequence *s, bool once)
+{
+    unsigned tries = 0;
+    int error = cortex_a_need_halt(core);
+    if (error != 0)
+        return error;
+    struct cortex_a_sequence sent = *s;
+    error = cortex_a_bank(core, sent.list, sent.count);
+    if (error != 0)
+        return !once && cortex_a_again(core, error, &tries) ? play_slowly(core, s) : error;
+    *s = sent;
+    uint32_t state = sum_up(s);
+    if ((state & DSCR_HALTED) == 0) {
+        core->halted = false; /* somebody let it go */
+        return cortex_a_need_halt(core);
+    }
+    if ((state & (DSCR_STICKY | DSCR_INSTRCOMPL)) == 0) {
+        error = cortex_a_await(core, DSCR_INSTRCOMPL, 0);
+        state = core->dscr;
+    }
+    return error == 0 && (state & DSCR_STICKY) != 0 ? take_error(core, state) : error;
+}
+
+/* The value that the last instruction leaves in the channel stays there. */
+int cortex_a_start(struct cortex_a *core, struct cortex_a_sequence *s)
+{
+    int error = cortex_a_need_halt(core);
+    return error == 0 ? play_slowly(core, s) : error;
+}
+
+int cortex_a_play_one(struct cortex_a *core, struct mem_ap_banked *access)
+{
+    return play_entry(core, access);
+}
+
+int cortex_a_do(struct cortex_a *core, uint32_t opcode, uint32_t r0)
+{
+    struct cortex_a_sequence s = {.count = 0};
+    core->dirty |= 1;
+    cortex_a_give(&s, r0);
+    cortex_a_execute(&s, A_GIVE(0));
+    cortex_a_execute(&s, opcode);
+    return cortex_a_play(core, &s, false);
+}
+
+int cortex_a_ask(struct cortex_a *core, uint32_t opcode, uint32_t *r0)
+{
+    struct cortex_a_sequence s = {.count = 0};
+    core->dirty |= 1;
+    cortex_a_execute(&s, opcode);
+    cortex_a_execute(&s, A_TAKE(0));
+    unsigned at = cortex_a_take(&s);
+    int error = cortex_a_play(core, &s, false);
+    *r0 = s.list[at].value;
+    return error;
+}
 
 #define A_READ_FPSCR   0xeef10a10u
 #define A_WRITE_FPSCR  0xeee10a10u
@@ -36,22 +304,22 @@ static int load_range(struct cortex_a *core, unsigned from, unsigned to)
         cortex_a_execute(&s, A_TAKE(n));
         at[n] = cortex_a_take(&s);
     }
-    int rc = cortex_a_play(core, &s, false);
-    for (unsigned n = from; n <= to && rc == 0; n++)
+    int error = cortex_a_play(core, &s, false);
+    for (unsigned n = from; n <= to && error == 0; n++)
         core->values[n] = s.list[at[n]].value;
-    return rc;
+    return error;
 }
 
 int cortex_a_load_values(struct cortex_a *core)
 {
     uint32_t *v = core->values;
-    int rc = load_range(core, 0, 14);
-    if (rc == 0)
-        rc = cortex_a_ask(core, A_READ_CPSR, &v[CORTEX_A_CPSR]);
-    if (rc == 0)
-        rc = cortex_a_ask(core, A_READ_PC, &v[CORTEX_A_PC]);
-    if (rc != 0)
-        return rc;
+    int error = load_range(core, 0, 14);
+    if (error == 0)
+        error = cortex_a_ask(core, A_READ_CPSR, &v[CORTEX_A_CPSR]);
+    if (error == 0)
+        error = cortex_a_ask(core, A_READ_PC, &v[CORTEX_A_PC]);
+    if (error != 0)
+        return error;
     v[CORTEX_A_PC] -= cortex_a_thumb(core) ? 4 : 8;
     v[CORTEX_A_PC] &= cortex_a_thumb(core) ? ~1u : ~3u;
     return 0;
@@ -68,10 +336,10 @@ static int store_marked(struct cortex_a *core, uint32_t mask)
         cortex_a_give(&s, core->values[n]);
         cortex_a_execute(&s, A_GIVE(n));
     }
-    int rc = s.count > 0 ? cortex_a_play(core, &s, false) : 0;
-    if (rc == 0)
+    int error = s.count > 0 ? cortex_a_play(core, &s, false) : 0;
+    if (error == 0)
         core->dirty &= ~mask;
-    return rc;
+    return error;
 }
 
 /*
@@ -81,45 +349,45 @@ static int store_marked(struct cortex_a *core, uint32_t mask)
 int cortex_a_store_values(struct cortex_a *core)
 {
     const uint32_t *v = core->values;
-    int rc = 0;
+    int error = 0;
     if ((core->dirty & R(CORTEX_A_CPSR)) != 0) {
-        rc = cortex_a_do(core, A_WRITE_CPSR, v[CORTEX_A_CPSR]);
-        if (rc == 0)
+        error = cortex_a_do(core, A_WRITE_CPSR, v[CORTEX_A_CPSR]);
+        if (error == 0)
             core->dirty &= ~R(CORTEX_A_CPSR);
     }
-    if (rc == 0)
-        rc = cortex_a_do(core, A_WRITE_PC, v[CORTEX_A_PC] | (cortex_a_thumb(core) ? 1u : 0));
-    return rc == 0 ? store_marked(core, UINT32_MAX) : rc;
+    if (error == 0)
+        error = cortex_a_do(core, A_WRITE_PC, v[CORTEX_A_PC] | (cortex_a_thumb(core) ? 1u : 0));
+    return error == 0 ? store_marked(core, UINT32_MAX) : error;
 }
 
 int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value)
 {
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0 && reg >= CORTEX_A_REGISTERS)
-        rc = BT_ERR_INVAL;
-    *value = rc == 0 ? core->values[reg] : 0;
-    return rc;
+    int error = cortex_a_need_halt(core);
+    if (error == 0 && reg >= CORTEX_A_REGISTERS)
+        error = BT_ERR_INVAL;
+    *value = error == 0 ? core->values[reg] : 0;
+    return error;
 }
 
 /* The registers of the new mode appear: those of the old one go home first. */
 static int change_mode(struct cortex_a *core, uint32_t cpsr)
 {
     core->vfp_known = false; /* it may be privileged modes' alone */
-    int rc = store_marked(core, BANKED);
-    if (rc == 0)
-        rc = cortex_a_do(core, A_WRITE_CPSR, cpsr);
-    if (rc == 0)
-        rc = cortex_a_do(core, A_FLUSH, 0);
-    if (rc == 0)
-        rc = cortex_a_ask(core, A_READ_CPSR, &core->values[CORTEX_A_CPSR]);
-    return rc == 0 ? load_range(core, 8, 14) : rc;
+    int error = store_marked(core, BANKED);
+    if (error == 0)
+        error = cortex_a_do(core, A_WRITE_CPSR, cpsr);
+    if (error == 0)
+        error = cortex_a_do(core, A_FLUSH, 0);
+    if (error == 0)
+        error = cortex_a_ask(core, A_READ_CPSR, &core->values[CORTEX_A_CPSR]);
+    return error == 0 ? load_range(core, 8, 14) : error;
 }
 
 int cortex_a_write_register(struct cortex_a *core, unsigned reg, uint32_t value)
 {
-    int rc = cortex_a_need_halt(core);
-    if (rc != 0 || reg >= CORTEX_A_REGISTERS)
-        return rc != 0 ? rc : BT_ERR_INVAL;
+    int error = cortex_a_need_halt(core);
+    if (error != 0 || reg >= CORTEX_A_REGISTERS)
+        return error != 0 ? error : BT_ERR_INVAL;
     uint32_t changed = core->values[reg] ^ value;
     if (reg == CORTEX_A_CPSR && (changed & CPSR_MODE) != 0)
         return change_mode(core, value);
@@ -137,16 +405,16 @@ int cortex_a_enter_privileged(struct cortex_a *core, bool *entered)
     if (!*entered)
         return 0;
     core->dirty |= R(CORTEX_A_CPSR);
-    int rc = cortex_a_do(core, A_WRITE_MODE, MODE_SVC | CPSR_MASKS);
-    return rc == 0 ? cortex_a_do(core, A_FLUSH, 0) : rc;
+    int error = cortex_a_do(core, A_WRITE_MODE, MODE_SVC | CPSR_MASKS);
+    return error == 0 ? cortex_a_do(core, A_FLUSH, 0) : error;
 }
 
 int cortex_a_leave_privileged(struct cortex_a *core, bool entered)
 {
     if (!entered)
         return 0;
-    int rc = cortex_a_do(core, A_WRITE_CPSR, core->values[CORTEX_A_CPSR]);
-    return rc == 0 ? cortex_a_do(core, A_FLUSH, 0) : rc;
+    int error = cortex_a_do(core, A_WRITE_CPSR, core->values[CORTEX_A_CPSR]);
+    return error == 0 ? cortex_a_do(core, A_FLUSH, 0) : error;
 }
 
 /* System registers. */
@@ -155,40 +423,40 @@ int cortex_a_read_system(struct cortex_a *core, uint32_t mrc, uint32_t *value)
 {
     bool entered = false;
     *value = 0;
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = cortex_a_enter_privileged(core, &entered);
-    if (rc == 0)
-        rc = cortex_a_ask(core, mrc, value);
+    int error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = cortex_a_enter_privileged(core, &entered);
+    if (error == 0)
+        error = cortex_a_ask(core, mrc, value);
     int back = cortex_a_leave_privileged(core, entered);
-    return rc != 0 ? rc : back;
+    return error != 0 ? error : back;
 }
 
 int cortex_a_write_system(struct cortex_a *core, uint32_t mcr, uint32_t value)
 {
     bool entered = false;
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0)
-        rc = cortex_a_enter_privileged(core, &entered);
-    if (rc == 0)
-        rc = cortex_a_do(core, mcr, value);
+    int error = cortex_a_need_halt(core);
+    if (error == 0)
+        error = cortex_a_enter_privileged(core, &entered);
+    if (error == 0)
+        error = cortex_a_do(core, mcr, value);
     core->vfp_known = false;
     int back = cortex_a_leave_privileged(core, entered);
-    return rc != 0 ? rc : back;
+    return error != 0 ? error : back;
 }
 
 /* What the core has not got it calls undefined. */
 static int ask_feature(struct cortex_a *core, uint32_t opcode, uint32_t *value, bool *there)
 {
-    int rc = cortex_a_read_system(core, opcode, value);
-    *there = rc == 0;
-    return rc == BT_ERR_UNSUPPORTED ? 0 : rc;
+    int error = cortex_a_read_system(core, opcode, value);
+    *there = error == 0;
+    return error == BT_ERR_UNSUPPORTED ? 0 : error;
 }
 
 static int write_access(struct cortex_a *core, uint32_t cpacr)
 {
-    int rc = cortex_a_write_system(core, A_WRITE_CPACR, cpacr);
-    return rc == 0 ? cortex_a_do(core, A_FLUSH, 0) : rc;
+    int error = cortex_a_write_system(core, A_WRITE_CPACR, cpacr);
+    return error == 0 ? cortex_a_do(core, A_FLUSH, 0) : error;
 }
 
 /* VFP is off until the program switches it on: it is let in for the question. */
@@ -196,18 +464,18 @@ int cortex_a_find_features(struct cortex_a *core)
 {
     uint32_t mvfr0 = 0, cpacr = 0;
     bool vfp = false, known = false;
-    int rc = ask_feature(core, A_READ_CPACR, &cpacr, &known);
+    int error = ask_feature(core, A_READ_CPACR, &cpacr, &known);
     bool closed = known && (cpacr & CPACR_VFP) != CPACR_VFP;
-    if (rc == 0 && closed)
-        rc = write_access(core, cpacr | CPACR_VFP);
-    if (rc == 0)
-        rc = ask_feature(core, A_READ_MVFR0, &mvfr0, &vfp);
-    if (rc == 0 && closed)
-        rc = write_access(core, cpacr);
-    core->features_known = rc == 0;
+    if (error == 0 && closed)
+        error = write_access(core, cpacr | CPACR_VFP);
+    if (error == 0)
+        error = ask_feature(core, A_READ_MVFR0, &mvfr0, &vfp);
+    if (error == 0 && closed)
+        error = write_access(core, cpacr);
+    core->features_known = error == 0;
     core->vfp = vfp;
     core->vfp_doubles = !vfp ? 0 : (mvfr0 & MVFR0_DOUBLES) >= MVFR0_32 ? 32 : 16;
-    return rc;
+    return error;
 }
 
 int cortex_a_find_caches(struct cortex_a *core)
@@ -216,15 +484,15 @@ int cortex_a_find_caches(struct cortex_a *core)
     bool known = false;
     if (core->caches_known)
         return 0;
-    int rc = ask_feature(core, A_READ_SCTLR, &sctlr, &known);
+    int error = ask_feature(core, A_READ_SCTLR, &sctlr, &known);
     bool on = !known || (sctlr & SCTLR_CACHES) != 0;
     known = false;
-    if (rc == 0 && on)
-        rc = ask_feature(core, A_READ_CTR, &ctr, &known);
+    if (error == 0 && on)
+        error = ask_feature(core, A_READ_CTR, &ctr, &known);
     unsigned words = known ? 1u << (ctr >> 16 & 0xf) : LINE_WORDS;
     core->line = on ? 4 * words : 0;
-    core->caches_known = rc == 0;
-    return rc;
+    core->caches_known = error == 0;
+    return error;
 }
 
 /* May the mode that the program is in use it, and is it switched on? */
@@ -232,27 +500,27 @@ static int look_at_vfp(struct cortex_a *core, bool *on)
 {
     uint32_t cpacr = 0, fpexc = 0;
     bool user = (core->values[CORTEX_A_CPSR] & CPSR_MODE) == MODE_USER, known = false;
-    int rc = ask_feature(core, A_READ_CPACR, &cpacr, &known);
+    int error = ask_feature(core, A_READ_CPACR, &cpacr, &known);
     bool open =
         !known || CPACR_CP10(cpacr) == CP10_ALWAYS || (CPACR_CP10(cpacr) != CP10_OFF && !user);
     known = false;
-    if (rc == 0 && open)
-        rc = ask_feature(core, A_READ_FPEXC, &fpexc, &known);
+    if (error == 0 && open)
+        error = ask_feature(core, A_READ_FPEXC, &fpexc, &known);
     *on = known && (fpexc & FPEXC_EN) != 0;
-    return rc;
+    return error;
 }
 
 /* Asked before VFP instructions are given: one that is undefined takes those behind it along. */
 static int need_vfp(struct cortex_a *core)
 {
-    int rc = cortex_a_need_halt(core);
-    if (rc == 0 && core->vfp && !core->vfp_known) {
-        rc = look_at_vfp(core, &core->vfp_on);
-        core->vfp_known = rc == 0;
+    int error = cortex_a_need_halt(core);
+    if (error == 0 && core->vfp && !core->vfp_known) {
+        error = look_at_vfp(core, &core->vfp_on);
+        core->vfp_known = error == 0;
     }
-    if (rc == 0 && !(core->vfp && core->vfp_on))
-        rc = cortex_a_fail(core, CORTEX_A_FAIL_UNDEFINED, 0, BT_ERR_UNSUPPORTED);
-    return rc;
+    if (error == 0 && !(core->vfp && core->vfp_on))
+        error = cortex_a_fail(core, CORTEX_A_FAIL_UNDEFINED, 0, BT_ERR_UNSUPPORTED);
+    return error;
 }
 
 static uint32_t double_bits(unsigned number)
@@ -262,11 +530,11 @@ static uint32_t double_bits(unsigned number)
 
 int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count)
 {
-    int rc = need_vfp(core);
-    if (rc == 0 && count > 32)
-        rc = BT_ERR_INVAL;
+    int error = need_vfp(core);
+    if (error == 0 && count > 32)
+        error = BT_ERR_INVAL;
     core->dirty |= R(0) | R(1);
-    for (unsigned done = 0; done < count && rc == 0;) {
+    for (unsigned done = 0; done < count && error == 0;) {
         struct cortex_a_sequence s = {.count = 0};
         unsigned at[MEM_AP_BANKED / 8 + 1] = {0}, n = 0;
         for (; cortex_a_room(&s) >= 8 && done + n < count; n++) {
@@ -276,20 +544,20 @@ int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned coun
             cortex_a_execute(&s, A_TAKE(1));
             cortex_a_take(&s); /* three behind the lower half */
         }
-        rc = cortex_a_play(core, &s, false);
-        for (unsigned k = 0; k < n && rc == 0; k++)
+        error = cortex_a_play(core, &s, false);
+        for (unsigned k = 0; k < n && error == 0; k++)
             values[done + k] = (uint64_t)s.list[at[k] + 3].value << 32 | s.list[at[k]].value;
         done += n;
     }
-    return rc;
+    return error;
 }
 
 int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value)
 {
     struct cortex_a_sequence s = {.count = 0};
-    int rc = need_vfp(core);
-    if (rc != 0 || number > 31)
-        return rc != 0 ? rc : BT_ERR_INVAL;
+    int error = need_vfp(core);
+    if (error != 0 || number > 31)
+        return error != 0 ? error : BT_ERR_INVAL;
     core->dirty |= R(0) | R(1);
     cortex_a_give(&s, (uint32_t)value);
     cortex_a_execute(&s, A_GIVE(0));
@@ -302,12 +570,12 @@ int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value
 int cortex_a_read_fpscr(struct cortex_a *core, uint32_t *value)
 {
     *value = 0;
-    int rc = need_vfp(core);
-    return rc == 0 ? cortex_a_ask(core, A_READ_FPSCR, value) : rc;
+    int error = need_vfp(core);
+    return error == 0 ? cortex_a_ask(core, A_READ_FPSCR, value) : error;
 }
 
 int cortex_a_write_fpscr(struct cortex_a *core, uint32_t value)
 {
-    int rc = need_vfp(core);
-    return rc == 0 ? cortex_a_do(core, A_WRITE_FPSCR, value) : rc;
+    int error = need_vfp(core);
+    return error == 0 ? cortex_a_do(core, A_WRITE_FPSCR, value) : error;
 }

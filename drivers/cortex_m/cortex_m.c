@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Attaching to a Cortex-M, and accesses to its debug registers. */
+/* Attaching to a Cortex-M; halting, stepping, resuming and resetting it. DDI 0403E.e chapter C1. */
 #include "drivers/cortex_m/cortex_m.h"
 
 #include <stdio.h>
 
 #include "cortex_m_internal.h"
-
-#define RETRIES 2u
 
 #define SCS_ID_PFR1 0xe000ed44u
 #define SCS_CLIDR   0xe000ed78u
@@ -46,157 +44,16 @@ void cortex_m_init(struct cortex_m *core, struct mem_ap *ap)
     *core = (struct cortex_m){.ap = ap, .name = "", .ready_reads = 1};
 }
 
-int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t address, int rc)
-{
-    core->failure = failure;
-    core->failure_address = address;
-    return rc;
-}
-
-int cortex_m_port(struct cortex_m *core, int rc)
-{
-    if (rc == 0)
-        return 0;
-    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, rc);
-}
-
-bool cortex_m_again(const struct cortex_m *core, int rc, unsigned *tries)
-{
-    enum debug_failure failure = core->ap->dp->failure;
-    return rc == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
-           (*tries)++ < RETRIES;
-}
-
-static const char *failure_text(const struct cortex_m *core)
-{
-    switch (core->failure) {
-    case CORTEX_M_FAIL_NONE:
-        return "no failure";
-    case CORTEX_M_FAIL_PORT:
-        break;
-    case CORTEX_M_FAIL_NO_CORE:
-        return "no Cortex-M answers behind this access port: is it the right one, is it powered?";
-    case CORTEX_M_FAIL_DISABLED:
-        return "the core does not let itself be debugged: the part is locked";
-    case CORTEX_M_FAIL_NO_HALT:
-        return "the core does not halt: reset it by nRESET, or connect under reset";
-    case CORTEX_M_FAIL_NO_RESET:
-        return "the reset did not work: the core did not come out of it as asked";
-    case CORTEX_M_FAIL_REGISTER:
-        return "the core does not hand over its registers: reset it";
-    case CORTEX_M_FAIL_RUNNING:
-        return "the core runs: halt it first";
-    case CORTEX_M_FAIL_FULL:
-        return "all comparators of the core are in use: remove a breakpoint or watchpoint";
-    case CORTEX_M_FAIL_UPPER:
-        return "hardware breakpoints of this core reach only addresses below 0x20000000";
-    case CORTEX_M_FAIL_NOT_RAM:
-        return "no software breakpoint is possible here: the memory does not keep it";
-    case CORTEX_M_FAIL_NO_PIN:
-        return "the probe does not drive nRESET";
-    case CORTEX_M_FAIL_SECURE:
-        return "the core does not halt: it runs Secure code, which this chip does not let debug; "
-               "try again, or set a breakpoint in Non-secure code";
-    }
-    return "the access failed";
-}
-
-const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t size)
-{
-    char cause[128];
-    if (core->failure == CORTEX_M_FAIL_PORT)
-        snprintf(text, size, "no access to 0x%08x: %s", (unsigned)core->failure_address,
-                 adiv5_describe(core->ap->dp, cause, sizeof cause));
-    else if (core->failure_address != 0)
-        snprintf(text, size, "%s (0x%08x)", failure_text(core), (unsigned)core->failure_address);
-    else
-        snprintf(text, size, "%s", failure_text(core));
-    return text;
-}
-
-/* Registers of the system control space. */
-
-int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
-{
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_read32(core->ap, address, value);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
-}
-
-int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value)
-{
-    unsigned tries = 0;
-    int rc;
-    do {
-        rc = mem_ap_write32(core->ap, address, value);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
-}
-
-int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count, bool repeat)
-{
-    unsigned tries = repeat ? 0 : RETRIES;
-    int rc;
-    do {
-        rc = mem_ap_banked(core->ap, SCS_DHCSR, list, count);
-    } while (cortex_m_again(core, rc, &tries));
-    return cortex_m_port(core, rc);
-}
-
-int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
-{
-    struct mem_ap_banked read = {.offset = BANK_DHCSR};
-    int rc = cortex_m_bank(core, &read, 1, true);
-    *value = read.value;
-    if (rc == 0 && (*value & S_RESET_ST) != 0)
-        core->reset_seen = true;
-    if (rc == 0)
-        core->secure_debug = core->security && (*value & S_SDE) != 0;
-    return rc;
-}
-
-int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits)
-{
-    struct mem_ap_banked write = {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | bits};
-    bool mask = (bits & C_MASKINTS) != 0;
-    /* A step that is taken twice is one too many. */
-    int rc = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
-    core->mask_unsure = rc != 0;
-    core->masked = mask;
-    return rc;
-}
-
-int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)
-{
-    struct mem_ap_banked read = {.offset = BANK_DEMCR};
-    int rc = cortex_m_bank(core, &read, 1, true);
-    if (rc != 0)
-        return rc;
-    struct mem_ap_banked write = {.offset = BANK_DEMCR,
-                                  .write = true,
-                                  .value = (read.value & ~DEMCR_CATCHES) | core->catch | more |
-                                           DEMCR_TRCENA};
-    return write.value == read.value ? 0 : cortex_m_bank(core, &write, 1, true);
-}
-
-int cortex_m_need_halt(struct cortex_m *core)
-{
-    return core->halted ? 0 : cortex_m_fail(core, CORTEX_M_FAIL_RUNNING, 0, BT_ERR_INVAL);
-}
-
 /* A part that is not in the table: by its architecture. */
 static int identify_unknown(struct cortex_m *core)
 {
     bool mainline = CPUID_ARCH(core->cpuid) == ARCH_MAINLINE;
     uint32_t devarch = 0;
-    int rc = cortex_m_peek(core, SCS_DEVARCH, &devarch);
+    int error = cortex_m_peek(core, SCS_DEVARCH, &devarch);
     /* An older part may refuse a register that it does not have. */
-    if (rc != 0 && core->ap->dp->failure != DEBUG_FAIL_FAULT)
-        return rc;
-    bool v8 = rc == 0 && (devarch & DEVARCH_PRESENT) != 0 && (devarch & 0xffff) == ARCHID_V8M;
+    if (error != 0 && core->ap->dp->failure != DEBUG_FAIL_FAULT)
+        return error;
+    bool v8 = error == 0 && (devarch & DEVARCH_PRESENT) != 0 && (devarch & 0xffff) == ARCHID_V8M;
     if (v8) {
         core->arch = mainline ? CORTEX_M_V8M_MAIN : CORTEX_M_V8M_BASE;
         core->name = mainline ? "ARMv8-M mainline" : "ARMv8-M baseline";
@@ -207,11 +64,11 @@ static int identify_unknown(struct cortex_m *core)
     return 0;
 }
 
-static int identify(struct cortex_m *core)
+static int cortex_m_identify(struct cortex_m *core)
 {
-    int rc = cortex_m_peek(core, SCS_CPUID, &core->cpuid);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_peek(core, SCS_CPUID, &core->cpuid);
+    if (error != 0)
+        return error;
     unsigned arch = CPUID_ARCH(core->cpuid);
     if (core->cpuid >> 24 == 0 || core->cpuid == UINT32_MAX ||
         (arch != ARCH_BASELINE && arch != ARCH_MAINLINE))
@@ -231,54 +88,50 @@ static int find_features(struct cortex_m *core)
     uint32_t mvfr0 = 0;
     uint32_t clidr = 0;
     uint32_t pfr1 = 0;
-    int rc = 0;
+    int error = 0;
     if (cortex_m_mainline(core)) {
-        rc = cortex_m_peek(core, SCS_MVFR0, &mvfr0);
-        if (rc == 0)
-            rc = cortex_m_peek(core, SCS_CLIDR, &clidr);
+        error = cortex_m_peek(core, SCS_MVFR0, &mvfr0);
+        if (error == 0)
+            error = cortex_m_peek(core, SCS_CLIDR, &clidr);
     }
-    if (rc == 0 && core->arch >= CORTEX_M_V8M_BASE)
-        rc = cortex_m_peek(core, SCS_ID_PFR1, &pfr1);
+    if (error == 0 && core->arch >= CORTEX_M_V8M_BASE)
+        error = cortex_m_peek(core, SCS_ID_PFR1, &pfr1);
     core->fpu = mvfr0 != 0;
     core->instruction_cache = (clidr & CLIDR_INSTRUCTIONS) != 0;
     core->security = (pfr1 & PFR1_SECURITY) != 0;
-    return rc;
+    return error;
 }
 
 static int enable_debug(struct cortex_m *core)
 {
     uint32_t dhcsr;
-    int rc = cortex_m_read_dhcsr(core, &dhcsr);
-    bool halted = rc == 0 && (dhcsr & S_HALT) != 0;
-    if (rc == 0)
-        rc = cortex_m_write_dhcsr(core, C_DEBUGEN | (halted ? C_HALT : 0));
-    if (rc == 0)
-        rc = cortex_m_read_dhcsr(core, &dhcsr);
-    if (rc == 0 && (dhcsr & C_DEBUGEN) == 0)
+    int error = cortex_m_read_dhcsr(core, &dhcsr);
+    bool halted = error == 0 && (dhcsr & S_HALT) != 0;
+    if (error == 0)
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | (halted ? C_HALT : 0));
+    if (error == 0)
+        error = cortex_m_read_dhcsr(core, &dhcsr);
+    if (error == 0 && (dhcsr & C_DEBUGEN) == 0)
         return cortex_m_fail(core, CORTEX_M_FAIL_DISABLED, 0, BT_ERR_IO);
-    return rc;
+    return error;
 }
 
 int cortex_m_attach(struct cortex_m *core)
 {
-    core->attached = false;
     core->halted = false;
-    core->stepped = false;
-    core->reset_halted = false;
-    core->halt_requested = true; /* a core found halted: nobody here knows more */
-    int rc = identify(core);
-    if (rc == 0)
-        rc = find_features(core);
-    if (rc == 0)
-        rc = enable_debug(core);
-    if (rc == 0)
-        rc = cortex_m_write_demcr(core, 0);
-    if (rc == 0)
-        rc = cortex_m_find_units(core);
-    if (rc == 0)
-        rc = cortex_m_restore(core);
-    core->attached = rc == 0;
-    return rc;
+    core->course = CORTEX_M_FREE; /* a core found halted: nobody here knows more */
+    int error = cortex_m_identify(core);
+    if (error == 0)
+        error = find_features(core);
+    if (error == 0)
+        error = enable_debug(core);
+    if (error == 0)
+        error = cortex_m_write_demcr(core, 0);
+    if (error == 0)
+        error = cortex_m_find_units(core);
+    if (error == 0)
+        error = cortex_m_restore(core);
+    return error;
 }
 
 /* Memory without software breakpoints; those that cannot be taken away stay in the list. */
@@ -286,9 +139,10 @@ static int remove_software(struct cortex_m *core)
 {
     int first = 0;
     for (unsigned k = core->software_count; k > 0; k--) {
-        int rc = cortex_m_remove(core, CORTEX_M_BREAK_SOFTWARE, core->software[k - 1].address, 2);
+        int error =
+            cortex_m_remove(core, CORTEX_M_BREAK_SOFTWARE, core->software[k - 1].address, 2);
         if (first == 0)
-            first = rc;
+            first = error;
     }
     return first;
 }
@@ -303,7 +157,6 @@ int cortex_m_detach(struct cortex_m *core, bool keep_debug)
     results[3] = core->halted ? cortex_m_resume(core) : 0;
     if (results[3] == 0 && !keep_debug)
         results[3] = cortex_m_write_dhcsr(core, 0);
-    core->attached = false;
     core->halted = false;
     for (unsigned k = 0; k < 4; k++) {
         if (results[k] != 0)
@@ -326,15 +179,373 @@ int cortex_m_vector_catch(struct cortex_m *core, uint32_t catches)
 int cortex_m_is_secure(struct cortex_m *core, bool *secure)
 {
     uint32_t dscsr = 0;
-    int rc = core->security ? cortex_m_peek(core, SCS_DSCSR, &dscsr) : 0;
+    int error = core->security ? cortex_m_peek(core, SCS_DSCSR, &dscsr) : 0;
     *secure = (dscsr & DSCSR_CDS) != 0;
-    return rc;
+    return error;
 }
 
-int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc)
+#define HALT_LIMIT_US  500000u
+#define HALT_SLEEP_US  500u
+#define RESET_LIMIT_US 1000000u
+#define RESET_SLEEP_US 1000u
+#define RESET_HOLD_US  20000u
+#define PIN_WAIT_US    100000u
+#define FAILED_LOOKS   20u /* at a silent port, before it is woken up again */
+
+#define AIRCR_SYSRESET 0x05fa0004u
+#define BKPT_MASK      0xff00u
+#define BKPT           0xbe00u
+
+/* The halfword that the program has at `address`; 0 if it cannot be read. */
+static uint16_t instruction_at(struct cortex_m *core, uint32_t address)
 {
-    int rc = cortex_m_peek(core, DWT_PCSR, pc);
-    if (rc == 0 && (*pc == UINT32_MAX || *pc == 0))
+    uint8_t bytes[2] = {0};
+    if (cortex_m_read_memory(core, address, bytes, sizeof bytes) != 0)
+        return 0;
+    return (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+static enum cortex_m_reason breakpoint_reason(struct cortex_m *core, uint32_t pc)
+{
+    bool program =
+        !cortex_m_breakpoint_at(core, pc) && (instruction_at(core, pc) & BKPT_MASK) == BKPT;
+    return program ? CORTEX_M_REASON_BKPT : CORTEX_M_REASON_BREAKPOINT;
+}
+
+static enum cortex_m_reason cortex_m_reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
+{
+    if ((dfsr & DFSR_VCATCH) != 0)
+        return core->course == CORTEX_M_FROM_RESET ? CORTEX_M_REASON_RESET : CORTEX_M_REASON_VECTOR;
+    if ((dfsr & DFSR_BKPT) != 0)
+        return breakpoint_reason(core, pc);
+    if ((dfsr & DFSR_DWTTRAP) != 0)
+        return CORTEX_M_REASON_WATCHPOINT;
+    if ((dfsr & DFSR_EXTERNAL) != 0)
+        return CORTEX_M_REASON_EXTERNAL;
+    return core->course == CORTEX_M_STEPPING ? CORTEX_M_REASON_STEP : CORTEX_M_REASON_REQUEST;
+}
+
+/* The core is seen halted for the first time. */
+static int note_halt(struct cortex_m *core)
+{
+    uint32_t dfsr = 0;
+    core->last = (struct cortex_m_status){.state = CORTEX_M_HALTED};
+    core->halted = true;
+    int error = cortex_m_peek(core, SCS_DFSR, &dfsr);
+    if (error == 0)
+        error = cortex_m_read_register(core, CORTEX_M_PC, &core->last.pc);
+    if (error == 0)
+        core->last.reason = cortex_m_reason_of(core, dfsr, core->last.pc);
+    if (error == 0 && core->last.reason == CORTEX_M_REASON_WATCHPOINT)
+        error = cortex_m_find_watch(core);
+    if (error == 0)
+        error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    if (error != 0)
+        core->halted = false; /* asked again at the next look */
+    return error;
+}
+
+/* One look. What is switched off by a reset is switched on again. */
+static int cortex_m_look(struct cortex_m *core, uint32_t *dhcsr)
+{
+    int error = cortex_m_read_dhcsr(core, dhcsr);
+    bool lost = error == 0 && ((*dhcsr & C_DEBUGEN) == 0 || (*dhcsr & S_RESET_ST) != 0);
+    if (lost && (*dhcsr & C_DEBUGEN) == 0)
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | (*dhcsr & S_HALT ? C_HALT : 0));
+    if (lost && error == 0)
+        error = cortex_m_restore(core);
+    if (lost)
+        core->halted = false;
+    if (error == 0 && (*dhcsr & S_HALT) == 0)
+        core->halted = false;
+    if (error == 0 && (*dhcsr & S_HALT) != 0 && !core->halted)
+        error = note_halt(core);
+    return error;
+}
+
+static enum cortex_m_state running_state(uint32_t dhcsr)
+{
+    if ((dhcsr & S_LOCKUP) != 0)
+        return CORTEX_M_LOCKUP;
+    return (dhcsr & S_SLEEP) != 0 ? CORTEX_M_SLEEPING : CORTEX_M_RUNNING;
+}
+
+int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
+{
+    uint32_t dhcsr;
+    *status = (struct cortex_m_status){.state = CORTEX_M_RUNNING};
+    int error = cortex_m_look(core, &dhcsr);
+    if (error != 0)
+        return error;
+    if (core->halted)
+        *status = core->last;
+    else
+        status->state = running_state(dhcsr);
+    status->reset_seen = core->reset_seen;
+    core->reset_seen = false;
+    return 0;
+}
+
+/* Halt and run. */
+
+/* Where Secure code may not be debugged a halt waits for its end. */
+static enum cortex_m_failure no_halt(const struct cortex_m *core)
+{
+    return core->security && !core->secure_debug ? CORTEX_M_FAIL_SECURE : CORTEX_M_FAIL_NO_HALT;
+}
+
+static int wait_halt(struct cortex_m *core)
+{
+    uint64_t begin = cortex_m_now(core);
+    for (;;) {
+        bool late = cortex_m_now(core) - begin > HALT_LIMIT_US;
+        uint32_t dhcsr;
+        int error = cortex_m_look(core, &dhcsr);
+        if (error != 0 || core->halted)
+            return error;
+        if (late)
+            return cortex_m_fail(core, no_halt(core), 0, BT_ERR_IO);
+        cortex_m_sleep(core, HALT_SLEEP_US);
+    }
+}
+
+int cortex_m_halt(struct cortex_m *core)
+{
+    uint32_t dhcsr;
+    int error = cortex_m_look(core, &dhcsr);
+    if (error != 0 || core->halted)
+        return error;
+    error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
+    return error == 0 ? wait_halt(core) : error;
+}
+
+/* Let it go with these bits; the core counts as running whatever becomes of the access. */
+static int cortex_m_release(struct cortex_m *core, uint32_t bits)
+{
+    int error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    /* C_MASKINTS may not change in the write that lets the core go. */
+    if (error == 0 && core->mask != cortex_m_mask_of(bits))
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | (bits & C_MASKINTS));
+    if (error != 0)
+        return error;
+    core->halted = false;
+    core->course = (bits & C_STEP) != 0 ? CORTEX_M_STEPPING : CORTEX_M_FREE;
+    return cortex_m_write_dhcsr(core, C_DEBUGEN | bits);
+}
+
+static int step_once(struct cortex_m *core, bool mask)
+{
+    uint32_t bits = mask ? C_MASKINTS : 0;
+    int error = cortex_m_release(core, C_STEP | bits);
+    if (error == 0)
+        error = wait_halt(core);
+    bool late = core->failure == CORTEX_M_FAIL_NO_HALT || core->failure == CORTEX_M_FAIL_SECURE;
+    if (error == BT_ERR_IO && late) {
+        /* An instruction that waits for something: the halt ends it. */
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
+        if (error == 0)
+            error = wait_halt(core);
+    }
+    if (error == 0)
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
+    return error;
+}
+
+/* Put back what an earlier step took away and could not put back. */
+static int restore_lifted(struct cortex_m *core)
+{
+    return core->lifted ? cortex_m_lift(core, core->lifted_at, false) : 0;
+}
+
+/* A step that the breakpoint at the PC does not end. */
+static int step_over(struct cortex_m *core, bool mask)
+{
+    uint32_t pc;
+    int error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (error != 0 || !cortex_m_breakpoint_at(core, pc))
+        return error != 0 ? error : step_once(core, mask);
+    error = cortex_m_lift(core, pc, true);
+    if (error == 0)
+        error = step_once(core, mask);
+    int back = cortex_m_lift(core, pc, false);
+    return error != 0 ? error : back;
+}
+
+/* Where the core has stopped at a BKPT of the program, go behind it: *skipped. */
+static int skip_bkpt(struct cortex_m *core, bool *skipped)
+{
+    uint32_t pc;
+    *skipped = false;
+    if (core->last.reason != CORTEX_M_REASON_BKPT)
+        return 0;
+    int error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (error != 0 || pc != core->last.pc || (instruction_at(core, pc) & BKPT_MASK) != BKPT)
+        return error;
+    error = cortex_m_write_register(core, CORTEX_M_PC, pc + 2);
+    *skipped = error == 0;
+    if (error == 0) {
+        core->last.pc = pc + 2;
+        core->last.reason = CORTEX_M_REASON_STEP;
+    }
+    return error;
+}
+
+int cortex_m_step(struct cortex_m *core, bool mask_interrupts)
+{
+    bool skipped = false;
+    int error = cortex_m_need_halt(core);
+    if (error == 0)
+        error = restore_lifted(core);
+    if (error == 0)
+        error = skip_bkpt(core, &skipped);
+    return error == 0 && !skipped ? step_over(core, mask_interrupts) : error;
+}
+
+int cortex_m_resume(struct cortex_m *core)
+{
+    bool skipped;
+    uint32_t pc;
+    uint32_t dhcsr;
+    int error = cortex_m_look(core, &dhcsr);
+    if (error != 0 || !core->halted)
+        return error;
+    error = restore_lifted(core);
+    if (error == 0)
+        error = skip_bkpt(core, &skipped);
+    if (error == 0)
+        error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    if (error == 0 && cortex_m_breakpoint_at(core, pc)) {
+        error = step_over(core, true);
+        /* Something else stopped it at once: that is what the user has to see. */
+        if (error == 0 && core->last.reason != CORTEX_M_REASON_STEP)
+            return 0;
+    }
+    return error == 0 ? cortex_m_release(core, 0) : error;
+}
+
+static int set_pin(struct adiv5_dp *dp, bool low)
+{
+    uint8_t input;
+    if (!dp->link.ops->pins)
         return BT_ERR_UNSUPPORTED;
-    return rc;
+    return dp->link.ops->pins(dp->link.self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET,
+                              low ? 0 : PIN_WAIT_US, &input);
+}
+
+static int pin_failed(struct cortex_m *core, int error)
+{
+    if (error == BT_ERR_UNSUPPORTED)
+        return cortex_m_fail(core, CORTEX_M_FAIL_NO_PIN, 0, error);
+    return cortex_m_port(core, error);
+}
+
+static bool probe_gone(const struct cortex_m *core, int error)
+{
+    return error == BT_ERR_FORMAT || core->ap->dp->failure == DEBUG_FAIL_PROBE;
+}
+
+/* While the core is in reset its port may refuse everything; a probe that is gone ends that. */
+static int cortex_m_tolerate(const struct cortex_m *core, int error)
+{
+    return error != 0 && probe_gone(core, error) ? error : 0;
+}
+
+static int wake_port(struct cortex_m *core)
+{
+    struct adiv5_dp *dp = core->ap->dp;
+    if (!core->reconnect)
+        return 0;
+    int error = adiv5_connect(dp, core->reconnect);
+    mem_ap_forget(core->ap);
+    return cortex_m_tolerate(core, error);
+}
+
+/* Until the core has come out of its reset, and is halted if `halt`. */
+static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
+{
+    uint64_t begin = cortex_m_now(core);
+    unsigned failed = 0;
+    bool late = false;
+    while (!late) {
+        uint32_t dhcsr = 0;
+        late = cortex_m_now(core) - begin > RESET_LIMIT_US;
+        int error = cortex_m_read_dhcsr(core, &dhcsr);
+        if (error != 0 && probe_gone(core, error))
+            return error;
+        if (error != 0 && ++failed % FAILED_LOOKS == 0)
+            error = wake_port(core);
+        if (error != 0 && probe_gone(core, error))
+            return error;
+        if (error == 0 && (dhcsr & S_RESET_ST) != 0)
+            *seen = true;
+        else if (error == 0 && *seen && (!halt || (dhcsr & S_HALT) != 0))
+            return 0;
+        if ((dhcsr & S_RESET_ST) == 0)
+            cortex_m_sleep(core, RESET_SLEEP_US);
+    }
+    /* S_RESET_ST is told once, and that answer may be lost; the vector catch stays. */
+    uint32_t dfsr = 0;
+    if (halt && cortex_m_peek(core, SCS_DFSR, &dfsr) == 0 && (dfsr & DFSR_VCATCH) != 0)
+        return 0;
+    return cortex_m_fail(core, CORTEX_M_FAIL_NO_RESET, 0, BT_ERR_IO);
+}
+
+/* What has to be set for the reset to end in a halt, or not. */
+static int cortex_m_prepare(struct cortex_m *core, bool halt)
+{
+    uint32_t dhcsr;
+    int error = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
+    if (error == 0)
+        error = cortex_m_write_demcr(core, halt ? DEMCR_CORERESET : 0);
+    if (error == 0)
+        error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
+    if (error == 0)
+        error = cortex_m_read_dhcsr(core, &dhcsr); /* S_RESET_ST of earlier */
+    return error;
+}
+
+static int reset_system(struct cortex_m *core, bool halt)
+{
+    bool seen = false;
+    int error = cortex_m_prepare(core, halt);
+    if (error != 0)
+        return error;
+    error = cortex_m_tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
+    return error == 0 ? wait_reset(core, halt, &seen) : cortex_m_port(core, error);
+}
+
+static int reset_pin(struct cortex_m *core, bool halt)
+{
+    bool seen = false;
+    int error = pin_failed(core, set_pin(core->ap->dp, true));
+    if (error != 0)
+        return error;
+    cortex_m_sleep(core, RESET_HOLD_US);
+    core->halted = false;
+    int prepared = cortex_m_prepare(core, halt);
+    error = cortex_m_tolerate(core, prepared);
+    if (error == 0)
+        error = pin_failed(core, set_pin(core->ap->dp, false));
+    if (error == 0)
+        error = wait_reset(core, halt && prepared == 0, &seen);
+    /* A port that is dead in reset did not take the wish to halt: now it does. */
+    return error == 0 && prepared != 0 ? reset_system(core, halt) : error;
+}
+
+int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt)
+{
+    /* Breakpoints may be lost by the reset: they are set again before the first instruction. */
+    bool stop = halt || cortex_m_any_breakpoint(core);
+    uint32_t dhcsr;
+    int error = kind == CORTEX_M_RESET_PIN ? reset_pin(core, stop) : reset_system(core, stop);
+    mem_ap_forget(core->ap);
+    core->halted = false;
+    core->course = stop ? CORTEX_M_FROM_RESET : CORTEX_M_FREE;
+    if (error != 0)
+        return error;
+    error = cortex_m_restore(core);
+    if (error == 0)
+        error = cortex_m_look(core, &dhcsr);
+    core->reset_seen = false;
+    return error == 0 && stop && !halt ? cortex_m_resume(core) : error;
 }

@@ -106,6 +106,27 @@ struct cortex_m_status {
     uint32_t watch_length;
 };
 
+/*
+ * Private: how the core was let go, which tells what its next halt means. It stays when the core
+ * halts, and when a look fails. From any of them:
+ *   cortex_m_attach(), cortex_m_resume()  -> CORTEX_M_FREE
+ *   cortex_m_step()                       -> CORTEX_M_STEPPING
+ *   cortex_m_reset()                      -> CORTEX_M_FROM_RESET if it is to end in a halt, or
+ *                                            CORTEX_M_FREE
+ */
+enum cortex_m_course {
+    CORTEX_M_FREE,
+    CORTEX_M_STEPPING,
+    CORTEX_M_FROM_RESET,
+};
+
+/* Private: C_MASKINTS as it was written last; unsure: that failed, and may have got through. */
+enum cortex_m_mask {
+    CORTEX_M_MASK_OFF,
+    CORTEX_M_MASK_ON,
+    CORTEX_M_MASK_UNSURE,
+};
+
 struct cortex_m {
     struct mem_ap *ap;
     /* For the time behind a reset, when the port has to be woken up again; NULL: that is not
@@ -128,13 +149,9 @@ struct cortex_m {
     enum cortex_m_failure failure;
     uint32_t failure_address;
     /* Private. */
-    bool attached;
     bool halted; /* at the last look */
-    bool halt_requested;
-    bool stepped;
-    bool masked;      /* C_MASKINTS is set */
-    bool mask_unsure; /* a write of it failed: it may have got through */
-    bool reset_halted;
+    enum cortex_m_course course;
+    enum cortex_m_mask mask;
     bool reset_seen;
     bool lifted; /* the breakpoints at lifted_at are away for a step, or could not be put back */
     uint32_t lifted_at;
@@ -195,18 +212,8 @@ enum cortex_m_reset_kind {
  * catch are as before; caches of others (trace set-up) are void. */
 int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt);
 
-/*
- * Hold nRESET low, or release it. To connect under reset: hold, adiv5_connect(), mem_ap_init(),
- * cortex_m_attach(), cortex_m_reset(CORTEX_M_RESET_PIN). Return 0, BT_ERR_IO, BT_ERR_UNSUPPORTED
- * (no such pin).
- */
-int cortex_m_hold_reset(struct adiv5_dp *dp, bool hold);
-
 /* With Security Extension: is the halted core in Secure state? Without: *secure is false. */
 int cortex_m_is_secure(struct cortex_m *core, bool *secure);
-
-/* The address of an instruction of late, without halting. BT_ERR_UNSUPPORTED: not available now. */
-int cortex_m_sample_pc(struct cortex_m *core, uint32_t *pc);
 
 /* Registers: halted cores only. */
 

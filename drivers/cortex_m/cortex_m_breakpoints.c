@@ -2,7 +2,8 @@
 /* Breakpoint unit (FPB) and watchpoint unit (DWT). */
 #include <string.h>
 
-#include "cortex_m_breakpoints.h"
+#include "drivers/cortex_m/cortex_m.h"
+
 #include "cortex_m_internal.h"
 
 #define FP_CTRL        0xe0002000u
@@ -27,7 +28,7 @@
 #define DEVARCH_V2     0x00101a02u
 #define DEVARCH_MASK   0x0010ffffu
 
-static uint32_t dwt(unsigned k, unsigned reg)
+static uint32_t cortex_m_dwt(unsigned k, unsigned reg)
 {
     return DWT_COMP + DWT_STEP * k + reg;
 }
@@ -35,9 +36,9 @@ static uint32_t dwt(unsigned k, unsigned reg)
 static int find_breakpoints(struct cortex_m *core)
 {
     uint32_t ctrl;
-    int rc = cortex_m_peek(core, FP_CTRL, &ctrl);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_peek(core, FP_CTRL, &ctrl);
+    if (error != 0)
+        return error;
     unsigned count = (ctrl >> 8 & 0x70) | (ctrl >> 4 & 0xf);
     core->breakpoint_version = (ctrl >> 28) + 1;
     core->breakpoint_count = count < CORTEX_M_BREAKPOINTS ? count : CORTEX_M_BREAKPOINTS;
@@ -48,12 +49,12 @@ static int find_breakpoints(struct cortex_m *core)
 static int stop_comparator(struct cortex_m *core, unsigned k)
 {
     uint32_t function;
-    int rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function);
+    int error = cortex_m_peek(core, cortex_m_dwt(k, DWT_FUNCTION), &function);
     bool halts =
         core->watchpoint_v8
             ? (function & FUNCTION_MASK) != 0 && (function & ACTION_MASK_V8) == ACTION_HALT_V8
             : (function & FUNCTION_MASK) >= 4 && (function & FUNCTION_MASK) <= 7;
-    return rc == 0 && halts ? cortex_m_poke(core, dwt(k, DWT_FUNCTION), 0) : rc;
+    return error == 0 && halts ? cortex_m_poke(core, cortex_m_dwt(k, DWT_FUNCTION), 0) : error;
 }
 
 /* How many address bits a comparator can leave out. */
@@ -64,31 +65,31 @@ static int find_mask(struct cortex_m *core)
     core->watchpoint_size = 1u << MAX_SIZE_V8;
     if (core->watchpoint_v8 || core->watchpoint_count == 0)
         return 0;
-    int rc = cortex_m_peek(core, dwt(0, DWT_MASK), &before);
-    if (rc == 0)
-        rc = cortex_m_poke(core, dwt(0, DWT_MASK), MASK_ALL);
-    if (rc == 0)
-        rc = cortex_m_peek(core, dwt(0, DWT_MASK), &mask);
-    if (rc == 0)
-        rc = cortex_m_poke(core, dwt(0, DWT_MASK), before);
+    int error = cortex_m_peek(core, cortex_m_dwt(0, DWT_MASK), &before);
+    if (error == 0)
+        error = cortex_m_poke(core, cortex_m_dwt(0, DWT_MASK), MASK_ALL);
+    if (error == 0)
+        error = cortex_m_peek(core, cortex_m_dwt(0, DWT_MASK), &mask);
+    if (error == 0)
+        error = cortex_m_poke(core, cortex_m_dwt(0, DWT_MASK), before);
     core->watchpoint_size = 1u << (mask & MASK_ALL);
-    return rc;
+    return error;
 }
 
 int cortex_m_find_units(struct cortex_m *core)
 {
     uint32_t ctrl = 0;
     uint32_t devarch = 0;
-    int rc = find_breakpoints(core);
-    if (rc == 0)
-        rc = cortex_m_peek(core, DWT_CTRL, &ctrl);
-    if (rc == 0 && core->arch >= CORTEX_M_V8M_BASE)
-        rc = cortex_m_peek(core, DWT_DEVARCH, &devarch);
+    int error = find_breakpoints(core);
+    if (error == 0)
+        error = cortex_m_peek(core, DWT_CTRL, &ctrl);
+    if (error == 0 && core->arch >= CORTEX_M_V8M_BASE)
+        error = cortex_m_peek(core, DWT_DEVARCH, &devarch);
     core->watchpoint_count = ctrl >> 28;
     core->watchpoint_v8 = (devarch & DEVARCH_MASK) == DEVARCH_V2;
-    for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++)
-        rc = stop_comparator(core, k);
-    return rc == 0 ? find_mask(core) : rc;
+    for (unsigned k = 0; error == 0 && k < core->watchpoint_count; k++)
+        error = stop_comparator(core, k);
+    return error == 0 ? find_mask(core) : error;
 }
 
 static uint32_t comparator_value(const struct cortex_m *core, const struct cortex_m_comparator *c)
@@ -106,7 +107,7 @@ static int write_comparator(struct cortex_m *core, unsigned k)
 }
 
 /* The address as a comparator has it, and which half of it. */
-static struct cortex_m_comparator coded(const struct cortex_m *core, uint32_t address)
+static struct cortex_m_comparator cortex_m_coded(const struct cortex_m *core, uint32_t address)
 {
     if (core->breakpoint_version > 1)
         return (struct cortex_m_comparator){.address = address & ~1u, .halves = 1};
@@ -132,9 +133,9 @@ static struct cortex_m_comparator *free_comparator(struct cortex_m *core)
     return NULL;
 }
 
-int cortex_m_insert_hardware(struct cortex_m *core, uint32_t address)
+static int cortex_m_insert_hardware(struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator want = cortex_m_coded(core, address);
     if (core->breakpoint_version == 1 && address >= FP_UPPER_V1)
         return cortex_m_fail(core, CORTEX_M_FAIL_UPPER, address, BT_ERR_UNSUPPORTED);
     struct cortex_m_comparator *c = find_comparator(core, want.address);
@@ -145,35 +146,35 @@ int cortex_m_insert_hardware(struct cortex_m *core, uint32_t address)
     struct cortex_m_comparator before = *c;
     c->address = want.address;
     c->halves |= want.halves;
-    int rc = write_comparator(core, (unsigned)(c - core->breakpoints));
-    if (rc != 0)
+    int error = write_comparator(core, (unsigned)(c - core->breakpoints));
+    if (error != 0)
         *c = before;
-    return rc;
+    return error;
 }
 
-int cortex_m_remove_hardware(struct cortex_m *core, uint32_t address)
+static int cortex_m_remove_hardware(struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator want = cortex_m_coded(core, address);
     struct cortex_m_comparator *c = find_comparator(core, want.address);
     if (!c || (c->halves & want.halves) == 0)
         return BT_ERR_RANGE;
     c->halves &= (uint8_t)~want.halves;
-    int rc = write_comparator(core, (unsigned)(c - core->breakpoints));
-    if (rc != 0)
+    int error = write_comparator(core, (unsigned)(c - core->breakpoints));
+    if (error != 0)
         c->halves |= want.halves;
-    return rc;
+    return error;
 }
 
-int cortex_m_enable_units(struct cortex_m *core, bool on)
+static int cortex_m_enable_units(struct cortex_m *core, bool on)
 {
     if (core->breakpoint_count == 0)
         return 0;
     return cortex_m_poke(core, FP_CTRL, on ? FP_KEY_ENABLE : FP_KEY);
 }
 
-bool cortex_m_hardware_at(const struct cortex_m *core, uint32_t address)
+static bool cortex_m_hardware_at(const struct cortex_m *core, uint32_t address)
 {
-    struct cortex_m_comparator want = coded(core, address);
+    struct cortex_m_comparator want = cortex_m_coded(core, address);
     for (unsigned k = 0; k < core->breakpoint_count; k++) {
         if (core->breakpoints[k].address == want.address &&
             (core->breakpoints[k].halves & want.halves) != 0)
@@ -196,17 +197,18 @@ static uint32_t function_value(const struct cortex_m *core, const struct cortex_
 static int write_watch(struct cortex_m *core, unsigned k)
 {
     const struct cortex_m_watch *w = &core->watchpoints[k];
-    int rc = cortex_m_poke(core, dwt(k, DWT_FUNCTION), 0);
-    if (!w->used || rc != 0)
-        return rc;
-    rc = cortex_m_poke(core, dwt(k, 0), w->at);
-    if (rc == 0 && !core->watchpoint_v8)
-        rc = cortex_m_poke(core, dwt(k, DWT_MASK), w->size);
-    return rc == 0 ? cortex_m_poke(core, dwt(k, DWT_FUNCTION), function_value(core, w)) : rc;
+    int error = cortex_m_poke(core, cortex_m_dwt(k, DWT_FUNCTION), 0);
+    if (!w->used || error != 0)
+        return error;
+    error = cortex_m_poke(core, cortex_m_dwt(k, 0), w->at);
+    if (error == 0 && !core->watchpoint_v8)
+        error = cortex_m_poke(core, cortex_m_dwt(k, DWT_MASK), w->size);
+    return error == 0 ? cortex_m_poke(core, cortex_m_dwt(k, DWT_FUNCTION), function_value(core, w))
+                      : error;
 }
 
 /* The largest piece from `at` on that one comparator watches: its size, log2. */
-static uint8_t piece(const struct cortex_m *core, uint32_t at, uint32_t left)
+static uint8_t cortex_m_piece(const struct cortex_m *core, uint32_t at, uint32_t left)
 {
     uint8_t size = 0;
     while (size < 31 && 2u << size <= core->watchpoint_size && 2u << size <= left &&
@@ -219,15 +221,15 @@ static uint8_t piece(const struct cortex_m *core, uint32_t at, uint32_t left)
 static int free_watch(struct cortex_m *core, unsigned from, unsigned *found)
 {
     uint32_t function = 0;
-    int rc = 0;
-    for (*found = from; rc == 0 && *found < core->watchpoint_count; ++*found) {
+    int error = 0;
+    for (*found = from; error == 0 && *found < core->watchpoint_count; ++*found) {
         if (core->watchpoints[*found].used)
             continue;
-        rc = cortex_m_peek(core, dwt(*found, DWT_FUNCTION), &function);
-        if (rc == 0 && (function & FUNCTION_MASK) == 0)
+        error = cortex_m_peek(core, cortex_m_dwt(*found, DWT_FUNCTION), &function);
+        if (error == 0 && (function & FUNCTION_MASK) == 0)
             break;
     }
-    return rc;
+    return error;
 }
 
 static bool is_watch(const struct cortex_m_watch *w, enum cortex_m_breakpoint_kind kind,
@@ -236,41 +238,42 @@ static bool is_watch(const struct cortex_m_watch *w, enum cortex_m_breakpoint_ki
     return w->used && w->kind == kind && w->address == address && w->length == length;
 }
 
-int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
-                          uint32_t address, uint32_t length)
+static int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
+                                 uint32_t address, uint32_t length)
 {
-    int rc = BT_ERR_RANGE;
+    int error = BT_ERR_RANGE;
     int first = 0;
     for (unsigned k = 0; k < core->watchpoint_count; k++) {
         struct cortex_m_watch *w = &core->watchpoints[k];
         if (!is_watch(w, kind, address, length))
             continue;
         w->used = false;
-        rc = write_watch(core, k);
-        w->used = rc != 0;
+        error = write_watch(core, k);
+        w->used = error != 0;
         if (first == 0)
-            first = rc;
+            first = error;
     }
-    return first != 0 ? first : rc;
+    return first != 0 ? first : error;
 }
 
-int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
-                          uint32_t address, uint32_t length)
+/* All comparators for breakpoints on or off. */
+static int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
+                                 uint32_t address, uint32_t length)
 {
     unsigned k = 0;
-    int rc = 0;
+    int error = 0;
     if (length == 0 || length - 1 > UINT32_MAX - address)
         return BT_ERR_INVAL;
     for (unsigned n = 0; n < core->watchpoint_count; n++) {
         if (is_watch(&core->watchpoints[n], kind, address, length))
             return 0;
     }
-    for (uint32_t done = 0; rc == 0 && done < length; k++) {
-        uint8_t size = piece(core, address + done, length - done);
-        rc = free_watch(core, k, &k);
-        if (rc == 0 && k >= core->watchpoint_count)
-            rc = cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
-        if (rc != 0)
+    for (uint32_t done = 0; error == 0 && done < length; k++) {
+        uint8_t size = cortex_m_piece(core, address + done, length - done);
+        error = free_watch(core, k, &k);
+        if (error == 0 && k >= core->watchpoint_count)
+            error = cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
+        if (error != 0)
             break;
         core->watchpoints[k] = (struct cortex_m_watch){.used = true,
                                                        .size = size,
@@ -278,30 +281,30 @@ int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind k
                                                        .at = address + done,
                                                        .address = address,
                                                        .length = length};
-        rc = write_watch(core, k);
+        error = write_watch(core, k);
         done += 1u << size;
     }
-    if (rc != 0)
+    if (error != 0)
         (void)cortex_m_remove_watch(core, kind, address, length);
-    return rc;
+    return error;
 }
 
 int cortex_m_find_watch(struct cortex_m *core)
 {
-    int rc = 0;
-    for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++) {
+    int error = 0;
+    for (unsigned k = 0; error == 0 && k < core->watchpoint_count; k++) {
         const struct cortex_m_watch *w = &core->watchpoints[k];
         uint32_t function = 0;
         if (!w->used)
             continue;
-        rc = cortex_m_peek(core, dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
-        if (rc != 0 || (function & MATCHED) == 0 || core->last.watch_length != 0)
+        error = cortex_m_peek(core, cortex_m_dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
+        if (error != 0 || (function & MATCHED) == 0 || core->last.watch_length != 0)
             continue;
         core->last.watch_kind = (enum cortex_m_breakpoint_kind)w->kind;
         core->last.watch_address = w->address;
         core->last.watch_length = w->length;
     }
-    return rc;
+    return error;
 }
 
 bool cortex_m_any_breakpoint(const struct cortex_m *core)
@@ -316,16 +319,16 @@ bool cortex_m_any_breakpoint(const struct cortex_m *core)
 
 int cortex_m_restore(struct cortex_m *core)
 {
-    int rc = cortex_m_write_demcr(core, 0);
-    for (unsigned k = 0; rc == 0 && k < core->breakpoint_count; k++)
-        rc = write_comparator(core, k);
-    if (rc == 0)
-        rc = cortex_m_enable_units(core, true);
-    for (unsigned k = 0; rc == 0 && k < core->watchpoint_count; k++) {
+    int error = cortex_m_write_demcr(core, 0);
+    for (unsigned k = 0; error == 0 && k < core->breakpoint_count; k++)
+        error = write_comparator(core, k);
+    if (error == 0)
+        error = cortex_m_enable_units(core, true);
+    for (unsigned k = 0; error == 0 && k < core->watchpoint_count; k++) {
         if (core->watchpoints[k].used)
-            rc = write_watch(core, k);
+            error = write_watch(core, k);
     }
-    return rc;
+    return error;
 }
 
 int cortex_m_clear_units(struct cortex_m *core)
@@ -333,15 +336,212 @@ int cortex_m_clear_units(struct cortex_m *core)
     int first = 0;
     for (unsigned k = 0; k < core->breakpoint_count; k++) {
         core->breakpoints[k].halves = 0;
-        int rc = write_comparator(core, k);
-        first = first != 0 ? first : rc;
+        int error = write_comparator(core, k);
+        first = first != 0 ? first : error;
     }
     for (unsigned k = 0; k < core->watchpoint_count; k++) {
         if (!core->watchpoints[k].used)
             continue;
         core->watchpoints[k].used = false;
-        int rc = write_watch(core, k);
-        first = first != 0 ? first : rc;
+        int error = write_watch(core, k);
+        first = first != 0 ? first : error;
     }
     return first;
+}
+
+#define SCS_ICIALLU 0xe000ef50u
+
+static const uint8_t BKPT[2] = {0x00, 0xbe};
+
+/* Memory as the program has it. */
+
+/* Instructions that were cached are fetched again. */
+static int memory_changed(struct cortex_m *core)
+{
+    return core->instruction_cache ? cortex_m_poke(core, SCS_ICIALLU, 0) : 0;
+}
+
+static void show_original(const struct cortex_m *core, uint32_t address, uint8_t *bytes,
+                          size_t length)
+{
+    for (unsigned k = 0; k < core->software_count; k++) {
+        for (unsigned b = 0; b < 2; b++) {
+            uint32_t at = core->software[k].address + b - address;
+            if (at < length)
+                bytes[at] = core->software[k].original[b];
+        }
+    }
+}
+
+/* Is there a software breakpoint in the range? Then its original bytes are those of `bytes`. */
+static bool keep_original(struct cortex_m *core, uint32_t address, const uint8_t *bytes,
+                          size_t length)
+{
+    bool any = false;
+    for (unsigned k = 0; k < core->software_count; k++) {
+        for (unsigned b = 0; b < 2; b++) {
+            uint32_t at = core->software[k].address + b - address;
+            if (at < length) {
+                core->software[k].original[b] = bytes[at];
+                any = true;
+            }
+        }
+    }
+    return any;
+}
+
+static int put_bkpt(struct cortex_m *core, uint32_t address)
+{
+    return cortex_m_port(core, mem_ap_write(core->ap, address, BKPT, sizeof BKPT));
+}
+
+int cortex_m_read_memory(struct cortex_m *core, uint32_t address, uint8_t *bytes, size_t length)
+{
+    int error = cortex_m_port(core, mem_ap_read(core->ap, address, bytes, length));
+    if (error == 0)
+        show_original(core, address, bytes, length);
+    return error;
+}
+
+int cortex_m_read_sized(struct cortex_m *core, uint32_t address, unsigned size, uint8_t *bytes,
+                        size_t count)
+{
+    int error = cortex_m_port(core, mem_ap_read_sized(core->ap, address, size, bytes, count));
+    if (error == 0)
+        show_original(core, address, bytes, size * count);
+    return error;
+}
+
+/* Behind a write: the breakpoints in its range are put back. */
+static int cortex_m_written(struct cortex_m *core, uint32_t address, const uint8_t *bytes,
+                            size_t length)
+{
+    int error = 0;
+    if (keep_original(core, address, bytes, length)) {
+        for (unsigned k = 0; error == 0 && k < core->software_count; k++) {
+            uint32_t at = core->software[k].address;
+            if (at - address < length || at + 1 - address < length)
+                error = put_bkpt(core, at);
+        }
+    }
+    int flushed = memory_changed(core);
+    return error != 0 ? error : flushed;
+}
+
+int cortex_m_write_memory(struct cortex_m *core, uint32_t address, const uint8_t *bytes,
+                          size_t length)
+{
+    int error = cortex_m_port(core, mem_ap_write(core->ap, address, bytes, length));
+    return error == 0 ? cortex_m_written(core, address, bytes, length) : error;
+}
+
+int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
+                         const uint8_t *bytes, size_t count)
+{
+    int error = cortex_m_port(core, mem_ap_write_sized(core->ap, address, size, bytes, count));
+    return error == 0 ? cortex_m_written(core, address, bytes, size * count) : error;
+}
+
+/* Software breakpoints. */
+
+static struct cortex_m_software *find_software(struct cortex_m *core, uint32_t address)
+{
+    for (unsigned k = 0; k < core->software_count; k++) {
+        if (core->software[k].address == address)
+            return &core->software[k];
+    }
+    return NULL;
+}
+
+static int insert_software(struct cortex_m *core, uint32_t address)
+{
+    struct cortex_m_software breakpoint = {.address = address};
+    uint8_t now[2] = {0};
+    if (find_software(core, address))
+        return 0;
+    if (core->software_count == CORTEX_M_SOFTWARE)
+        return cortex_m_fail(core, CORTEX_M_FAIL_FULL, address, BT_ERR_RANGE);
+    int error = cortex_m_port(core, mem_ap_read(core->ap, address, breakpoint.original, 2));
+    if (error != 0)
+        return error;
+    error = put_bkpt(core, address);
+    if (error == 0)
+        error = cortex_m_port(core, mem_ap_read(core->ap, address, now, 2));
+    bool refused = error == BT_ERR_IO && core->ap->dp->failure == DEBUG_FAIL_FAULT;
+    if (refused || (error == 0 && memcmp(now, BKPT, 2) != 0))
+        return cortex_m_fail(core, CORTEX_M_FAIL_NOT_RAM, address, BT_ERR_UNSUPPORTED);
+    if (error == 0)
+        error = memory_changed(core);
+    /* Where it is not known whether the write got through, the list keeps the original. */
+    core->software[core->software_count++] = breakpoint;
+    return error;
+}
+
+static int remove_software(struct cortex_m *core, uint32_t address)
+{
+    uint8_t now[2];
+    struct cortex_m_software *breakpoint = find_software(core, address);
+    if (!breakpoint)
+        return BT_ERR_RANGE;
+    int error = cortex_m_port(core, mem_ap_read(core->ap, address, now, 2));
+    /* A program that was loaded anew, by itself or by a reset, is not damaged. */
+    if (error == 0 && memcmp(now, BKPT, 2) == 0)
+        error = cortex_m_port(core, mem_ap_write(core->ap, address, breakpoint->original, 2));
+    if (error == 0)
+        error = memory_changed(core);
+    if (error == 0)
+        *breakpoint = core->software[--core->software_count];
+    return error;
+}
+
+int cortex_m_insert(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
+                    uint32_t length)
+{
+    if (kind > CORTEX_M_BREAK_HARDWARE)
+        return kind <= CORTEX_M_WATCH_ACCESS ? cortex_m_insert_watch(core, kind, address, length)
+                                             : BT_ERR_INVAL;
+    if (address % 2 != 0)
+        return BT_ERR_INVAL;
+    return kind == CORTEX_M_BREAK_SOFTWARE ? insert_software(core, address)
+                                           : cortex_m_insert_hardware(core, address);
+}
+
+int cortex_m_remove(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
+                    uint32_t length)
+{
+    if (kind == CORTEX_M_BREAK_SOFTWARE)
+        return remove_software(core, address);
+    if (kind == CORTEX_M_BREAK_HARDWARE)
+        return cortex_m_remove_hardware(core, address);
+    return cortex_m_remove_watch(core, kind, address, length);
+}
+
+bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address)
+{
+    for (unsigned k = 0; k < core->software_count; k++) {
+        if (core->software[k].address == address)
+            return true;
+    }
+    return cortex_m_hardware_at(core, address);
+}
+
+/* The lists stay as they are. */
+int cortex_m_lift(struct cortex_m *core, uint32_t address, bool away)
+{
+    const struct cortex_m_software *breakpoint = find_software(core, address);
+    int error = 0;
+    if (away) {
+        core->lifted = true;
+        core->lifted_at = address;
+    }
+    if (!away || cortex_m_hardware_at(core, address))
+        error = cortex_m_enable_units(core, !away);
+    if (breakpoint && error == 0)
+        error = away ? cortex_m_port(core, mem_ap_write(core->ap, address, breakpoint->original, 2))
+                     : put_bkpt(core, address);
+    if (breakpoint && error == 0)
+        error = memory_changed(core);
+    if (!away && error == 0)
+        core->lifted = false;
+    return error;
 }

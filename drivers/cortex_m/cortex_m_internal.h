@@ -51,26 +51,36 @@
 
 #define DWT_PCSR 0xe000101cu
 
-/* Records the failure; returns `rc`. */
-int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure, uint32_t address, int rc);
+/* Records the failure; returns `error`. */
+static inline int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure,
+                                uint32_t address, int error)
+{
+    core->failure = failure;
+    core->failure_address = address;
+    return error;
+}
 
-/* Records a failure of the port, if rc is one; returns `rc`. */
-int cortex_m_port(struct cortex_m *core, int rc);
-
-/* The line was damaged or the port busy: the access may work when it is tried again. */
-bool cortex_m_again(const struct cortex_m *core, int rc, unsigned *tries);
+/* Records a failure of the port, if error is one; returns `error`. */
+static inline int cortex_m_port(struct cortex_m *core, int error)
+{
+    if (error == 0)
+        return 0;
+    return cortex_m_fail(core, CORTEX_M_FAIL_PORT, (uint32_t)core->ap->fault_address, error);
+}
 
 /* One register; may be tried again, so not for those that count or start something. */
 int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value);
 int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value);
 
 /* The four debug registers; `repeat`: may be tried again. */
-int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count, bool repeat);
 int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value); /* notes resets */
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits);  /* with its key */
 
 /* BT_ERR_INVAL with CORTEX_M_FAIL_RUNNING if the core was not halted at the last look. */
-int cortex_m_need_halt(struct cortex_m *core);
+static inline int cortex_m_need_halt(struct cortex_m *core)
+{
+    return core->halted ? 0 : cortex_m_fail(core, CORTEX_M_FAIL_RUNNING, 0, BT_ERR_INVAL);
+}
 
 /* DEMCR as it has to be, `more` bits on top. */
 int cortex_m_write_demcr(struct cortex_m *core, uint32_t more);
@@ -90,6 +100,12 @@ int cortex_m_find_watch(struct cortex_m *core);
 static inline bool cortex_m_mainline(const struct cortex_m *core)
 {
     return core->arch == CORTEX_M_V7M || core->arch == CORTEX_M_V8M_MAIN;
+}
+
+/* Of a value for DHCSR. */
+static inline enum cortex_m_mask cortex_m_mask_of(uint32_t bits)
+{
+    return (bits & C_MASKINTS) != 0 ? CORTEX_M_MASK_ON : CORTEX_M_MASK_OFF;
 }
 
 static inline uint64_t cortex_m_now(const struct cortex_m *core)

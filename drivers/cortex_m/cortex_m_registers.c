@@ -1,8 +1,137 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Core registers by DCRSR and DCRDR. */
+/* A Cortex-M: its debug registers, its registers, and what the exception that it is in says.
+ * DDI 0403E.e chapter C1. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "drivers/cortex_m/cortex_m.h"
+
 #include "cortex_m_internal.h"
+
+#define RETRIES 2u
+
+/* The line was damaged or the port busy: the access may work when it is tried again. */
+static bool cortex_m_again(const struct cortex_m *core, int error, unsigned *tries)
+{
+    enum debug_failure failure = core->ap->dp->failure;
+    return error == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
+           (*tries)++ < RETRIES;
+}
+
+static const char *failure_text(const struct cortex_m *core)
+{
+    switch (core->failure) {
+    case CORTEX_M_FAIL_NONE:
+        return "no failure";
+    case CORTEX_M_FAIL_PORT:
+        break;
+    case CORTEX_M_FAIL_NO_CORE:
+        return "no Cortex-M answers behind this access port: is it the right one, is it powered?";
+    case CORTEX_M_FAIL_DISABLED:
+        return "the core does not let itself be debugged: the part is locked";
+    case CORTEX_M_FAIL_NO_HALT:
+        return "the core does not halt: reset it by nRESET, or connect under reset";
+    case CORTEX_M_FAIL_NO_RESET:
+        return "the reset did not work: the core did not come out of it as asked";
+    case CORTEX_M_FAIL_REGISTER:
+        return "the core does not hand over its registers: reset it";
+    case CORTEX_M_FAIL_RUNNING:
+        return "the core runs: halt it first";
+    case CORTEX_M_FAIL_FULL:
+        return "all comparators of the core are in use: remove a breakpoint or watchpoint";
+    case CORTEX_M_FAIL_UPPER:
+        return "hardware breakpoints of this core reach only addresses below 0x20000000";
+    case CORTEX_M_FAIL_NOT_RAM:
+        return "no software breakpoint is possible here: the memory does not keep it";
+    case CORTEX_M_FAIL_NO_PIN:
+        return "the probe does not drive nRESET";
+    case CORTEX_M_FAIL_SECURE:
+        return "the core does not halt: it runs Secure code, which this chip does not let debug; "
+               "try again, or set a breakpoint in Non-secure code";
+    }
+    return "the access failed";
+}
+
+const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t size)
+{
+    char cause[128];
+    if (core->failure == CORTEX_M_FAIL_PORT)
+        snprintf(text, size, "no access to 0x%08x: %s", (unsigned)core->failure_address,
+                 adiv5_describe(core->ap->dp, cause, sizeof cause));
+    else if (core->failure_address != 0)
+        snprintf(text, size, "%s (0x%08x)", failure_text(core), (unsigned)core->failure_address);
+    else
+        snprintf(text, size, "%s", failure_text(core));
+    return text;
+}
+
+/* Registers of the system control space. */
+
+int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
+{
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_read32(core->ap, address, value);
+    } while (cortex_m_again(core, error, &tries));
+    return cortex_m_port(core, error);
+}
+
+int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value)
+{
+    unsigned tries = 0;
+    int error;
+    do {
+        error = mem_ap_write32(core->ap, address, value);
+    } while (cortex_m_again(core, error, &tries));
+    return cortex_m_port(core, error);
+}
+
+static int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count,
+                         bool repeat)
+{
+    unsigned tries = repeat ? 0 : RETRIES;
+    int error;
+    do {
+        error = mem_ap_banked(core->ap, SCS_DHCSR, list, count);
+    } while (cortex_m_again(core, error, &tries));
+    return cortex_m_port(core, error);
+}
+
+int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
+{
+    struct mem_ap_banked read = {.offset = BANK_DHCSR};
+    int error = cortex_m_bank(core, &read, 1, true);
+    *value = read.value;
+    if (error == 0 && (*value & S_RESET_ST) != 0)
+        core->reset_seen = true;
+    if (error == 0)
+        core->secure_debug = core->security && (*value & S_SDE) != 0;
+    return error;
+}
+
+int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits)
+{
+    struct mem_ap_banked write = {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | bits};
+    /* A step that is taken twice is one too many. */
+    int error = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
+    core->mask = error == 0 ? cortex_m_mask_of(bits) : CORTEX_M_MASK_UNSURE;
+    return error;
+}
+
+int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)
+{
+    struct mem_ap_banked read = {.offset = BANK_DEMCR};
+    int error = cortex_m_bank(core, &read, 1, true);
+    if (error != 0)
+        return error;
+    struct mem_ap_banked write = {.offset = BANK_DEMCR,
+                                  .write = true,
+                                  .value = (read.value & ~DEMCR_CATCHES) | core->catch | more |
+                                           DEMCR_TRCENA};
+    return write.value == read.value ? 0 : cortex_m_bank(core, &write, 1, true);
+}
 
 #define READY_LIMIT_US 100000u
 #define READY_SLEEP_US 100u
@@ -39,7 +168,7 @@ static const struct {
 _Static_assert(CORTEX_M_XPSR + sizeof SPECIAL / sizeof *SPECIAL == CORTEX_M_S0,
                "one line for each register between r15 and s0");
 
-static unsigned selector(unsigned reg)
+static unsigned cortex_m_selector(unsigned reg)
 {
     if (reg < CORTEX_M_XPSR)
         return reg;
@@ -84,9 +213,9 @@ static int wait_ready(struct cortex_m *core, uint32_t dhcsr)
     uint64_t begin = cortex_m_now(core);
     while ((dhcsr & S_REGRDY) == 0) {
         bool late = cortex_m_now(core) - begin > READY_LIMIT_US;
-        int rc = cortex_m_read_dhcsr(core, &dhcsr);
-        if (rc != 0)
-            return rc;
+        int error = cortex_m_read_dhcsr(core, &dhcsr);
+        if (error != 0)
+            return error;
         if ((dhcsr & S_HALT) == 0) {
             core->halted = false;
             return cortex_m_need_halt(core);
@@ -109,16 +238,16 @@ static int read_selector(struct cortex_m *core, unsigned select, uint32_t *value
 {
     struct mem_ap_banked list[] = {{.offset = BANK_DCRSR, .write = true, .value = select},
                                    {.offset = BANK_DHCSR}};
-    int rc = cortex_m_bank(core, list, 2, true);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_bank(core, list, 2, true);
+    if (error != 0)
+        return error;
     note_reset(core, list[1].value);
-    rc = wait_ready(core, list[1].value);
+    error = wait_ready(core, list[1].value);
     struct mem_ap_banked data = {.offset = BANK_DCRDR};
-    if (rc == 0)
-        rc = cortex_m_bank(core, &data, 1, true);
+    if (error == 0)
+        error = cortex_m_bank(core, &data, 1, true);
     *value = data.value;
-    return rc;
+    return error;
 }
 
 static int write_selector(struct cortex_m *core, unsigned select, uint32_t value)
@@ -127,9 +256,9 @@ static int write_selector(struct cortex_m *core, unsigned select, uint32_t value
         {.offset = BANK_DCRDR, .write = true, .value = value},
         {.offset = BANK_DCRSR, .write = true, .value = select | DCRSR_WRITE},
         {.offset = BANK_DHCSR}};
-    int rc = cortex_m_bank(core, list, 3, true);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_bank(core, list, 3, true);
+    if (error != 0)
+        return error;
     note_reset(core, list[2].value);
     return wait_ready(core, list[2].value);
 }
@@ -144,28 +273,28 @@ int cortex_m_read_register(struct cortex_m *core, unsigned reg, uint32_t *value)
     *value = 0;
     if (!cortex_m_has_register(core, reg))
         return BT_ERR_UNSUPPORTED;
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0)
-        rc = read_selector(core, selector(reg), value);
+    int error = cortex_m_need_halt(core);
+    if (error == 0)
+        error = read_selector(core, cortex_m_selector(reg), value);
     if (in_special(reg))
         *value = *value >> SPECIAL[reg - CORTEX_M_XPSR].shift & 0xff;
-    return rc;
+    return error;
 }
 
 int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
 {
     if (!cortex_m_has_register(core, reg))
         return BT_ERR_UNSUPPORTED;
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0 && in_special(reg)) {
+    int error = cortex_m_need_halt(core);
+    if (error == 0 && in_special(reg)) {
         unsigned shift = SPECIAL[reg - CORTEX_M_XPSR].shift;
         uint32_t all;
-        rc = read_selector(core, SELECT_SPECIAL, &all);
+        error = read_selector(core, SELECT_SPECIAL, &all);
         value = (all & ~(0xffu << shift)) | (value & 0xff) << shift;
     }
     if (reg == CORTEX_M_PC)
         value &= ~1u;
-    return rc == 0 ? write_selector(core, selector(reg), value) : rc;
+    return error == 0 ? write_selector(core, cortex_m_selector(reg), value) : error;
 }
 
 /* The selectors in one list, each with some looks at DHCSR; *ready: the last look was good. */
@@ -181,58 +310,58 @@ static int read_list(struct cortex_m *core, const uint8_t *selectors, size_t cou
             list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DHCSR};
         list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DCRDR};
     }
-    int rc = adiv5_ap_list(core->ap->dp, core->ap->ap, list, n);
-    if (rc != 0 && core->ap->dp->failed_at < n)
+    int error = adiv5_ap_list(core->ap->dp, core->ap->ap, list, n);
+    if (error != 0 && core->ap->dp->failed_at < n)
         core->ap->fault_address = SCS_DHCSR + list[core->ap->dp->failed_at].address - ADIV5_AP_BD0;
     *ready = true;
-    for (size_t k = 0; rc == 0 && k < count; k++) {
+    for (size_t k = 0; error == 0 && k < count; k++) {
         const struct adiv5_access *last = &list[(k + 1) * (core->ready_reads + 2) - 1];
         *ready = *ready && (last[-1].value & S_REGRDY) != 0;
         for (unsigned look = 1; look <= core->ready_reads; look++)
             note_reset(core, last[-(int)look].value);
         data[k] = last->value;
     }
-    return rc;
+    return error;
 }
 
 /* TAR points at the debug registers and stays there, as long as nothing else is accessed. */
-static int aim(struct cortex_m *core)
+static int cortex_m_aim(struct cortex_m *core)
 {
     uint32_t dhcsr;
-    int rc = cortex_m_read_dhcsr(core, &dhcsr);
-    if (rc == 0 && (dhcsr & S_HALT) == 0) {
+    int error = cortex_m_read_dhcsr(core, &dhcsr);
+    if (error == 0 && (dhcsr & S_HALT) == 0) {
         core->halted = false;
         return cortex_m_need_halt(core);
     }
-    return rc;
+    return error;
 }
 
 static int read_selectors(struct cortex_m *core, const uint8_t *selectors, size_t count,
                           uint32_t *data)
 {
     unsigned tries = 0;
-    int rc = aim(core);
-    while (rc == 0 && count > 0) {
+    int error = cortex_m_aim(core);
+    while (error == 0 && count > 0) {
         size_t most = ADIV5_MAX_LIST / (core->ready_reads + 2);
         size_t n = count < most ? count : most;
         bool ready = false;
-        rc = read_list(core, selectors, n, data, &ready);
-        if (cortex_m_again(core, rc, &tries)) {
-            rc = aim(core);
+        error = read_list(core, selectors, n, data, &ready);
+        if (cortex_m_again(core, error, &tries)) {
+            error = cortex_m_aim(core);
             continue;
         }
-        if (rc == 0 && !ready && core->ready_reads < MAX_READY) {
+        if (error == 0 && !ready && core->ready_reads < MAX_READY) {
             core->ready_reads++;
             continue;
         }
-        (void)cortex_m_port(core, rc);
-        for (size_t k = 0; rc == 0 && !ready && k < n; k++)
-            rc = read_selector(core, selectors[k], &data[k]);
+        (void)cortex_m_port(core, error);
+        for (size_t k = 0; error == 0 && !ready && k < n; k++)
+            error = read_selector(core, selectors[k], &data[k]);
         selectors += n;
         data += n;
         count -= n;
     }
-    return rc;
+    return error;
 }
 
 int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS])
@@ -246,13 +375,13 @@ int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]
         if (!cortex_m_has_register(core, reg) || (in_special(reg) && reg != CORTEX_M_PRIMASK))
             continue;
         owners[n] = (uint8_t)reg;
-        selectors[n++] = (uint8_t)selector(reg);
+        selectors[n++] = (uint8_t)cortex_m_selector(reg);
     }
-    int rc = cortex_m_need_halt(core);
-    if (rc == 0)
-        rc = read_selectors(core, selectors, n, data);
-    if (rc != 0)
-        return rc;
+    int error = cortex_m_need_halt(core);
+    if (error == 0)
+        error = read_selectors(core, selectors, n, data);
+    if (error != 0)
+        return error;
     for (size_t k = 0; k < n; k++)
         values[owners[k]] = data[k];
     uint32_t special = values[CORTEX_M_PRIMASK];
@@ -261,4 +390,180 @@ int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]
             values[reg] = special >> SPECIAL[reg - CORTEX_M_XPSR].shift & 0xff;
     }
     return 0;
+}
+
+#define EXCEPTION_HARDFAULT  3u
+#define EXCEPTION_SECURE     7u
+#define EXCEPTION_INTERRUPTS 16u
+#define IPSR_MASK            0x1ffu
+
+#define MMFAR_VALID 0x00000080u
+#define BFAR_VALID  0x00008000u
+#define SFAR_VALID  0x00000040u
+#define HFSR_VECTOR 0x00000002u
+#define HFSR_DEBUG  0x80000000u
+#define FRAME_PC    24u
+#define RETURN_MASK 0xff000000u
+#define RETURN_PSP  0x4u
+
+struct words {
+    uint32_t bit;
+    uint32_t valid; /* bit that says that the address register belongs to it; 0: it has none */
+    const char *text;
+};
+
+static const struct words CFSR_WORDS[] = {
+    {1u << 0, 0, "an instruction was fetched where none may run"},
+    {1u << 1, MMFAR_VALID, "an access was not allowed by the memory protection"},
+    {1u << 3, 0, "the return from an exception could not read the stack (memory protection)"},
+    {1u << 4, 0, "the entry to an exception could not write the stack (memory protection)"},
+    {1u << 5, 0, "floating-point state could not be saved (memory protection)"},
+    {1u << 8, 0, "an instruction could not be fetched (bus error)"},
+    {1u << 9, BFAR_VALID, "precise data bus error: an access was refused by the bus"},
+    {1u << 10, BFAR_VALID,
+     "imprecise data bus error: a write some instructions before was refused by the bus"},
+    {1u << 11, 0, "the return from an exception could not read the stack (bus error)"},
+    {1u << 12, 0, "the entry to an exception could not write the stack (bus error)"},
+    {1u << 13, 0, "floating-point state could not be saved (bus error)"},
+    {1u << 16, 0, "an undefined instruction was reached"},
+    {1u << 17, 0, "a branch left Thumb state: bit 0 of its target was clear"},
+    {1u << 18, 0, "an exception return had an invalid value"},
+    {1u << 19, 0, "a coprocessor or the FPU was used while it was off"},
+    {1u << 20, 0, "the stack pointer went below its limit"},
+    {1u << 24, 0, "an access was not aligned"},
+    {1u << 25, 0, "a number was divided by zero"},
+};
+
+static const struct words SFSR_WORDS[] = {
+    {1u << 0, 0, "Non-secure code entered Secure code other than at an SG instruction"},
+    {1u << 1, 0, "the integrity signature of the stack frame was wrong"},
+    {1u << 2, 0, "an exception return had an invalid value for its security state"},
+    {1u << 3, SFAR_VALID, "Non-secure code accessed Secure memory"},
+    {1u << 4, 0, "a branch changed from Secure to Non-secure without being marked for it"},
+    {1u << 5, 0, "Secure floating-point state could not be saved"},
+    {1u << 7, 0, "Secure floating-point state was lost"},
+};
+
+/* The stacked PC, as long as LR still is what the exception entry left there. */
+static void find_frame(struct cortex_m *core, struct cortex_m_exception *e)
+{
+    uint32_t lr = 0;
+    uint32_t sp = 0;
+    int error = cortex_m_read_register(core, CORTEX_M_LR, &lr);
+    if (error != 0 || (lr & RETURN_MASK) != RETURN_MASK || lr == UINT32_MAX)
+        return;
+    error = cortex_m_read_register(core, (lr & RETURN_PSP) != 0 ? CORTEX_M_PSP : CORTEX_M_MSP, &sp);
+    if (error == 0 && sp % 4 == 0 && mem_ap_read32(core->ap, sp + FRAME_PC, &e->interrupted) == 0)
+        e->frame_known = true;
+}
+
+static int read_faults(struct cortex_m *core, struct cortex_m_exception *e)
+{
+    uint32_t words[5] = {0}; /* CFSR, HFSR, DFSR, MMFAR, BFAR */
+    int error = 0;
+    if (cortex_m_mainline(core))
+        error = cortex_m_port(core, mem_ap_read_words(core->ap, SCS_CFSR, words, 5));
+    e->cfsr = words[0];
+    e->hfsr = words[1];
+    e->mmfar = words[3];
+    e->bfar = words[4];
+    if (error == 0 && core->security && core->arch == CORTEX_M_V8M_MAIN) {
+        error = cortex_m_port(core, mem_ap_read_words(core->ap, SCS_SFSR, words, 2));
+        e->sfsr = words[0];
+        e->sfar = words[1];
+    }
+    return error;
+}
+
+int cortex_m_exception(struct cortex_m *core, struct cortex_m_exception *e)
+{
+    uint32_t xpsr = 0;
+    uint32_t dhcsr = 0;
+    *e = (struct cortex_m_exception){0};
+    int error = cortex_m_read_register(core, CORTEX_M_XPSR, &xpsr);
+    e->number = xpsr & IPSR_MASK;
+    if (error == 0)
+        error = cortex_m_read_dhcsr(core, &dhcsr);
+    e->lockup = (dhcsr & S_LOCKUP) != 0;
+    bool fault = e->lockup || (e->number >= EXCEPTION_HARDFAULT && e->number <= EXCEPTION_SECURE);
+    if (error == 0 && fault)
+        error = read_faults(core, e);
+    if (error == 0 && fault)
+        find_frame(core, e);
+    return error;
+}
+
+const char *cortex_m_exception_name(unsigned number, char *text, size_t size)
+{
+    static const char *const NAMES[EXCEPTION_INTERRUPTS] = {
+        [0] = "thread mode", [1] = "Reset",         [2] = "NMI",        [3] = "HardFault",
+        [4] = "MemManage",   [5] = "BusFault",      [6] = "UsageFault", [7] = "SecureFault",
+        [11] = "SVCall",     [12] = "DebugMonitor", [14] = "PendSV",    [15] = "SysTick"};
+    if (number >= EXCEPTION_INTERRUPTS)
+        snprintf(text, size, "interrupt %u", number - EXCEPTION_INTERRUPTS);
+    else if (NAMES[number])
+        snprintf(text, size, "%s", NAMES[number]);
+    else
+        snprintf(text, size, "exception %u", number);
+    return text;
+}
+
+struct line {
+    char *text;
+    size_t size;
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = line->used < line->size
+                ? vsnprintf(line->text + line->used, line->size - line->used, format, args)
+                : 0;
+    va_end(args);
+    line->used += n > 0 ? (size_t)n : 0;
+}
+
+/* What is set in `status`. Returns whether anything is. */
+static bool add_causes(struct line *line, uint32_t status, uint32_t mask, const struct words *words,
+                       size_t count, uint32_t address, bool any)
+{
+    for (size_t k = 0; k < count; k++) {
+        if ((status & mask & words[k].bit) == 0)
+            continue;
+        add(line, "%s%s", any ? ", " : ": ", words[k].text);
+        if (words[k].valid != 0 && (status & words[k].valid) != 0)
+            add(line, " (0x%08x)", (unsigned)address);
+        any = true;
+    }
+    return any;
+}
+
+const char *cortex_m_exception_text(const struct cortex_m_exception *e, char *text, size_t size)
+{
+    struct line line = {.text = text, .size = size};
+    char name[32];
+    bool any = false;
+    if (size > 0)
+        text[0] = '\0';
+    if (e->number == 0 && !e->lockup)
+        return text;
+    if (e->lockup)
+        add(&line, "lockup by a fault in a fault handler, in ");
+    add(&line, "%s", cortex_m_exception_name(e->number, name, sizeof name));
+    if ((e->hfsr & HFSR_VECTOR) != 0) {
+        add(&line, ": an exception vector could not be read");
+        any = true;
+    }
+    const size_t cfsr_count = sizeof CFSR_WORDS / sizeof *CFSR_WORDS;
+    any = add_causes(&line, e->cfsr, 0x000000ffu, CFSR_WORDS, cfsr_count, e->mmfar, any);
+    any = add_causes(&line, e->cfsr, 0xffffff00u, CFSR_WORDS, cfsr_count, e->bfar, any);
+    any = add_causes(&line, e->sfsr, UINT32_MAX, SFSR_WORDS, sizeof SFSR_WORDS / sizeof *SFSR_WORDS,
+                     e->sfar, any);
+    if (!any && (e->hfsr & HFSR_DEBUG) != 0)
+        add(&line, ": a BKPT instruction was reached without a debugger");
+    if (e->frame_known)
+        add(&line, "; at 0x%08x", (unsigned)e->interrupted);
+    return text;
 }

@@ -99,13 +99,6 @@ const struct elf_symbol *elf_image_find(const struct elf_image *image, const cha
 enum elf_content elf_image_content(const struct elf_image *image, uint64_t address);
 
 /*
- * Bytes at virtual `address`: *data points at *size bytes up to the end of the segment's file part.
- * Return 0, or BT_ERR_NO_CODE if no segment has bytes there.
- */
-int elf_image_bytes(const struct elf_image *image, uint64_t address, const uint8_t **data,
-                    uint64_t *size);
-
-/*
  * What the program uses memory at `address` for: by its sections, where there are none by its
  * segments (AAELF32 5.3). A segment that holds code and data may be writable as a whole, its
  * section of code is constant all the same.

@@ -28,12 +28,6 @@ struct elf_image_private {
     size_t mapping_count;
 };
 
-/* Fill in symbols, cover and mappings. 0, BT_ERR_RANGE or BT_ERR_NOMEM. */
-int elf_symbols_load(struct elf_image *image);
-
-/* Fill in profile, cpu_arch and cpu_name from .ARM.attributes, as far as it can be read. */
-void elf_attributes_load(struct elf_image *image);
-
 /* Parse build attributes (ADDENDA32 3): the contents of the section, byte order of the file. */
 void elf_attributes_parse(struct elf_image *image, const uint8_t *data, size_t size,
                           bool big_endian);

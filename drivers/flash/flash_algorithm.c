@@ -56,14 +56,14 @@ struct reader {
     size_t why_size;
 };
 
-static int refuse(struct reader *r, int error, const char *text)
+static int flash_refuse(struct reader *r, int error, const char *text)
 {
     if (r->why && r->why_size > 0)
         snprintf(r->why, r->why_size, "%s", text);
     return error;
 }
 
-static uint32_t get32(const uint8_t *p)
+static uint32_t flash_get32(const uint8_t *p)
 {
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
@@ -75,16 +75,16 @@ static int check_header(struct reader *r)
     GElf_Ehdr h;
     size_t sections = 0;
     if (elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &h))
-        return refuse(r, BT_ERR_FORMAT, "not an ELF file");
+        return flash_refuse(r, BT_ERR_FORMAT, "not an ELF file");
     if (h.e_machine != EM_ARM || h.e_ident[EI_CLASS] != ELFCLASS32 ||
         h.e_ident[EI_DATA] != ELFDATA2LSB)
-        return refuse(r, BT_ERR_UNSUPPORTED, "not for a little-endian Arm core of 32 bits");
+        return flash_refuse(r, BT_ERR_UNSUPPORTED, "not for a little-endian Arm core of 32 bits");
     if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
-        return refuse(r, BT_ERR_UNSUPPORTED, "not linked");
+        return flash_refuse(r, BT_ERR_UNSUPPORTED, "not linked");
     if (elf_getshdrnum(r->elf, &sections) != 0 || sections == 0)
-        return refuse(r, BT_ERR_FORMAT, "no sections");
+        return flash_refuse(r, BT_ERR_FORMAT, "no sections");
     if (sections > MAX_SECTIONS)
-        return refuse(r, BT_ERR_RANGE, "too many sections");
+        return flash_refuse(r, BT_ERR_RANGE, "too many sections");
     return 0;
 }
 
@@ -122,14 +122,14 @@ static void note_symbol(struct reader *r, const char *name, const GElf_Sym *symb
 static int read_symbols(struct reader *r)
 {
     Elf_Scn *scn = NULL;
-    while ((scn = elf_nextscn(r->elf, scn)) != NULL) {
+    while ((scn = elf_nextscn(r->elf, scn))) {
         GElf_Shdr header;
         if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_SYMTAB || header.sh_entsize == 0)
             continue;
         Elf_Data *data = elf_getdata(scn, NULL);
         size_t count = data ? data->d_size / header.sh_entsize : 0;
         if (count > MAX_SYMBOLS)
-            return refuse(r, BT_ERR_RANGE, "too many symbols");
+            return flash_refuse(r, BT_ERR_RANGE, "too many symbols");
         for (size_t k = 0; k < count; k++) {
             GElf_Sym symbol;
             if (!gelf_getsym(data, (int)k, &symbol) || symbol.st_shndx == SHN_UNDEF ||
@@ -150,13 +150,13 @@ static int check_symbols(struct reader *r)
     for (unsigned f = 0; f < FLASH_ERASE_CHIP; f++) {
         if (!r->found[f]) {
             snprintf(text, sizeof text, "no flash algorithm: no function %s", NAMES[f]);
-            return refuse(r, BT_ERR_FORMAT, text);
+            return flash_refuse(r, BT_ERR_FORMAT, text);
         }
     }
     if (r->device_section == 0)
-        return refuse(r, BT_ERR_FORMAT, "no flash algorithm: no FlashDevice");
+        return flash_refuse(r, BT_ERR_FORMAT, "no flash algorithm: no FlashDevice");
     if (r->device_room < DEVICE_SECTORS + 2 * SECTOR_ENTRY)
-        return refuse(r, BT_ERR_FORMAT, "FlashDevice is cut off");
+        return flash_refuse(r, BT_ERR_FORMAT, "FlashDevice is cut off");
     return 0;
 }
 
@@ -177,7 +177,7 @@ static int measure_image(struct reader *r, size_t sections)
     for (size_t k = 1; k < sections; k++) {
         GElf_Shdr h;
         if (!section_at(r, k, &h))
-            return refuse(r, BT_ERR_FORMAT, "a section reaches beyond the end of the file");
+            return flash_refuse(r, BT_ERR_FORMAT, "a section reaches beyond the end of the file");
         if (!in_image(r, k, &h))
             continue;
         low = h.sh_addr < low ? h.sh_addr : low;
@@ -186,10 +186,10 @@ static int measure_image(struct reader *r, size_t sections)
             data = h.sh_addr;
     }
     if (low > high)
-        return refuse(r, BT_ERR_FORMAT, "no code");
+        return flash_refuse(r, BT_ERR_FORMAT, "no code");
     r->base = low & ~(uint64_t)(IMAGE_ALIGN - 1);
     if (high - r->base > FLASH_ALGORITHM_IMAGE)
-        return refuse(r, BT_ERR_RANGE, "code and data are larger than 1 MB");
+        return flash_refuse(r, BT_ERR_RANGE, "code and data are larger than 1 MB");
     r->algorithm->image_size = (uint32_t)(high - r->base);
     r->algorithm->static_base = (uint32_t)((data < high ? data : high) - r->base);
     return 0;
@@ -200,7 +200,7 @@ static int fill_image(struct reader *r, size_t sections)
     struct flash_algorithm *a = r->algorithm;
     a->image = calloc(1, a->image_size);
     if (!a->image)
-        return refuse(r, BT_ERR_NOMEM, "out of memory");
+        return flash_refuse(r, BT_ERR_NOMEM, "out of memory");
     for (size_t k = 1; k < sections; k++) {
         GElf_Shdr h;
         if (section_at(r, k, &h) && in_image(r, k, &h) && h.sh_type == SHT_PROGBITS)
@@ -210,7 +210,7 @@ static int fill_image(struct reader *r, size_t sections)
 }
 
 /* Is there code at the address? */
-static bool executable(const struct reader *r, size_t sections, uint64_t address)
+static bool flash_executable(const struct reader *r, size_t sections, uint64_t address)
 {
     for (size_t k = 1; k < sections; k++) {
         GElf_Shdr h;
@@ -230,20 +230,20 @@ static int find_functions(struct reader *r, size_t sections)
         r->algorithm->functions[f] = FLASH_ALGORITHM_NONE;
         if (!r->found[f])
             continue;
-        if (!executable(r, sections, address)) {
+        if (!flash_executable(r, sections, address)) {
             snprintf(text, sizeof text, "function %s is outside of the code", NAMES[f]);
-            return refuse(r, BT_ERR_FORMAT, text);
+            return flash_refuse(r, BT_ERR_FORMAT, text);
         }
         r->algorithm->functions[f] = (uint32_t)(address - r->base);
     }
     return 0;
 }
 
-static int add_region(struct reader *r, uint32_t sector, uint32_t offset, uint32_t end)
+static int flash_add_region(struct reader *r, uint32_t sector, uint32_t offset, uint32_t end)
 {
     struct flash_algorithm *a = r->algorithm;
     if (offset >= end || sector == 0 || (end - offset) % sector != 0)
-        return refuse(r, BT_ERR_FORMAT, "the sector table makes no sense");
+        return flash_refuse(r, BT_ERR_FORMAT, "the sector table makes no sense");
     a->regions[a->region_count++] = (struct flash_region){
         .start = a->start + offset, .size = end - offset, .sector_size = sector};
     return 0;
@@ -255,22 +255,25 @@ static int read_sectors(struct reader *r)
     const uint8_t *entry = r->data + r->device_offset + DEVICE_SECTORS;
     uint64_t room = (r->device_room - DEVICE_SECTORS) / SECTOR_ENTRY;
     uint64_t count = 0;
-    while (count < room && (get32(entry + SECTOR_ENTRY * count) != SECTOR_END ||
-                            get32(entry + SECTOR_ENTRY * count + 4) != SECTOR_END))
+    while (count < room && (flash_get32(entry + SECTOR_ENTRY * count) != SECTOR_END ||
+                            flash_get32(entry + SECTOR_ENTRY * count + 4) != SECTOR_END))
         count++;
-    if (count == room || count == 0 || count > FLASH_ALGORITHM_REGIONS || get32(entry + 4) != 0)
-        return refuse(r, BT_ERR_FORMAT, "the sector table has no start or no end");
+    if (count == room || count == 0 || count > FLASH_ALGORITHM_REGIONS ||
+        flash_get32(entry + 4) != 0)
+        return flash_refuse(r, BT_ERR_FORMAT, "the sector table has no start or no end");
     a->regions = calloc(count, sizeof *a->regions);
     if (!a->regions)
-        return refuse(r, BT_ERR_NOMEM, "out of memory");
-    int rc = 0;
-    for (uint64_t k = 0; rc == 0 && k < count; k++) {
+        return flash_refuse(r, BT_ERR_NOMEM, "out of memory");
+    int error = 0;
+    for (uint64_t k = 0; error == 0 && k < count; k++) {
         const uint8_t *next = entry + SECTOR_ENTRY * (k + 1);
-        uint32_t end = k + 1 < count ? get32(next + 4) : a->size;
-        rc = end > a->size ? refuse(r, BT_ERR_FORMAT, "the sector table is longer than the flash")
-                           : add_region(r, get32(next - SECTOR_ENTRY), get32(next - 4), end);
+        uint32_t end = k + 1 < count ? flash_get32(next + 4) : a->size;
+        error =
+            end > a->size
+                ? flash_refuse(r, BT_ERR_FORMAT, "the sector table is longer than the flash")
+                : flash_add_region(r, flash_get32(next - SECTOR_ENTRY), flash_get32(next - 4), end);
     }
-    return rc;
+    return error;
 }
 
 static int read_device(struct reader *r)
@@ -279,66 +282,66 @@ static int read_device(struct reader *r)
     const uint8_t *d = r->data + r->device_offset;
     for (unsigned k = 0; k < FLASH_ALGORITHM_NAME && d[DEVICE_NAME + k] != 0; k++)
         a->name[k] = isprint(d[DEVICE_NAME + k]) ? (char)d[DEVICE_NAME + k] : '?';
-    a->start = get32(d + DEVICE_START);
-    a->size = get32(d + DEVICE_SIZE);
-    a->page_size = get32(d + DEVICE_PAGE);
+    a->start = flash_get32(d + DEVICE_START);
+    a->size = flash_get32(d + DEVICE_SIZE);
+    a->page_size = flash_get32(d + DEVICE_PAGE);
     a->empty = d[DEVICE_EMPTY];
-    a->program_ms = get32(d + DEVICE_PROGRAM_MS);
-    a->erase_ms = get32(d + DEVICE_ERASE_MS);
+    a->program_ms = flash_get32(d + DEVICE_PROGRAM_MS);
+    a->erase_ms = flash_get32(d + DEVICE_ERASE_MS);
     if (a->size == 0 || a->size - 1 > UINT32_MAX - a->start)
-        return refuse(r, BT_ERR_FORMAT, "the size of the flash makes no sense");
+        return flash_refuse(r, BT_ERR_FORMAT, "the size of the flash makes no sense");
     if (a->page_size == 0 || a->page_size > FLASH_ALGORITHM_PAGE)
-        return refuse(r, BT_ERR_FORMAT, "the size of a page makes no sense");
+        return flash_refuse(r, BT_ERR_FORMAT, "the size of a page makes no sense");
     return read_sectors(r);
 }
 
-static int read_all(struct reader *r)
+static int flash_read_all(struct reader *r)
 {
     size_t sections = 0;
-    int rc = check_header(r);
-    if (rc == 0)
-        rc = read_symbols(r);
-    if (rc == 0)
-        rc = check_symbols(r);
-    if (rc == 0 && elf_getshdrnum(r->elf, &sections) != 0)
-        rc = refuse(r, BT_ERR_FORMAT, "no sections");
-    if (rc == 0)
-        rc = measure_image(r, sections);
-    if (rc == 0)
-        rc = find_functions(r, sections);
-    if (rc == 0)
-        rc = read_device(r);
-    return rc == 0 ? fill_image(r, sections) : rc;
+    int error = check_header(r);
+    if (error == 0)
+        error = read_symbols(r);
+    if (error == 0)
+        error = check_symbols(r);
+    if (error == 0 && elf_getshdrnum(r->elf, &sections) != 0)
+        error = flash_refuse(r, BT_ERR_FORMAT, "no sections");
+    if (error == 0)
+        error = measure_image(r, sections);
+    if (error == 0)
+        error = find_functions(r, sections);
+    if (error == 0)
+        error = read_device(r);
+    return error == 0 ? fill_image(r, sections) : error;
 }
 
 int flash_algorithm_from_memory(const uint8_t *data, size_t size, struct flash_algorithm **out,
                                 char *why, size_t why_size)
 {
     struct reader r = {.size = size, .why = why, .why_size = why_size};
-    int rc = 0;
+    int error = 0;
     *out = NULL;
     if (size > MAX_FILE)
-        return refuse(&r, BT_ERR_RANGE, "larger than 16 MB");
+        return flash_refuse(&r, BT_ERR_RANGE, "larger than 16 MB");
     if (elf_version(EV_CURRENT) == EV_NONE)
-        return refuse(&r, BT_ERR_UNSUPPORTED, "libelf is too old");
+        return flash_refuse(&r, BT_ERR_UNSUPPORTED, "libelf is too old");
     /* A copy of its own: aligned, and libelf may convert in place. */
     uint8_t *copy = malloc(size ? size : 1);
     r.algorithm = calloc(1, sizeof *r.algorithm);
     if (!copy || !r.algorithm) {
-        rc = refuse(&r, BT_ERR_NOMEM, "out of memory");
+        error = flash_refuse(&r, BT_ERR_NOMEM, "out of memory");
     } else {
         memcpy(copy, data, size);
         r.data = data;
         r.elf = elf_memory((char *)copy, size);
-        rc = r.elf ? read_all(&r) : refuse(&r, BT_ERR_FORMAT, "not an ELF file");
+        error = r.elf ? flash_read_all(&r) : flash_refuse(&r, BT_ERR_FORMAT, "not an ELF file");
     }
     elf_end(r.elf);
     free(copy);
-    if (rc == 0)
+    if (error == 0)
         *out = r.algorithm;
     else
         flash_algorithm_close(r.algorithm);
-    return rc;
+    return error;
 }
 
 /* All of the file, to be freed. */
@@ -364,17 +367,17 @@ int flash_algorithm_open(const char *path, struct flash_algorithm **out, char *w
     size_t size = 0;
     *out = NULL;
     FILE *file = fopen(path, "rb");
-    int rc = file ? read_file(file, &data, &size) : BT_ERR_IO;
+    int error = file ? read_file(file, &data, &size) : BT_ERR_IO;
     int reason = errno;
-    if (rc == 0)
-        rc = flash_algorithm_from_memory(data, size, out, why, why_size);
+    if (error == 0)
+        error = flash_algorithm_from_memory(data, size, out, why, why_size);
     else
-        (void)refuse(&r, rc, rc == BT_ERR_IO ? strerror(reason) : bt_strerror(rc));
+        (void)flash_refuse(&r, error, error == BT_ERR_IO ? strerror(reason) : bt_strerror(error));
     free(data);
     if (file)
         fclose(file);
     errno = reason;
-    return rc;
+    return error;
 }
 
 void flash_algorithm_close(struct flash_algorithm *algorithm)

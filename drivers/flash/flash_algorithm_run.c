@@ -19,29 +19,29 @@
 
 static const uint8_t RETURN_CODE[RETURN_SIZE] = {0x00, 0xbe, 0x00, 0xbe, 0x00, 0xbe, 0x00, 0xbe};
 
-static int fail(struct flash_run *run, enum flash_failure failure, int rc)
+static int flash_fail(struct flash_run *run, enum flash_failure failure, int error)
 {
-    if (rc != 0)
+    if (error != 0)
         run->failure = failure;
-    return rc;
+    return error;
 }
 
 /* A failure of the core's driver; its words are kept, since what follows may fail too. */
-static int core_failed(struct flash_run *run, int rc)
+static int core_failed(struct flash_run *run, int error)
 {
-    if (rc == 0)
+    if (error == 0)
         return 0;
     cortex_m_describe(run->core, run->cause, sizeof run->cause);
-    return fail(run, FLASH_FAIL_CORE, rc);
+    return flash_fail(run, FLASH_FAIL_CORE, error);
 }
 
-static uint64_t now(const struct flash_run *run)
+static uint64_t flash_now(const struct flash_run *run)
 {
     const struct debug_clock *clock = &run->core->ap->dp->clock;
     return clock->now_us(clock->user);
 }
 
-static uint32_t aligned(uint32_t size)
+static uint32_t flash_aligned(uint32_t size)
 {
     return (size + ALIGN - 1) & ~(ALIGN - 1);
 }
@@ -49,21 +49,21 @@ static uint32_t aligned(uint32_t size)
 int flash_run_init(struct flash_run *run, const struct flash_algorithm *algorithm,
                    struct cortex_m *core, uint32_t ram_start, uint32_t ram_size, uint32_t clock_hz)
 {
-    uint32_t page = aligned(algorithm->page_size);
-    uint32_t fixed = RETURN_SIZE + aligned(algorithm->image_size) + page;
+    uint32_t page = flash_aligned(algorithm->page_size);
+    uint32_t fixed = RETURN_SIZE + flash_aligned(algorithm->image_size) + page;
     *run = (struct flash_run){
         .algorithm = algorithm, .core = core, .clock_hz = clock_hz, .ram_start = ram_start};
     if (ram_start % ALIGN != 0 || (ram_size != 0 && ram_size - 1 > UINT32_MAX - ram_start))
-        return fail(run, FLASH_FAIL_PLACE, BT_ERR_INVAL);
+        return flash_fail(run, FLASH_FAIL_PLACE, BT_ERR_INVAL);
     ram_size &= ~(ALIGN - 1);
     run->result = fixed + STACK_LEAST;
     if (ram_size < run->result)
-        return fail(run, FLASH_FAIL_RAM, BT_ERR_RANGE);
+        return flash_fail(run, FLASH_FAIL_RAM, BT_ERR_RANGE);
     bool both = ram_size - fixed >= page + STACK_LEAST;
     uint32_t left = ram_size - fixed - (both ? page : 0);
     run->code = ram_start + RETURN_SIZE;
-    run->stack =
-        run->code + aligned(algorithm->image_size) + (left < STACK_WANTED ? left : STACK_WANTED);
+    run->stack = run->code + flash_aligned(algorithm->image_size) +
+                 (left < STACK_WANTED ? left : STACK_WANTED);
     run->buffers[0] = run->stack;
     run->buffers[1] = both ? run->stack + page : run->stack;
     run->page = malloc(algorithm->page_size);
@@ -76,29 +76,29 @@ void flash_run_release(struct flash_run *run)
     run->page = NULL;
 }
 
-static int place(struct flash_run *run)
+static int flash_place(struct flash_run *run)
 {
     struct cortex_m *core = run->core;
     struct cortex_m_status status;
-    int rc = core_failed(run, cortex_m_status(core, &status));
-    if (rc != 0 || run->placed)
-        return rc;
+    int error = core_failed(run, cortex_m_status(core, &status));
+    if (error != 0 || run->placed)
+        return error;
     if (status.state != CORTEX_M_HALTED)
-        return fail(run, FLASH_FAIL_RUNNING, BT_ERR_INVAL);
+        return flash_fail(run, FLASH_FAIL_RUNNING, BT_ERR_INVAL);
     if (core->software_count > 0)
-        return fail(run, FLASH_FAIL_BREAKPOINTS, BT_ERR_INVAL);
-    rc = cortex_m_read_all(core, run->registers);
-    if (rc == 0)
-        rc = cortex_m_write_memory(core, run->ram_start, RETURN_CODE, RETURN_SIZE);
-    if (rc == 0)
-        rc = cortex_m_write_memory(core, run->code, run->algorithm->image,
-                                   run->algorithm->image_size);
+        return flash_fail(run, FLASH_FAIL_BREAKPOINTS, BT_ERR_INVAL);
+    error = cortex_m_read_all(core, run->registers);
+    if (error == 0)
+        error = cortex_m_write_memory(core, run->ram_start, RETURN_CODE, RETURN_SIZE);
+    if (error == 0)
+        error = cortex_m_write_memory(core, run->code, run->algorithm->image,
+                                      run->algorithm->image_size);
     /* A fault is told at once, not when the time is over. */
     run->catch_before = core->catch;
-    if (rc == 0)
-        rc = cortex_m_vector_catch(core, core->catch | CORTEX_M_CATCH_HARDFAULT);
-    run->placed = rc == 0;
-    return core_failed(run, rc);
+    if (error == 0)
+        error = cortex_m_vector_catch(core, core->catch | CORTEX_M_CATCH_HARDFAULT);
+    run->placed = error == 0;
+    return core_failed(run, error);
 }
 
 static uint32_t time_for(const struct flash_algorithm *a, enum flash_function function)
@@ -116,7 +116,8 @@ static uint32_t time_for(const struct flash_algorithm *a, enum flash_function fu
 }
 
 /* Let the function run with these arguments. */
-static int call(struct flash_run *run, enum flash_function function, const uint32_t arguments[3])
+static int flash_call(struct flash_run *run, enum flash_function function,
+                      const uint32_t arguments[3])
 {
     const struct flash_algorithm *a = run->algorithm;
     const struct {
@@ -130,20 +131,20 @@ static int call(struct flash_run *run, enum flash_function function, const uint3
         {CORTEX_M_SP, run->stack},   {CORTEX_M_LR, run->ram_start | 1},
         {CORTEX_M_XPSR, XPSR_THUMB}, {CORTEX_M_PC, run->code + a->functions[function]},
     };
-    int rc = 0;
+    int error = 0;
     run->function = function;
     run->address = arguments[0];
-    for (size_t k = 0; rc == 0 && k < sizeof list / sizeof *list; k++)
-        rc = cortex_m_write_register(run->core, list[k].reg, list[k].value);
-    if (rc == 0)
-        rc = cortex_m_resume(run->core);
-    run->called = rc == 0;
-    run->deadline = now(run) + (uint64_t)1000 * (time_for(a, function) + (uint64_t)SLACK_MS);
-    return core_failed(run, rc);
+    for (size_t k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
+        error = cortex_m_write_register(run->core, list[k].reg, list[k].value);
+    if (error == 0)
+        error = cortex_m_resume(run->core);
+    run->called = error == 0;
+    run->deadline = flash_now(run) + (uint64_t)1000 * (time_for(a, function) + (uint64_t)SLACK_MS);
+    return core_failed(run, error);
 }
 
 /* It stopped elsewhere: a fault, most likely. */
-static int crashed(struct flash_run *run, const struct cortex_m_status *status)
+static int flash_crashed(struct flash_run *run, const struct cortex_m_status *status)
 {
     struct cortex_m_exception exception;
     char text[128] = "";
@@ -154,7 +155,7 @@ static int crashed(struct flash_run *run, const struct cortex_m_status *status)
         snprintf(run->cause, sizeof run->cause, "it stopped at 0x%08x", (unsigned)status->pc);
     else
         snprintf(run->cause, sizeof run->cause, "%s", text);
-    return fail(run, FLASH_FAIL_CRASHED, BT_ERR_IO);
+    return flash_fail(run, FLASH_FAIL_CRASHED, BT_ERR_IO);
 }
 
 static int too_late(struct flash_run *run)
@@ -162,57 +163,57 @@ static int too_late(struct flash_run *run)
     run->called = false;
     snprintf(run->cause, sizeof run->cause, "%u ms",
              (unsigned)time_for(run->algorithm, run->function));
-    int rc = core_failed(run, cortex_m_halt(run->core));
-    return rc != 0 ? rc : fail(run, FLASH_FAIL_TIME, BT_ERR_IO);
+    int error = core_failed(run, cortex_m_halt(run->core));
+    return error != 0 ? error : flash_fail(run, FLASH_FAIL_TIME, BT_ERR_IO);
 }
 
 /* One look at a function that runs: *ended. */
-static int look(struct flash_run *run, bool *ended)
+static int flash_look(struct flash_run *run, bool *ended)
 {
     struct cortex_m_status status;
-    bool late = now(run) > run->deadline;
+    bool late = flash_now(run) > run->deadline;
     *ended = false;
-    int rc = core_failed(run, cortex_m_status(run->core, &status));
-    if (rc != 0)
-        return rc;
+    int error = core_failed(run, cortex_m_status(run->core, &status));
+    if (error != 0)
+        return error;
     if (status.state == CORTEX_M_HALTED && status.pc == run->ram_start)
         *ended = true;
     else if (status.state == CORTEX_M_HALTED && (status.reason == CORTEX_M_REASON_BREAKPOINT ||
                                                  status.reason == CORTEX_M_REASON_WATCHPOINT))
-        rc = core_failed(run, cortex_m_resume(run->core)); /* the user's; not now */
+        error = core_failed(run, cortex_m_resume(run->core)); /* the user's; not now */
     else if (status.state == CORTEX_M_HALTED || status.state == CORTEX_M_LOCKUP)
-        return crashed(run, &status);
-    return rc == 0 && !*ended && late ? too_late(run) : rc;
+        return flash_crashed(run, &status);
+    return error == 0 && !*ended && late ? too_late(run) : error;
 }
 
 /* Until the function that was called has returned; no function: no effect. */
-static int finish(struct flash_run *run)
+static int flash_finish(struct flash_run *run)
 {
     const struct debug_clock *clock = &run->core->ap->dp->clock;
     bool ended = false;
-    int rc = 0;
+    int error = 0;
     if (!run->called)
         return 0;
-    while (rc == 0 && !ended) {
-        rc = look(run, &ended);
-        if (rc == 0 && !ended)
+    while (error == 0 && !ended) {
+        error = flash_look(run, &ended);
+        if (error == 0 && !ended)
             clock->sleep_us(clock->user, POLL_SLEEP_US);
     }
     run->called = false;
-    if (rc == 0)
-        rc = core_failed(run, cortex_m_read_register(run->core, 0, &run->result));
-    if (rc == 0 && run->result != 0)
-        rc = fail(run, FLASH_FAIL_RETURNED, BT_ERR_IO);
-    return rc;
+    if (error == 0)
+        error = core_failed(run, cortex_m_read_register(run->core, 0, &run->result));
+    if (error == 0 && run->result != 0)
+        error = flash_fail(run, FLASH_FAIL_RETURNED, BT_ERR_IO);
+    return error;
 }
 
 static int call_and_finish(struct flash_run *run, enum flash_function function, uint32_t first,
                            uint32_t second, uint32_t third)
 {
-    int rc = finish(run);
-    if (rc == 0)
-        rc = call(run, function, (const uint32_t[3]){first, second, third});
-    return rc == 0 ? finish(run) : rc;
+    int error = flash_finish(run);
+    if (error == 0)
+        error = flash_call(run, function, (const uint32_t[3]){first, second, third});
+    return error == 0 ? flash_finish(run) : error;
 }
 
 /* The next page is written into RAM while the one before is still programmed. */
@@ -226,18 +227,19 @@ static int flush_page(struct flash_run *run)
     if (!run->page_used)
         return 0;
     run->page_used = false;
-    int rc = both ? 0 : finish(run);
-    if (rc == 0)
-        rc = core_failed(run, cortex_m_write_memory(run->core, buffer, run->page, size));
-    if (rc == 0)
-        rc = finish(run);
-    if (rc == 0)
-        rc = call(run, FLASH_PROGRAM_PAGE, (const uint32_t[3]){run->page_address, size, buffer});
+    int error = both ? 0 : flash_finish(run);
+    if (error == 0)
+        error = core_failed(run, cortex_m_write_memory(run->core, buffer, run->page, size));
+    if (error == 0)
+        error = flash_finish(run);
+    if (error == 0)
+        error = flash_call(run, FLASH_PROGRAM_PAGE,
+                           (const uint32_t[3]){run->page_address, size, buffer});
     run->next_buffer ^= 1;
-    return rc;
+    return error;
 }
 
-static bool inside(const struct flash_algorithm *a, uint32_t address, uint64_t length)
+static bool flash_inside(const struct flash_algorithm *a, uint32_t address, uint64_t length)
 {
     uint32_t offset = address - a->start;
     return address >= a->start && offset < a->size && length <= a->size - offset;
@@ -246,49 +248,49 @@ static bool inside(const struct flash_algorithm *a, uint32_t address, uint64_t l
 int flash_run_program(struct flash_run *run, uint32_t address, const uint8_t *bytes, size_t length)
 {
     const struct flash_algorithm *a = run->algorithm;
-    int rc = 0;
+    int error = 0;
     run->address = address;
     if (run->purpose != FLASH_FOR_PROGRAM)
-        return fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
-    if (!inside(a, address, length))
-        return fail(run, FLASH_FAIL_OUTSIDE, BT_ERR_RANGE);
-    while (rc == 0 && length > 0) {
+        return flash_fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
+    if (!flash_inside(a, address, length))
+        return flash_fail(run, FLASH_FAIL_OUTSIDE, BT_ERR_RANGE);
+    while (error == 0 && length > 0) {
         uint32_t offset = (address - a->start) % a->page_size;
         size_t n = a->page_size - offset < length ? a->page_size - offset : length;
         if (run->page_used && run->page_address != address - offset)
-            rc = flush_page(run);
+            error = flush_page(run);
         if (!run->page_used)
             memset(run->page, a->empty, a->page_size);
         memcpy(run->page + offset, bytes, n);
         run->page_address = address - offset;
-        run->page_used = rc == 0;
+        run->page_used = error == 0;
         address += (uint32_t)n;
         bytes += n;
         length -= n;
     }
-    return rc;
+    return error;
 }
 
 int flash_run_erase(struct flash_run *run, uint32_t address, uint32_t length)
 {
-    int rc = 0;
+    int error = 0;
     run->address = address;
     if (run->purpose != FLASH_FOR_ERASE)
-        return fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
-    if (!inside(run->algorithm, address, length))
-        return fail(run, FLASH_FAIL_OUTSIDE, BT_ERR_RANGE);
+        return flash_fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
+    if (!flash_inside(run->algorithm, address, length))
+        return flash_fail(run, FLASH_FAIL_OUTSIDE, BT_ERR_RANGE);
     uint64_t end = (uint64_t)address + length;
     uint64_t at = address;
-    while (rc == 0 && at < end) {
+    while (error == 0 && at < end) {
         uint32_t start;
         uint32_t size;
-        rc = fail(run, FLASH_FAIL_OUTSIDE,
-                  flash_algorithm_sector(run->algorithm, (uint32_t)at, &start, &size));
-        if (rc == 0)
-            rc = call_and_finish(run, FLASH_ERASE_SECTOR, start, 0, 0);
+        error = flash_fail(run, FLASH_FAIL_OUTSIDE,
+                           flash_algorithm_sector(run->algorithm, (uint32_t)at, &start, &size));
+        if (error == 0)
+            error = call_and_finish(run, FLASH_ERASE_SECTOR, start, 0, 0);
         at = (uint64_t)start + size;
     }
-    return rc;
+    return error;
 }
 
 int flash_run_erase_all(struct flash_run *run)
@@ -296,7 +298,7 @@ int flash_run_erase_all(struct flash_run *run)
     const struct flash_algorithm *a = run->algorithm;
     run->address = a->start;
     if (run->purpose != FLASH_FOR_ERASE)
-        return fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
+        return flash_fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
     if (a->functions[FLASH_ERASE_CHIP] == FLASH_ALGORITHM_NONE)
         return flash_run_erase(run, a->start, a->size);
     return call_and_finish(run, FLASH_ERASE_CHIP, 0, 0, 0);
@@ -304,7 +306,7 @@ int flash_run_erase_all(struct flash_run *run)
 
 /* Begin and end. */
 
-static int uninit(struct flash_run *run)
+static int flash_uninit(struct flash_run *run)
 {
     enum flash_purpose purpose = run->purpose;
     run->purpose = FLASH_FOR_NOTHING;
@@ -315,55 +317,55 @@ static int uninit(struct flash_run *run)
 
 int flash_run_begin(struct flash_run *run, enum flash_purpose purpose)
 {
-    int rc = 0;
+    int error = 0;
     if (run->purpose == purpose)
         return 0;
     if (purpose != FLASH_FOR_ERASE && purpose != FLASH_FOR_PROGRAM && purpose != FLASH_FOR_VERIFY)
-        return fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
-    rc = flush_page(run);
-    if (rc == 0)
-        rc = finish(run);
-    if (rc == 0)
-        rc = place(run);
-    if (rc == 0)
-        rc = uninit(run);
-    if (rc == 0)
-        rc = call_and_finish(run, FLASH_INIT, run->algorithm->start, run->clock_hz, purpose);
-    run->purpose = rc == 0 ? purpose : FLASH_FOR_NOTHING;
-    return rc;
+        return flash_fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
+    error = flush_page(run);
+    if (error == 0)
+        error = flash_finish(run);
+    if (error == 0)
+        error = flash_place(run);
+    if (error == 0)
+        error = flash_uninit(run);
+    if (error == 0)
+        error = call_and_finish(run, FLASH_INIT, run->algorithm->start, run->clock_hz, purpose);
+    run->purpose = error == 0 ? purpose : FLASH_FOR_NOTHING;
+    return error;
 }
 
-static int give_back(struct flash_run *run)
+static int flash_give_back(struct flash_run *run)
 {
     static const uint8_t REGISTERS[] = {CORTEX_M_CONTROL, CORTEX_M_PRIMASK, CORTEX_M_MSP,
                                         CORTEX_M_PSP, CORTEX_M_XPSR};
     struct cortex_m *core = run->core;
-    int rc = cortex_m_halt(core);
-    for (unsigned reg = 0; rc == 0 && reg < CORTEX_M_XPSR; reg++) {
+    int error = cortex_m_halt(core);
+    for (unsigned reg = 0; error == 0 && reg < CORTEX_M_XPSR; reg++) {
         if (reg != CORTEX_M_SP)
-            rc = cortex_m_write_register(core, reg, run->registers[reg]);
+            error = cortex_m_write_register(core, reg, run->registers[reg]);
     }
-    for (unsigned k = 0; rc == 0 && k < sizeof REGISTERS; k++)
-        rc = cortex_m_write_register(core, REGISTERS[k], run->registers[REGISTERS[k]]);
+    for (unsigned k = 0; error == 0 && k < sizeof REGISTERS; k++)
+        error = cortex_m_write_register(core, REGISTERS[k], run->registers[REGISTERS[k]]);
     int catch = cortex_m_vector_catch(core, run->catch_before);
-    return rc != 0 ? rc : catch;
+    return error != 0 ? error : catch;
 }
 
 int flash_run_end(struct flash_run *run)
 {
     int first = flush_page(run);
-    int rc = finish(run);
-    first = first != 0 ? first : rc;
+    int error = flash_finish(run);
+    first = first != 0 ? first : error;
     /* The first failure is the one to be told. */
     struct flash_run result = *run;
-    rc = uninit(run);
+    error = flash_uninit(run);
     if (run->placed) {
-        int back = core_failed(run, give_back(run));
-        rc = rc != 0 ? rc : back;
+        int back = core_failed(run, flash_give_back(run));
+        error = error != 0 ? error : back;
     }
     run->placed = false;
     if (first == 0)
-        return rc;
+        return error;
     run->failure = result.failure;
     run->function = result.function;
     run->address = result.address;

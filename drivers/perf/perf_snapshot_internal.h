@@ -4,7 +4,7 @@
 #define DRIVERS_PERF_SNAPSHOT_INTERNAL_H
 
 #include "drivers/perf/perf_snapshot.h"
-#include "drivers/snapshot/snapshot_internal.h"
+#include "drivers/snapshot/snapshot_loader.h"
 #include "perf_data.h"
 
 #define PERF_MAX_PROGRAMS 4096u /* different files */
@@ -26,10 +26,6 @@ struct perf_build {
     size_t program_count;
 };
 
-/* Maps a file for reading and adds it to the snapshot's. 0 and *index, or BT_ERR_IO with errno,
- * BT_ERR_NOMEM, BT_ERR_RANGE. */
-int perf_add_file(struct perf_build *b, const char *path, size_t *index);
-
 /* A new element of an array of the snapshot's. NULL with *error. */
 #define PERF_GROW(b, array, count, limit, error)                                                   \
     snapshot_grow(&(b)->ld, &(array), (count), sizeof *(array), (limit), "entries", (error))
@@ -39,9 +35,5 @@ int perf_add_trace(struct perf_build *b);
 
 /* perf_snapshot_code.c: dumps for each core. */
 int perf_add_code(struct perf_build *b);
-
-/* perf_snapshot_files.c: the file that was mapped, and where the kernel's code is. */
-int perf_find_program(struct perf_build *b, const struct perf_map *map, size_t *file);
-int perf_add_kernel(struct perf_build *b, struct snapshot_device *core);
 
 #endif

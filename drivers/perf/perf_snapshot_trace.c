@@ -212,7 +212,7 @@ static struct queue *queue_of(struct trace *t, const struct perf_aux *aux)
 }
 
 /* A record's trace lies in one span, or is not in the file. */
-static int take_aux(struct trace *t, const struct perf_aux *aux)
+static int perf_add_aux(struct trace *t, const struct perf_aux *aux)
 {
     const struct perf_data *p = &t->b->data;
     struct queue *q = queue_of(t, aux);
@@ -257,7 +257,7 @@ static int add_pieces(struct trace *t)
     const struct perf_data *p = &t->b->data;
     int error = BT_OK;
     for (size_t i = 0; i < p->aux_count && !error; i++)
-        error = take_aux(t, &p->aux[i]);
+        error = perf_add_aux(t, &p->aux[i]);
     /* A file without such records: all that was written. */
     for (size_t k = 0; p->aux_count == 0 && k < t->queue_count; k++)
         for (size_t i = t->queues[k].first; i < t->queues[k].end && !error; i++)
@@ -333,8 +333,8 @@ static struct snapshot_device *add_device(struct perf_build *b, const char *name
 }
 
 /* A core and its trace source in `buffer`. Names tell apart what one CPU has in several buffers. */
-static int add_source(struct perf_build *b, const char *core, const struct perf_unit *u,
-                      unsigned id, size_t buffer)
+static int perf_add_source(struct perf_build *b, const char *core, const struct perf_unit *u,
+                           unsigned id, size_t buffer)
 {
     struct snapshot *snap = b->ld.snap;
     char core_name[64], name[80];
@@ -395,7 +395,7 @@ static int add_formatted(struct trace *t, const struct queue *q, const struct la
             continue;
         seen[u->trace_id] = false;
         snprintf(core, sizeof core, "cpu%" PRIu32, u->cpu);
-        error = add_source(t->b, core, u, u->trace_id, lane->buffer);
+        error = perf_add_source(t->b, core, u, u->trace_id, lane->buffer);
     }
     return error;
 }
@@ -412,7 +412,7 @@ static int add_lane(struct trace *t, const struct queue *q, const struct lane *l
     if (!lane->unit)
         return snapshot_warn(&t->b->ld, "perf.data", 0,
                              "the trace of %s is skipped: its trace unit is not described", core);
-    return add_source(t->b, core, lane->unit, 0, lane->buffer);
+    return perf_add_source(t->b, core, lane->unit, 0, lane->buffer);
 }
 
 int perf_add_trace(struct perf_build *b)

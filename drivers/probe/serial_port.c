@@ -11,7 +11,7 @@
 
 #define TOLERANCE 3u /* per cent */
 
-static int refuse(int fd, int error)
+static int serial_port_refuse(int fd, int error)
 {
     if (fd >= 0)
         close(fd);
@@ -42,27 +42,27 @@ int serial_port_open(const char *path, uint32_t baud, char *text, size_t size)
     if (fd < 0) {
         const char *hint = errno == EACCES ? " (is this user in the group that owns it?)" : "";
         snprintf(text, size, "cannot open serial device '%s': %s%s", path, strerror(errno), hint);
-        return refuse(fd, BT_ERR_IO);
+        return serial_port_refuse(fd, BT_ERR_IO);
     }
     if (ioctl(fd, TCGETS2, &t) != 0) {
         snprintf(text, size, "'%s' is not a serial device", path);
-        return refuse(fd, BT_ERR_INVAL);
+        return serial_port_refuse(fd, BT_ERR_INVAL);
     }
     /* Two readers would each get a part of the bytes. */
     if (ioctl(fd, TIOCEXCL) != 0) {
         snprintf(text, size, "cannot have serial device '%s' alone: %s", path, strerror(errno));
-        return refuse(fd, BT_ERR_IO);
+        return serial_port_refuse(fd, BT_ERR_IO);
     }
     make_raw(&t, baud);
     if (ioctl(fd, TCSETS2, &t) != 0 || ioctl(fd, TCGETS2, &t) != 0) {
         snprintf(text, size, "serial device '%s' cannot do %u bits a second: %s", path, baud,
                  strerror(errno));
-        return refuse(fd, BT_ERR_UNSUPPORTED);
+        return serial_port_refuse(fd, BT_ERR_UNSUPPORTED);
     }
     if (!rate_fits(baud, t.c_ospeed)) {
         snprintf(text, size, "serial device '%s' cannot do %u bits a second; the nearest is %u",
                  path, baud, t.c_ospeed);
-        return refuse(fd, BT_ERR_UNSUPPORTED);
+        return serial_port_refuse(fd, BT_ERR_UNSUPPORTED);
     }
     (void)ioctl(fd, TCFLSH, TCIFLUSH);
     return fd;

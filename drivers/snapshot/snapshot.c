@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* What the reader of a recording is made of: messages, strings, arrays, numbers, lists, the files
+ * of its folder; and what is asked of an open one. */
 #include "drivers/snapshot/snapshot.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,13 +15,252 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "drivers/snapshot/snapshot_internal.h"
+#include "drivers/snapshot/snapshot_loader.h"
 
-/*
- * Open a regular file of the folder. Symbolic links are followed, but not out of the folder: a
- * recording from elsewhere must not make private files readable through GDB.
- */
-static int open_inside(const char *root, const char *path, uint64_t *size)
+/* All strings of a snapshot, newest first. */
+struct snapshot_string {
+    struct snapshot_string *next;
+    char text[];
+};
+
+int snapshot_vfail(struct snapshot_error *err, int error, const char *file, unsigned line,
+                   const char *format, va_list args)
+{
+    snprintf(err->file, sizeof err->file, "%s", file);
+    err->line = line;
+    vsnprintf(err->text, sizeof err->text, format, args);
+    return error;
+}
+
+int snapshot_fail(struct snapshot_error *err, int error, const char *file, unsigned line,
+                  const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    snapshot_vfail(err, error, file, line, format, args);
+    va_end(args);
+    return error;
+}
+
+int snapshot_warn(struct snapshot_loader *ld, const char *file, unsigned line, const char *format,
+                  ...)
+{
+    struct snapshot *snap = ld->snap;
+    if (snap->warning_count == SNAPSHOT_MAX_WARNINGS)
+        return 0;
+    int error = 0;
+    struct snapshot_error *grown = snapshot_grow(ld, &snap->warnings, snap->warning_count,
+                                                 sizeof *grown, SIZE_MAX, "warnings", &error);
+    if (!grown)
+        return error;
+    va_list args;
+    va_start(args, format);
+    snapshot_vfail(grown, 0, file, line, format, args);
+    va_end(args);
+    snap->warning_count++;
+    return 0;
+}
+
+const char *snapshot_string(struct snapshot *snap, const char *text, size_t length)
+{
+    struct snapshot_string *s = malloc(sizeof *s + length + 1);
+    if (!s)
+        return NULL;
+    memcpy(s->text, text, length);
+    s->text[length] = '\0';
+    s->next = snap->priv->strings;
+    snap->priv->strings = s;
+    return s->text;
+}
+
+static void snapshot_free_strings(struct snapshot *snap)
+{
+    while (snap->priv->strings) {
+        struct snapshot_string *s = snap->priv->strings;
+        snap->priv->strings = s->next;
+        free(s);
+    }
+}
+
+void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,
+                    size_t limit, const char *what, int *error)
+{
+    void *old;
+    memcpy(&old, array, sizeof old);
+    if (count >= limit) {
+        *error = snapshot_fail(ld->err, BT_ERR_RANGE, "", 0, "more than %zu %s", limit, what);
+        return NULL;
+    }
+    /* Sizes are 0, 1, 2, 4, 8...: full exactly when the count is 0 or a power of two. */
+    if ((count & (count - 1)) == 0) {
+        size_t room = count == 0 ? 1 : count * 2;
+        void *grown = reallocarray(old, room, element);
+        if (!grown) {
+            *error = snapshot_fail(ld->err, BT_ERR_NOMEM, "", 0, "out of memory");
+            return NULL;
+        }
+        memcpy(array, &grown, sizeof grown);
+        old = grown;
+    }
+    void *place = (char *)old + count * element;
+    memset(place, 0, element);
+    return place;
+}
+
+static unsigned digit_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return (unsigned)(c - '0');
+    if (c >= 'a' && c <= 'f')
+        return (unsigned)(c - 'a' + 10);
+    if (c >= 'A' && c <= 'F')
+        return (unsigned)(c - 'A' + 10);
+    return 99;
+}
+
+enum snapshot_number snapshot_parse_number(const char *text, uint64_t *value)
+{
+    unsigned base = 10;
+    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
+        base = 16;
+        text += 2;
+    } else if (text[0] == '0') {
+        base = 8;
+    }
+    if (*text == '\0')
+        return SNAPSHOT_NUMBER_BAD;
+    uint64_t v = 0;
+    bool overflow = false;
+    for (; *text; text++) {
+        unsigned digit = digit_value(*text);
+        if (digit >= base)
+            return SNAPSHOT_NUMBER_BAD;
+        overflow = overflow || v > (UINT64_MAX - digit) / base;
+        v = v * base + digit;
+    }
+    if (overflow)
+        return SNAPSHOT_NUMBER_TOO_LARGE;
+    *value = v;
+    return SNAPSHOT_NUMBER_OK;
+}
+
+size_t snapshot_unquote(const char **text)
+{
+    size_t length = strlen(*text);
+    char first = **text;
+    if (length >= 2 && (first == '"' || first == '\'') && (*text)[length - 1] == first) {
+        (*text)++;
+        length -= 2;
+    }
+    return length;
+}
+
+bool snapshot_path_ok(const char *path)
+{
+    if (path[0] == '\0' || path[0] == '/' || path[0] == '\\')
+        return false;
+    if (isalpha((unsigned char)path[0]) && path[1] == ':')
+        return false;
+    while (*path) {
+        size_t part = strcspn(path, "/\\");
+        if (part == 2 && path[0] == '.' && path[1] == '.')
+            return false;
+        path += part;
+        path += strspn(path, "/\\");
+    }
+    return true;
+}
+
+const char *snapshot_next_item(const char **list, size_t *length)
+{
+    const char *item = *list + strspn(*list, " \t,");
+    if (*item == '\0')
+        return NULL;
+    size_t n = strcspn(item, ",");
+    *list = item + n;
+    while (n > 0 && (item[n - 1] == ' ' || item[n - 1] == '\t'))
+        n--;
+    *length = n;
+    return item;
+}
+
+int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char *file,
+                       unsigned line, char **text, size_t *length)
+{
+    if (!snapshot_path_ok(path))
+        return snapshot_fail(ld->err, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
+                             path);
+    int error = ld->files->read_text(ld->files->user, path, text, length);
+    if (error == 0)
+        return 0;
+    const char *why = error == BT_ERR_IO      ? strerror(errno)
+                      : error == BT_ERR_RANGE ? "file is too large"
+                                              : "out of memory";
+    return snapshot_fail(ld->err, error, file, line, "cannot read '%s': %s", path, why);
+}
+
+int snapshot_parse_text(struct snapshot_loader *ld, const char *path, const char *text,
+                        size_t length, ini_entry_fn fn, void *user)
+{
+    struct ini_error err;
+    int error = ini_reader_text(text, length, INI_COMMENTS_ANYWHERE, fn, user, &err);
+    if (error == 0)
+        return 0;
+    if (err.text[0] != '\0')
+        return snapshot_fail(ld->err, error, path, err.line, "%s", err.text);
+    if (ld->err->file[0] == '\0') {
+        snprintf(ld->err->file, sizeof ld->err->file, "%s", path);
+        ld->err->line = err.line;
+    }
+    return error;
+}
+
+int snapshot_number_of(struct snapshot_loader *ld, const char *path, const struct ini_entry *entry,
+                       uint64_t *value)
+{
+    const char *why = "not a number";
+    switch (snapshot_parse_number(entry->value, value)) {
+    case SNAPSHOT_NUMBER_OK:
+        return 0;
+    case SNAPSHOT_NUMBER_TOO_LARGE:
+        why = "more than 64 bits";
+        break;
+    case SNAPSHOT_NUMBER_BAD:
+        break;
+    }
+    return snapshot_fail(ld->err, BT_ERR_FORMAT, path, entry->line, "%s is %s: '%s'", entry->key,
+                         why, entry->value);
+}
+
+int snapshot_add_file(struct snapshot_loader *ld, const char *path, const char *file, unsigned line,
+                      size_t *index)
+{
+    struct snapshot_private *priv = ld->snap->priv;
+    for (size_t i = 0; i < priv->file_count; i++) {
+        if (strcmp(priv->files[i].path, path) == 0) {
+            *index = i;
+            return 0;
+        }
+    }
+    if (!snapshot_path_ok(path))
+        return snapshot_fail(ld->err, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
+                             path);
+    uint64_t size = 0;
+    if (ld->files->get_size(ld->files->user, path, &size) != 0)
+        return snapshot_fail(ld->err, BT_ERR_IO, file, line, "cannot open '%s': %s", path,
+                             strerror(errno));
+    int error = 0;
+    struct snapshot_file *added = snapshot_grow(ld, &priv->files, priv->file_count, sizeof *added,
+                                                SNAPSHOT_MAX_FILES, "files", &error);
+    if (!added)
+        return error;
+    added->path = path;
+    added->size = size;
+    *index = priv->file_count++;
+    return 0;
+}
+
+int snapshot_open_inside(const char *root, const char *path, uint64_t *size)
 {
     char joined[PATH_MAX];
     int length = snprintf(joined, sizeof joined, "%s/%s", root, path);
@@ -51,67 +293,6 @@ static int open_inside(const char *root, const char *path, uint64_t *size)
     }
     *size = (uint64_t)st.st_size;
     return fd;
-}
-
-static int folder_read_text(void *user, const char *path, char **text, size_t *length)
-{
-    uint64_t size;
-    int fd = open_inside(user, path, &size);
-    if (fd < 0)
-        return BT_ERR_IO;
-    int result = ini_reader_load(fd, text, length);
-    int saved = errno;
-    close(fd);
-    errno = saved;
-    return result;
-}
-
-static int folder_get_size(void *user, const char *path, uint64_t *size)
-{
-    int fd = open_inside(user, path, size);
-    if (fd < 0)
-        return BT_ERR_IO;
-    close(fd);
-    return 0;
-}
-
-/* Absolute path of the folder, or of the folder that holds the file `path`. NULL with errno. */
-static char *find_root(const char *path)
-{
-    char *root = realpath(path, NULL);
-    struct stat st;
-    if (!root || stat(root, &st) != 0 || S_ISDIR(st.st_mode))
-        return root;
-    char *slash = strrchr(root, '/');
-    const char *name = slash ? slash + 1 : root;
-    if (!slash || strcmp(name, "snapshot.ini") != 0) {
-        free(root);
-        errno = ENOTDIR;
-        return NULL;
-    }
-    slash[slash == root ? 1 : 0] = '\0';
-    return root;
-}
-
-int snapshot_open(const char *path, struct snapshot **out, struct snapshot_error *err)
-{
-    struct snapshot_error ignored;
-    if (!err)
-        err = &ignored;
-    *out = NULL;
-    *err = (struct snapshot_error){0};
-    char *root = find_root(path);
-    if (!root)
-        return snapshot_fail(err, BT_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
-    const struct snapshot_files files = {
-        .user = root, .read_text = folder_read_text, .get_size = folder_get_size};
-    int result = snapshot_load(&files, out, err);
-    if (result != 0) {
-        free(root);
-        return result;
-    }
-    (*out)->priv->root = root;
-    return 0;
 }
 
 void snapshot_close(struct snapshot *snap)
@@ -149,7 +330,7 @@ static int map_file(struct snapshot *snap, size_t index)
         return BT_ERR_IO;
     }
     uint64_t size;
-    int fd = open_inside(snap->priv->root, file->path, &size);
+    int fd = snapshot_open_inside(snap->priv->root, file->path, &size);
     if (fd < 0)
         return BT_ERR_IO;
     void *map = MAP_FAILED;
@@ -172,10 +353,10 @@ int snapshot_map_dump(struct snapshot *snap, const struct snapshot_dump *dump, c
     *data = NULL;
     if (dump->length == 0)
         return 0;
-    int result = map_file(snap, dump->file);
-    if (result == 0)
+    int error = map_file(snap, dump->file);
+    if (error == 0)
         *data = (const uint8_t *)snap->priv->files[dump->file].map + dump->offset;
-    return result;
+    return error;
 }
 
 int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
@@ -185,9 +366,9 @@ int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buf
     *size = 0;
     if (n >= buffer->file_count)
         return BT_ERR_RANGE;
-    int result = map_file(snap, buffer->files[n].file);
-    if (result != 0)
-        return result;
+    int error = map_file(snap, buffer->files[n].file);
+    if (error != 0)
+        return error;
     *size = buffer->files[n].size;
     if (*size)
         *data =
@@ -216,19 +397,6 @@ const struct snapshot_device *snapshot_core_of(const struct snapshot *snap, cons
     for (size_t i = 0; i < snap->core_source_count; i++)
         if (strcmp(snap->core_sources[i].source, source) == 0)
             return snapshot_device(snap, snap->core_sources[i].core);
-    return NULL;
-}
-
-const struct snapshot_device *snapshot_source_in(const struct snapshot *snap, size_t buffer,
-                                                 size_t n)
-{
-    for (size_t i = 0; i < snap->source_buffer_count; i++) {
-        if (snap->source_buffers[i].buffer != buffer)
-            continue;
-        const struct snapshot_device *dev = snapshot_device(snap, snap->source_buffers[i].source);
-        if (dev && n-- == 0)
-            return dev;
-    }
     return NULL;
 }
 

@@ -152,11 +152,6 @@ const struct snapshot_buffer *snapshot_buffer(const struct snapshot *snap, const
 /* Device that `source` traces, or NULL if none is named or it is not in the snapshot. */
 const struct snapshot_device *snapshot_core_of(const struct snapshot *snap, const char *source);
 
-/* Trace source number `n` (0, 1...) of buffers[buffer], or NULL if there are no more: device
- * entries only, names without a device are left out. */
-const struct snapshot_device *snapshot_source_in(const struct snapshot *snap, size_t buffer,
-                                                 size_t n);
-
 /*
  * Value of a register. `name` is compared without regard to case, and without the parenthesised
  * part of either side; the first match in file order is taken.

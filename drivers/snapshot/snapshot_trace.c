@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drivers/snapshot/snapshot_internal.h"
+#include "drivers/snapshot/snapshot_loader.h"
 
 /*
  * The list of buffers may stand behind the sections it names, and [source_buffers] before them:
@@ -33,9 +33,9 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct trace_parser *p,
 {
     va_list args;
     va_start(args, format);
-    int result = snapshot_vfail(p->ld->err, BT_ERR_FORMAT, p->path, line, format, args);
+    int error = snapshot_vfail(p->ld->err, BT_ERR_FORMAT, p->path, line, format, args);
     va_end(args);
-    return result;
+    return error;
 }
 
 static int no_memory(struct trace_parser *p)
@@ -133,14 +133,15 @@ static int buffer_files(struct trace_parser *p, struct snapshot_buffer *buffer,
         const char *path = snapshot_string(p->ld->snap, item, length);
         if (!path)
             return no_memory(p);
-        int result = add_buffer_file(p, buffer, path, entry->line);
-        if (result != 0)
-            return result;
+        int error = add_buffer_file(p, buffer, path, entry->line);
+        if (error != 0)
+            return error;
     }
     return 0;
 }
 
-static int set_once(struct trace_parser *p, const struct ini_entry *entry, const char **field)
+static int snapshot_set_trace_key(struct trace_parser *p, const struct ini_entry *entry,
+                                  const char **field)
 {
     if (*field)
         return fail_at(p, entry->line, "'%s' is given twice", entry->key);
@@ -181,9 +182,9 @@ static int buffer_entry(struct trace_parser *p, const struct ini_entry *entry)
         return 0;
     struct snapshot_buffer *buffer = &p->ld->snap->buffers[p->current];
     if (strcmp(entry->key, "name") == 0)
-        return set_once(p, entry, &buffer->name);
+        return snapshot_set_trace_key(p, entry, &buffer->name);
     if (strcmp(entry->key, "format") == 0)
-        return set_once(p, entry, &buffer->format_name);
+        return snapshot_set_trace_key(p, entry, &buffer->format_name);
     if (strcmp(entry->key, "file") == 0)
         return buffer_files(p, buffer, entry);
     return snapshot_warn(p->ld, p->path, entry->line, "unknown key '%s' in [%s]", entry->key,
@@ -239,9 +240,9 @@ static int check_buffer(struct trace_parser *p, size_t n)
 static int check_buffers(struct trace_parser *p)
 {
     for (size_t i = 0; i < p->ld->snap->buffer_count; i++) {
-        int result = check_buffer(p, i);
-        if (result != 0)
-            return result;
+        int error = check_buffer(p, i);
+        if (error != 0)
+            return error;
     }
     return 0;
 }
@@ -314,19 +315,19 @@ static int link_entry(struct trace_parser *p, const struct ini_entry *entry)
     const char *key = snapshot_string(p->ld->snap, entry->key, strlen(entry->key));
     if (!key)
         return no_memory(p);
-    int result = warn_unknown_device(p, sources ? "source" : "core", key, entry->line);
+    int error = warn_unknown_device(p, sources ? "source" : "core", key, entry->line);
     const char *list = entry->value;
     size_t length;
-    for (const char *item; result == 0 && (item = snapshot_next_item(&list, &length));) {
+    for (const char *item; error == 0 && (item = snapshot_next_item(&list, &length));) {
         const char *name = snapshot_string(p->ld->snap, item, length);
         if (!name)
             return no_memory(p);
         if (++p->links > SNAPSHOT_MAX_LINKS)
             return snapshot_fail(p->ld->err, BT_ERR_RANGE, p->path, entry->line,
                                  "more than %u links of sources", SNAPSHOT_MAX_LINKS);
-        result = sources ? link_source(p, entry, key, name) : link_core(p, entry, key, name);
+        error = sources ? link_source(p, entry, key, name) : link_core(p, entry, key, name);
     }
-    return result;
+    return error;
 }
 
 static int trace_entry(void *user, const struct ini_entry *entry, struct ini_error *err)
@@ -353,16 +354,16 @@ int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned l
     p->current = SIZE_MAX;
     char *text = NULL;
     size_t length = 0;
-    int result = snapshot_read_text(ld, path, "snapshot.ini", line, &text, &length);
-    for (int pass = PASS_LIST; result == 0 && pass < PASSES; pass++) {
+    int error = snapshot_read_text(ld, path, "snapshot.ini", line, &text, &length);
+    for (int pass = PASS_LIST; error == 0 && pass < PASSES; pass++) {
         p->pass = (enum pass)pass;
-        result = snapshot_parse_text(ld, path, text, length, trace_entry, p);
-        if (result == 0 && pass == PASS_LIST)
-            result = make_buffers(p);
-        else if (result == 0 && pass == PASS_BUFFERS)
-            result = check_buffers(p);
+        error = snapshot_parse_text(ld, path, text, length, trace_entry, p);
+        if (error == 0 && pass == PASS_LIST)
+            error = make_buffers(p);
+        else if (error == 0 && pass == PASS_BUFFERS)
+            error = check_buffers(p);
     }
     free(text);
     free(p);
-    return result;
+    return error;
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "drivers/snapshot/snapshot_internal.h"
+#include "drivers/snapshot/snapshot_loader.h"
 
 #define NAME_MAX_LENGTH 63
 
@@ -84,7 +84,7 @@ static bool valid_name(const char *name)
 }
 
 /* Room for one more element; sizes are powers of two. NULL: out of memory. */
-static void *grow(void *array, size_t count, size_t element)
+static void *snapshot_writer_grow(void *array, size_t count, size_t element)
 {
     void *old;
     memcpy(&old, array, sizeof old);
@@ -100,7 +100,7 @@ static void *grow(void *array, size_t count, size_t element)
     return place;
 }
 
-static int write_all(int fd, const void *data, size_t length, uint64_t *written)
+static int snapshot_writer_write_all(int fd, const void *data, size_t length, uint64_t *written)
 {
     const char *p = data;
     while (length > 0) {
@@ -134,7 +134,7 @@ static int replace_file(int dir, const char *name, const char *text, size_t leng
     int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return BT_ERR_IO;
-    if (write_all(fd, text, length, NULL) != 0 || fsync(fd) != 0)
+    if (snapshot_writer_write_all(fd, text, length, NULL) != 0 || fsync(fd) != 0)
         return close_failed(fd);
     if (close(fd) != 0)
         return BT_ERR_IO;
@@ -211,7 +211,7 @@ int snapshot_writer_add_device(struct snapshot_writer *w, const struct snapshot_
             return BT_ERR_INVAL;
     if (w->device_count == SNAPSHOT_MAX_DEVICES)
         return BT_ERR_RANGE;
-    struct writer_device *added = grow(&w->devices, w->device_count, sizeof *added);
+    struct writer_device *added = snapshot_writer_grow(&w->devices, w->device_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     snprintf(added->name, sizeof added->name, "%s", dev->name);
@@ -233,7 +233,7 @@ int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, cons
             return BT_ERR_INVAL;
     if (w->buffer_count == SNAPSHOT_MAX_BUFFERS)
         return BT_ERR_RANGE;
-    struct writer_buffer *added = grow(&w->buffers, w->buffer_count, sizeof *added);
+    struct writer_buffer *added = snapshot_writer_grow(&w->buffers, w->buffer_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     snprintf(added->name, sizeof added->name, "%s", name);
@@ -251,7 +251,7 @@ int snapshot_writer_add_source(struct snapshot_writer *w, int source, int buffer
     for (size_t i = 0; i < w->source_count; i++)
         if (w->sources[i].source == source)
             return BT_ERR_INVAL;
-    struct writer_source *added = grow(&w->sources, w->source_count, sizeof *added);
+    struct writer_source *added = snapshot_writer_grow(&w->sources, w->source_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     *added = (struct writer_source){.source = source, .buffer = buffer, .core = core};
@@ -274,7 +274,7 @@ int snapshot_writer_set_reg(struct snapshot_writer *w, int device, const char *n
     if (!reg) {
         if (dev->reg_count == SNAPSHOT_MAX_REGS)
             return BT_ERR_RANGE;
-        reg = grow(&dev->regs, dev->reg_count, sizeof *reg);
+        reg = snapshot_writer_grow(&dev->regs, dev->reg_count, sizeof *reg);
         if (!reg)
             return BT_ERR_NOMEM;
         dev->reg_count++;
@@ -292,7 +292,7 @@ static int name_dump(struct snapshot_writer *w, int device, const struct writer_
     struct writer_device *dev = &w->devices[device];
     if (w->dump_total == SNAPSHOT_MAX_DUMPS)
         return BT_ERR_RANGE;
-    struct writer_dump *added = grow(&dev->dumps, dev->dump_count, sizeof *added);
+    struct writer_dump *added = snapshot_writer_grow(&dev->dumps, dev->dump_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     *added = *dump;
@@ -423,13 +423,13 @@ static int write_ini(struct snapshot_writer *w, const char *name,
     if (!f)
         return BT_ERR_IO;
     print(f, w, n);
-    int result = ferror(f) ? BT_ERR_IO : 0;
+    int error = ferror(f) ? BT_ERR_IO : 0;
     if (fclose(f) != 0)
-        result = BT_ERR_IO;
-    if (result == 0)
-        result = replace_file(w->dir, name, text, length);
+        error = BT_ERR_IO;
+    if (error == 0)
+        error = replace_file(w->dir, name, text, length);
     free(text);
-    return result;
+    return error;
 }
 
 static int open_buffers(struct snapshot_writer *w)
@@ -477,7 +477,7 @@ int snapshot_writer_append(struct snapshot_writer *w, int buffer, const void *da
 {
     if (!valid_buffer(w, buffer) || w->buffers[buffer].fd < 0)
         return BT_ERR_INVAL;
-    return write_all(w->buffers[buffer].fd, data, length, &w->buffers[buffer].size);
+    return snapshot_writer_write_all(w->buffers[buffer].fd, data, length, &w->buffers[buffer].size);
 }
 
 uint64_t snapshot_writer_size(const struct snapshot_writer *w, int buffer)
@@ -485,22 +485,23 @@ uint64_t snapshot_writer_size(const struct snapshot_writer *w, int buffer)
     return valid_buffer(w, buffer) ? w->buffers[buffer].size : 0;
 }
 
-int snapshot_writer_sync(struct snapshot_writer *w)
+/* fdatasync() all buffers: what was appended survives a loss of power. Return 0 or BT_ERR_IO. */
+static int snapshot_writer_sync(struct snapshot_writer *w)
 {
-    int result = 0;
+    int error = 0;
     for (size_t i = 0; i < w->buffer_count; i++)
         if (w->buffers[i].fd >= 0 && fdatasync(w->buffers[i].fd) != 0)
-            result = BT_ERR_IO;
-    return result;
+            error = BT_ERR_IO;
+    return error;
 }
 
 int snapshot_writer_close(struct snapshot_writer *w)
 {
     if (!w)
         return 0;
-    int result = w->device_count > 0 ? snapshot_writer_commit(w) : 0;
+    int error = w->device_count > 0 ? snapshot_writer_commit(w) : 0;
     if (snapshot_writer_sync(w) != 0)
-        result = BT_ERR_IO;
+        error = BT_ERR_IO;
     int saved = errno;
     for (size_t i = 0; i < w->buffer_count; i++)
         if (w->buffers[i].fd >= 0)
@@ -516,5 +517,5 @@ int snapshot_writer_close(struct snapshot_writer *w)
     free(w->description);
     free(w);
     errno = saved;
-    return result;
+    return error;
 }

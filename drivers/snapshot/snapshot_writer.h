@@ -108,9 +108,6 @@ int snapshot_writer_append(struct snapshot_writer *w, int buffer, const void *da
 /* Bytes appended to a buffer so far; 0 if there is no such buffer. */
 uint64_t snapshot_writer_size(const struct snapshot_writer *w, int buffer);
 
-/* fdatasync() all buffers: what was appended survives a loss of power. Return 0 or BT_ERR_IO. */
-int snapshot_writer_sync(struct snapshot_writer *w);
-
 /* Commit what is not committed, sync, free. NULL is allowed. Return 0 or BT_ERR_IO; the writer is
  * gone in both cases. */
 int snapshot_writer_close(struct snapshot_writer *w);

@@ -10,8 +10,9 @@
 
 static const char DAP_NAME[] = "CMSIS-DAP";
 
-static const struct usb_endpoint_info *endpoint(const struct usb_interface_info *i, unsigned index,
-                                                enum usb_endpoint_kind kind, bool in)
+static const struct usb_endpoint_info *usb_endpoint(const struct usb_interface_info *i,
+                                                    unsigned index, enum usb_endpoint_kind kind,
+                                                    bool in)
 {
     if (index >= i->endpoint_count || index >= USB_MAX_ENDPOINTS)
         return NULL;
@@ -24,9 +25,9 @@ static const struct usb_endpoint_info *endpoint(const struct usb_interface_info 
 /* Out, in, and perhaps a second in: the order is part of the protocol. */
 static bool choose_bulk(const struct usb_interface_info *i, struct usb_dap_choice *choice)
 {
-    const struct usb_endpoint_info *out = endpoint(i, 0, USB_ENDPOINT_BULK, false);
-    const struct usb_endpoint_info *in = endpoint(i, 1, USB_ENDPOINT_BULK, true);
-    const struct usb_endpoint_info *swo = endpoint(i, 2, USB_ENDPOINT_BULK, true);
+    const struct usb_endpoint_info *out = usb_endpoint(i, 0, USB_ENDPOINT_BULK, false);
+    const struct usb_endpoint_info *in = usb_endpoint(i, 1, USB_ENDPOINT_BULK, true);
+    const struct usb_endpoint_info *swo = usb_endpoint(i, 2, USB_ENDPOINT_BULK, true);
     if (!out || !in)
         return false;
     *choice = (struct usb_dap_choice){.interface = i->number,
@@ -46,9 +47,9 @@ static bool choose_hid(const struct usb_interface_info *i, struct usb_dap_choice
     const struct usb_endpoint_info *in = NULL;
     for (unsigned k = 0; k < i->endpoint_count; k++) {
         if (!out)
-            out = endpoint(i, k, USB_ENDPOINT_INTERRUPT, false);
+            out = usb_endpoint(i, k, USB_ENDPOINT_INTERRUPT, false);
         if (!in)
-            in = endpoint(i, k, USB_ENDPOINT_INTERRUPT, true);
+            in = usb_endpoint(i, k, USB_ENDPOINT_INTERRUPT, true);
     }
     if (!in)
         return false;
@@ -63,15 +64,15 @@ static bool choose_hid(const struct usb_interface_info *i, struct usb_dap_choice
 }
 
 /* Interfaces named so are preferred; with the name on the device alone any that fits will do. */
-static bool named(const struct usb_device_info *device, const struct usb_interface_info *i,
-                  bool by_device)
+static bool usb_named(const struct usb_device_info *device, const struct usb_interface_info *i,
+                      bool by_device)
 {
     if (by_device)
-        return strstr(device->product_name, DAP_NAME) != NULL;
-    return strstr(i->name, DAP_NAME) != NULL;
+        return strstr(device->product_name, DAP_NAME);
+    return strstr(i->name, DAP_NAME);
 }
 
-static bool choose(const struct usb_interface_info *i, bool hid, struct usb_dap_choice *choice)
+static bool usb_choose(const struct usb_interface_info *i, bool hid, struct usb_dap_choice *choice)
 {
     if (hid)
         return i->class_code == CLASS_HID && choose_hid(i, choice);
@@ -85,9 +86,9 @@ int usb_choose_cmsis_dap(const struct usb_device_info *device, struct usb_dap_ch
         for (int by_device = 0; by_device <= 1; by_device++) {
             for (unsigned k = 0; k < device->interface_count && k < USB_MAX_INTERFACES; k++) {
                 const struct usb_interface_info *i = &device->interfaces[k];
-                if (!named(device, i, by_device))
+                if (!usb_named(device, i, by_device))
                     continue;
-                if (choose(i, hid != 0, choice))
+                if (usb_choose(i, hid != 0, choice))
                     return 0;
             }
         }
@@ -100,8 +101,8 @@ bool usb_may_be_cmsis_dap(const struct usb_device_info *device)
     struct usb_dap_choice choice;
     bool may = false;
     for (unsigned k = 0; k < device->interface_count && k < USB_MAX_INTERFACES; k++)
-        may |= choose(&device->interfaces[k], false, &choice) ||
-               choose(&device->interfaces[k], true, &choice);
+        may |= usb_choose(&device->interfaces[k], false, &choice) ||
+               usb_choose(&device->interfaces[k], true, &choice);
     return may && device->names_hidden;
 }
 

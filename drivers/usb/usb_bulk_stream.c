@@ -15,14 +15,14 @@ struct usb_bulk_slot {
     uint8_t *data;
 };
 
-static void submit(struct usb_bulk_slot *slot)
+static void usb_submit(struct usb_bulk_slot *slot)
 {
     struct usb_bulk_stream *s = slot->stream;
-    int rc = libusb_submit_transfer(slot->transfer);
-    if (rc == 0) {
+    int code = libusb_submit_transfer(slot->transfer);
+    if (code == 0) {
         slot->in_flight = true;
         s->in_flight++;
-    } else if (rc == LIBUSB_ERROR_NO_DEVICE) {
+    } else if (code == LIBUSB_ERROR_NO_DEVICE) {
         s->gone = true;
     }
 }
@@ -58,7 +58,7 @@ static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
         break;
     }
     if (!s->stopping && !s->gone)
-        submit(slot);
+        usb_submit(slot);
 }
 
 static void handle_events(struct usb_bulk_stream *s, unsigned timeout_ms)
@@ -78,7 +78,7 @@ static int stream_poll(void *self, unsigned timeout_ms)
     }
     for (unsigned k = 0; k < s->transfers && !s->gone; k++) {
         if (!s->slots[k].in_flight)
-            submit(&s->slots[k]);
+            usb_submit(&s->slots[k]);
     }
     handle_events(s, timeout_ms);
     return s->gone ? BT_ERR_IO : 0;
@@ -138,7 +138,7 @@ static int stream_start(void *self, void (*bytes)(void *, const uint8_t *, size_
         }
         libusb_fill_bulk_transfer(slot->transfer, s->handle, s->endpoint, slot->data, (int)s->size,
                                   on_transfer, slot, 0);
-        submit(slot); /* with less memory for USB than this, fewer are in flight */
+        usb_submit(slot); /* with less memory for USB than this, fewer are in flight */
     }
     if (s->in_flight > 0)
         return 0;

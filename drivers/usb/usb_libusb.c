@@ -1,11 +1,329 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening, pipes; streams are in usb_bulk_stream.c. */
-#include "drivers/usb/usb_bulk_stream.h"
-#include "drivers/usb/usb_libusb_internal.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "drivers/usb/usb_bulk_stream.h"
+#include "drivers/usb/usb_libusb_device.h"
+
+/* Bus and ports as the filter has them; "" if the system does not tell. */
+static void usb_libusb_path(libusb_device *device, char text[USB_MAX_PATH])
+{
+    uint8_t ports[7]; /* of USB's depth */
+    text[0] = '\0';
+    int depth = libusb_get_port_numbers(device, ports, sizeof ports);
+    if (depth <= 0)
+        return;
+    int n = snprintf(text, USB_MAX_PATH, "%u", libusb_get_bus_number(device));
+    for (int k = 0; k < depth; k++)
+        n += snprintf(text + n, USB_MAX_PATH - (size_t)n, "%c%u", k ? '.' : '-', ports[k]);
+}
+
+/* Is it where the filter wants it? */
+static bool usb_libusb_is_there(libusb_device *device, const struct usb_probe_filter *filter)
+{
+    char path[USB_MAX_PATH];
+    if ((filter->bus || filter->address) && (filter->bus != libusb_get_bus_number(device) ||
+                                             filter->address != libusb_get_device_address(device)))
+        return false;
+    if (!filter->path || filter->path[0] == '\0')
+        return true;
+    usb_libusb_path(device, path);
+    return strcmp(path, filter->path) == 0;
+}
+
+/* What the kernel read when the device was plugged in: needs no permission. `attribute` may name
+ * an interface's: ":1.0/interface". */
+static void read_attribute(libusb_device *device, const char *attribute, char *text)
+{
+    char place[USB_MAX_PATH];
+    char path[128];
+    text[0] = '\0';
+    usb_libusb_path(device, place);
+    if (place[0] == '\0')
+        return;
+    snprintf(path, sizeof path, "/sys/bus/usb/devices/%s%s", place, attribute);
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return;
+    if (!fgets(text, USB_MAX_STRING, f))
+        text[0] = '\0';
+    text[strcspn(text, "\n")] = '\0';
+    fclose(f);
+}
+
+/* From the device if it is open, else from the kernel. Returns whether it is hidden: there is one,
+ * but neither can tell. */
+static bool get_string(libusb_device *device, libusb_device_handle *h, uint8_t index,
+                       const char *attribute, char *text)
+{
+    text[0] = '\0';
+    if (index == 0)
+        return false;
+    if (!h) {
+        read_attribute(device, attribute, text);
+        return text[0] == '\0';
+    }
+    int n = libusb_get_string_descriptor_ascii(h, index, (unsigned char *)text, USB_MAX_STRING - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return false;
+}
+
+/* Returns whether its name is hidden. */
+static bool describe_interface(libusb_device *device, libusb_device_handle *h, uint8_t value,
+                               const struct libusb_interface_descriptor *d,
+                               struct usb_interface_info *i)
+{
+    *i = (struct usb_interface_info){.number = d->bInterfaceNumber,
+                                     .alternate = d->bAlternateSetting,
+                                     .class_code = d->bInterfaceClass,
+                                     .subclass = d->bInterfaceSubClass,
+                                     .protocol = d->bInterfaceProtocol};
+    for (unsigned k = 0; k < d->bNumEndpoints && k < USB_MAX_ENDPOINTS; k++) {
+        const struct libusb_endpoint_descriptor *e = &d->endpoint[k];
+        i->endpoints[i->endpoint_count++] =
+            (struct usb_endpoint_info){.address = e->bEndpointAddress,
+                                       .kind = e->bmAttributes & 3,
+                                       .packet = e->wMaxPacketSize & 0x7ff};
+    }
+    char attribute[32];
+    snprintf(attribute, sizeof attribute, ":%u.%u/interface", value, d->bInterfaceNumber);
+    return get_string(device, h, d->iInterface, attribute, i->name);
+}
+
+void usb_libusb_describe(libusb_device *device, libusb_device_handle *h,
+                         struct usb_device_info *info)
+{
+    struct libusb_device_descriptor d;
+    struct libusb_config_descriptor *config;
+    *info = (struct usb_device_info){0};
+    if (libusb_get_device_descriptor(device, &d) != 0)
+        return;
+    info->vendor = d.idVendor;
+    info->product = d.idProduct;
+    info->release = d.bcdDevice;
+    info->names_hidden = get_string(device, h, d.iProduct, "/product", info->product_name);
+    (void)get_string(device, h, d.iSerialNumber, "/serial", info->serial);
+    if (libusb_get_active_config_descriptor(device, &config) != 0)
+        return;
+    for (unsigned k = 0; k < config->bNumInterfaces; k++) {
+        const struct libusb_interface *i = &config->interface[k];
+        for (int a = 0; a < i->num_altsetting && info->interface_count < USB_MAX_INTERFACES; a++)
+            info->names_hidden |=
+                describe_interface(device, h, config->bConfigurationValue, &i->altsetting[a],
+                                   &info->interfaces[info->interface_count++]);
+    }
+    libusb_free_config_descriptor(config);
+}
+
+/* The device file that is opened to use it. */
+static void usb_libusb_node(libusb_device *device, char *text, size_t size)
+{
+    snprintf(text, size, "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(device),
+             libusb_get_device_address(device));
+}
+
+static const char *speed_of(libusb_device *device)
+{
+    switch (libusb_get_device_speed(device)) {
+    case LIBUSB_SPEED_LOW:
+        return "1.5 Mbit/s";
+    case LIBUSB_SPEED_FULL:
+        return "12 Mbit/s";
+    case LIBUSB_SPEED_HIGH:
+        return "480 Mbit/s";
+    case LIBUSB_SPEED_SUPER:
+        return "5 Gbit/s";
+    case LIBUSB_SPEED_SUPER_PLUS:
+        return "10 Gbit/s";
+    default:
+        return "";
+    }
+}
+
+void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
+{
+    struct libusb_device_descriptor d;
+    libusb_device_handle *h;
+    *seen = (struct usb_probe_seen){.bus = libusb_get_bus_number(device),
+                                    .address = libusb_get_device_address(device),
+                                    .speed = speed_of(device)};
+    usb_libusb_node(device, seen->node, sizeof seen->node);
+    usb_libusb_path(device, seen->path);
+    int code = libusb_open(device, &h);
+    if (code != 0)
+        h = NULL;
+    seen->no_permission = code == LIBUSB_ERROR_ACCESS;
+    usb_libusb_describe(device, h, &seen->info);
+    if (libusb_get_device_descriptor(device, &d) == 0)
+        (void)get_string(device, h, d.iManufacturer, "/manufacturer", seen->manufacturer);
+    if (h)
+        libusb_close(h);
+}
+
+int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
+                    struct usb_open_error *err)
+{
+    libusb_context *context;
+    libusb_device **list;
+    *err = (struct usb_open_error){0};
+    int code = libusb_init(&context);
+    ssize_t n = code == 0 ? libusb_get_device_list(context, &list) : 0;
+    if (code != 0 || n < 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s",
+                 libusb_strerror(code != 0 ? code : (int)n));
+        if (code == 0)
+            libusb_exit(context);
+        return BT_ERR_IO;
+    }
+    for (ssize_t k = 0; k < n; k++)
+        err->candidates += look(user, list[k]);
+    libusb_free_device_list(list, 1);
+    libusb_exit(context);
+    return 0;
+}
+
+struct listing {
+    void (*found)(void *user, const struct usb_probe_seen *probe);
+    void *user;
+};
+
+static bool look_for_cmsis_dap(void *user, libusb_device *device)
+{
+    const struct listing *l = user;
+    struct usb_probe_seen seen;
+    struct usb_dap_choice choice;
+    usb_libusb_look(device, &seen);
+    if (usb_choose_cmsis_dap(&seen.info, &choice) != 0 &&
+        !(seen.no_permission && usb_may_be_cmsis_dap(&seen.info)))
+        return false;
+    l->found(l->user, &seen);
+    return true;
+}
+
+int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
+                   struct usb_open_error *err)
+{
+    struct listing l = {found, user};
+    return usb_libusb_each(look_for_cmsis_dap, &l, err);
+}
+
+/* Several that fit. */
+
+static void usb_several_add(struct usb_several *s, libusb_device *device,
+                            const struct usb_device_info *info)
+{
+    unsigned k = s->count++;
+    if (k >= USB_SEVERAL)
+        return;
+    snprintf(s->list[k].serial, sizeof s->list[k].serial, "%s", info->serial);
+    snprintf(s->list[k].product, sizeof s->list[k].product, "%s", info->product_name);
+    usb_libusb_path(device, s->list[k].path);
+}
+
+/* Does the serial number name this one alone? Cheap adapters have none, or all the same. */
+static bool has_own_serial(const struct usb_several *s, unsigned k)
+{
+    unsigned listed = s->count < USB_SEVERAL ? s->count : USB_SEVERAL;
+    bool own = s->list[k].serial[0] != '\0' && s->count <= USB_SEVERAL;
+    for (unsigned i = 0; i < listed; i++)
+        own &= i == k || strcmp(s->list[i].serial, s->list[k].serial) != 0;
+    return own;
+}
+
+/* BT_ERR_RANGE with the list of them, and with the key of the board file that names each. */
+static int usb_several_refuse(const struct usb_several *s, const char *noun,
+                              struct usb_open_error *err)
+{
+    unsigned listed = s->count < USB_SEVERAL ? s->count : USB_SEVERAL;
+    size_t size = sizeof err->text;
+    size_t at = (size_t)snprintf(err->text, size, "%u %ss are attached; name one", s->count, noun);
+    for (unsigned k = 0; k < listed && at < size; k++) {
+        bool own = has_own_serial(s, k);
+        at += (size_t)snprintf(err->text + at, size - at, "%s '%s = %.40s' (%.30s)", k ? "," : ":",
+                               own ? "serial" : "usb", own ? s->list[k].serial : s->list[k].path,
+                               s->list[k].product);
+    }
+    if (s->count > listed && at < size)
+        snprintf(err->text + at, size - at, ", ... (btraced probes lists them)");
+    return BT_ERR_RANGE;
+}
+
+static bool usb_passes(libusb_device *device, const struct usb_wanted *wanted,
+                       const struct usb_probe_filter *filter)
+{
+    struct usb_device_info info;
+    if (!usb_libusb_is_there(device, filter))
+        return false;
+    usb_libusb_describe(device, NULL, &info);
+    return wanted->fits(&info, filter);
+}
+
+static int usb_none(const struct usb_wanted *wanted, const struct usb_probe_filter *filter,
+                    struct usb_open_error *err)
+{
+    bool at = filter->path && filter->path[0] != '\0';
+    const char *path = at ? filter->path : "";
+    if (err->candidates > 0)
+        snprintf(err->text, sizeof err->text,
+                 "no %s with serial number '%.60s'%s%s, but %u attached: see 'btraced probes'",
+                 wanted->noun, filter->serial ? filter->serial : "", at ? " at " : "", path,
+                 err->candidates);
+    else if (filter->vendor || filter->product)
+        snprintf(err->text, sizeof err->text, "no %s %04x:%04x found on USB%s%s", wanted->noun,
+                 filter->vendor, filter->product, at ? " at " : "", path);
+    else
+        snprintf(err->text, sizeof err->text, "no %s found on USB%s%s", wanted->noun,
+                 at ? " at " : "", path);
+    return BT_ERR_RANGE;
+}
+
+static int usb_check(const struct usb_probe_seen *seen, const struct usb_wanted *wanted,
+                     const struct usb_several *all, struct usb_open_error *err)
+{
+    if (all->count > 1)
+        return usb_several_refuse(all, wanted->noun, err);
+    if (!seen->no_permission)
+        return 0;
+    snprintf(err->text, sizeof err->text,
+             "no permission to open %s %s (%04x:%04x): install the udev rules 60-btraced.rules",
+             wanted->noun, seen->node, seen->info.vendor, seen->info.product);
+    return BT_ERR_IO;
+}
+
+int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
+                    const struct usb_probe_filter *filter, libusb_device **out,
+                    struct usb_probe_seen *seen, struct usb_open_error *err)
+{
+    libusb_device **list;
+    struct usb_several all = {.count = 0};
+    *out = NULL;
+    *err = (struct usb_open_error){0};
+    ssize_t n = libusb_get_device_list(context, &list);
+    for (ssize_t k = 0; k < n; k++) {
+        struct usb_probe_seen look;
+        if (!usb_passes(list[k], wanted, filter))
+            continue;
+        err->candidates++;
+        usb_libusb_look(list[k], &look);
+        if (!usb_serial_matches(&look.info, filter->serial))
+            continue;
+        usb_several_add(&all, list[k], &look.info);
+        if (*out)
+            continue;
+        *out = libusb_ref_device(list[k]);
+        *seen = look;
+    }
+    if (n >= 0)
+        libusb_free_device_list(list, 1);
+    int error = *out ? usb_check(seen, wanted, &all, err) : usb_none(wanted, filter, err);
+    if (error != 0 && *out) {
+        libusb_unref_device(*out);
+        *out = NULL;
+    }
+    return error;
+}
 
 /* Probes send SWO in blocks of 512 bytes: one that is no short packet ends no transfer that has
  * room for more, so it would stay in it for as long as the others take to come. */
@@ -24,21 +342,21 @@ struct usb_probe {
     struct usb_bulk_stream stream;
 };
 
-static int claim(struct usb_probe *p, struct usb_open_error *err)
+static int usb_claim(struct usb_probe *p, struct usb_open_error *err)
 {
     (void)libusb_set_auto_detach_kernel_driver(p->handle, 1);
-    int rc = libusb_claim_interface(p->handle, p->choice.interface);
-    if (rc == 0) {
+    int code = libusb_claim_interface(p->handle, p->choice.interface);
+    if (code == 0) {
         p->claimed = true;
         if (p->choice.alternate != 0)
-            rc = libusb_set_interface_alt_setting(p->handle, p->choice.interface,
-                                                  p->choice.alternate);
+            code = libusb_set_interface_alt_setting(p->handle, p->choice.interface,
+                                                    p->choice.alternate);
     }
-    if (rc == 0)
+    if (code == 0)
         return 0;
     snprintf(err->text, sizeof err->text, "cannot use probe '%.60s': interface %u %s",
              p->info.product_name, p->choice.interface,
-             rc == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(rc));
+             code == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(code));
     return BT_ERR_IO;
 }
 
@@ -51,24 +369,24 @@ static bool may_fit(const struct usb_probe_filter *f, libusb_device *device,
     return usb_libusb_is_there(device, f);
 }
 
-static bool fits(const struct usb_probe_filter *f, libusb_device *device,
-                 const struct usb_device_info *info)
+static bool usb_fits(const struct usb_probe_filter *f, libusb_device *device,
+                     const struct usb_device_info *info)
 {
     return may_fit(f, device, info) && usb_serial_matches(info, f->serial);
 }
 
 /* It cannot be opened: worth a word only if it may be the one that is looked for. */
-static void note_refusal(libusb_device *device, int rc, const struct usb_probe_filter *filter,
+static void note_refusal(libusb_device *device, int error, const struct usb_probe_filter *filter,
                          struct usb_open_error *err)
 {
     struct usb_device_info info;
     struct usb_dap_choice choice;
     char node[32];
-    if (rc != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
+    if (error != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
         return;
     usb_libusb_describe(device, NULL, &info);
     bool known = usb_choose_cmsis_dap(&info, &choice) == 0;
-    if (known ? !fits(filter, device, &info)
+    if (known ? !usb_fits(filter, device, &info)
               : !usb_may_be_cmsis_dap(&info) || !may_fit(filter, device, &info))
         return;
     usb_libusb_node(device, node, sizeof node);
@@ -79,19 +397,19 @@ static void note_refusal(libusb_device *device, int rc, const struct usb_probe_f
 }
 
 /* Is it the one? If so it stays open in p->handle. */
-static bool consider(struct usb_probe *p, libusb_device *device,
-                     const struct usb_probe_filter *filter, struct usb_open_error *err)
+static bool usb_consider(struct usb_probe *p, libusb_device *device,
+                         const struct usb_probe_filter *filter, struct usb_open_error *err)
 {
-    int rc = libusb_open(device, &p->handle);
-    if (rc != 0) {
+    int code = libusb_open(device, &p->handle);
+    if (code != 0) {
         p->handle = NULL;
-        note_refusal(device, rc, filter, err);
+        note_refusal(device, code, filter, err);
         return false;
     }
     usb_libusb_describe(device, p->handle, &p->info);
     if (usb_choose_cmsis_dap(&p->info, &p->choice) == 0) {
         err->candidates++;
-        if (fits(filter, device, &p->info))
+        if (usb_fits(filter, device, &p->info))
             return true;
     }
     libusb_close(p->handle);
@@ -110,11 +428,11 @@ static void consider_too(struct usb_several *all, libusb_device *device,
         return;
     usb_libusb_describe(device, handle, &info);
     libusb_close(handle);
-    if (usb_choose_cmsis_dap(&info, &choice) == 0 && fits(filter, device, &info))
+    if (usb_choose_cmsis_dap(&info, &choice) == 0 && usb_fits(filter, device, &info))
         usb_several_add(all, device, &info);
 }
 
-static int none(const struct usb_probe_filter *filter, struct usb_open_error *err)
+static int usb_no_probe(const struct usb_probe_filter *filter, struct usb_open_error *err)
 {
     size_t size = sizeof err->text;
     if (err->text[0] != '\0')
@@ -134,8 +452,8 @@ static int none(const struct usb_probe_filter *filter, struct usb_open_error *er
     return BT_ERR_RANGE;
 }
 
-static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
-                struct usb_open_error *err)
+static int usb_find(struct usb_probe *p, const struct usb_probe_filter *filter,
+                    struct usb_open_error *err)
 {
     libusb_device **list;
     ssize_t n = libusb_get_device_list(p->context, &list);
@@ -145,13 +463,13 @@ static int find(struct usb_probe *p, const struct usb_probe_filter *filter,
     for (ssize_t k = 0; k < n; k++) {
         if (all.count > 0)
             consider_too(&all, list[k], filter);
-        else if (consider(p, list[k], filter, err))
+        else if (usb_consider(p, list[k], filter, err))
             usb_several_add(&all, list[k], &p->info);
     }
     libusb_free_device_list(list, 1);
     if (all.count > 1)
         return usb_several_refuse(&all, "CMSIS-DAP probe", err);
-    return all.count == 1 ? 0 : none(filter, err);
+    return all.count == 1 ? 0 : usb_no_probe(filter, err);
 }
 
 int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
@@ -162,18 +480,18 @@ int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out
     struct usb_probe *p = calloc(1, sizeof *p);
     if (!p)
         return BT_ERR_NOMEM;
-    int rc = libusb_init(&p->context);
-    if (rc != 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(rc));
+    int error = libusb_init(&p->context);
+    if (error != 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(error));
         free(p);
         return BT_ERR_IO;
     }
-    rc = find(p, filter, err);
-    if (rc == 0)
-        rc = claim(p, err);
-    if (rc != 0) {
+    error = usb_find(p, filter, err);
+    if (error == 0)
+        error = usb_claim(p, err);
+    if (error != 0) {
         usb_probe_close(p);
-        return rc;
+        return error;
     }
     int most = libusb_get_max_packet_size(libusb_get_device(p->handle), p->choice.swo);
     usb_bulk_stream_init(&p->stream, p->context, p->handle, p->choice.swo, STREAM_TRANSFERS,
@@ -193,15 +511,15 @@ const struct usb_dap_choice *usb_probe_choice(const struct usb_probe *probe)
     return &probe->choice;
 }
 
-static int result_of(int rc)
+static int result_of(int error)
 {
-    if (rc == 0)
+    if (error == 0)
         return 0;
-    return rc == LIBUSB_ERROR_TIMEOUT ? USB_TIMED_OUT : BT_ERR_IO;
+    return error == LIBUSB_ERROR_TIMEOUT ? USB_TIMED_OUT : BT_ERR_IO;
 }
 
-static int transfer(struct usb_probe *p, uint8_t endpoint, uint8_t *data, size_t length, int *done,
-                    unsigned timeout_ms)
+static int usb_transfer(struct usb_probe *p, uint8_t endpoint, uint8_t *data, size_t length,
+                        int *done, unsigned timeout_ms)
 {
     if (p->choice.hid)
         return libusb_interrupt_transfer(p->handle, endpoint, data, (int)length, done, timeout_ms);
@@ -219,10 +537,10 @@ static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned ti
             HID_OUTPUT_REPORT, p->choice.interface, bytes, (uint16_t)length, timeout_ms);
         return n == (int)length ? 0 : result_of(n < 0 ? n : LIBUSB_ERROR_IO);
     }
-    int rc = transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
-    if (rc == LIBUSB_ERROR_PIPE)
+    int error = usb_transfer(p, p->choice.out, bytes, length, &done, timeout_ms);
+    if (error == LIBUSB_ERROR_PIPE)
         (void)libusb_clear_halt(p->handle, p->choice.out);
-    return rc == 0 && done != (int)length ? BT_ERR_IO : result_of(rc);
+    return error == 0 && done != (int)length ? BT_ERR_IO : result_of(error);
 }
 
 static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *length,
@@ -230,12 +548,12 @@ static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *leng
 {
     struct usb_probe *p = self;
     int done = 0;
-    int rc = transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
-    if (rc == LIBUSB_ERROR_PIPE)
+    int error = usb_transfer(p, p->choice.in, data, capacity, &done, timeout_ms);
+    if (error == LIBUSB_ERROR_PIPE)
         (void)libusb_clear_halt(p->handle, p->choice.in);
     *length = (size_t)done;
     /* What came before the time was over is a message all the same. */
-    return rc == LIBUSB_ERROR_TIMEOUT && done > 0 ? 0 : result_of(rc);
+    return error == LIBUSB_ERROR_TIMEOUT && done > 0 ? 0 : result_of(error);
 }
 
 struct usb_pipe usb_probe_pipe(struct usb_probe *probe)
@@ -258,12 +576,12 @@ void usb_probe_close(struct usb_probe *probe)
 {
     if (!probe)
         return;
-    int rc = usb_bulk_stream_stop(&probe->stream);
+    int error = usb_bulk_stream_stop(&probe->stream);
     if (probe->claimed)
         (void)libusb_release_interface(probe->handle, probe->choice.interface);
     if (probe->handle)
         libusb_close(probe->handle);
     libusb_exit(probe->context);
-    if (rc == 0)
+    if (error == 0)
         free(probe);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ARMv7-A cores as probe_target_core.h wants them: run control, memory; found, reset, let go. */
+#include "drivers/cortex_a/cortex_a.h"
 #include "probe_target_internal.h"
-
-#include "drivers/cortex_a/cortex_a_software.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -335,7 +335,6 @@ static int use_system(struct cortex_a *core, bool write, uint8_t choice)
 
 static int control(struct cortex_a *core, uint8_t choice)
 {
-    uint32_t pc;
     switch (choice & 7) {
     case 0:
         return cortex_a_detach(core);
@@ -347,8 +346,6 @@ static int control(struct cortex_a *core, uint8_t choice)
         return cortex_a_join(core, choice >> 4);
     case 4:
         return cortex_a_leave(core);
-    case 5:
-        return cortex_a_sample_pc(core, &pc);
     case 6:
         cortex_a_code_changed(core);
         return 0;

@@ -77,8 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (n > 32)
         abort();
     for (int k = 0; k < n; k++) {
-        if (strlen(coresight_kind_name(coresight_kind_of(&list[k]))) == 0)
-            abort();
+        (void)coresight_kind_of(&list[k]);
         for (int other = 0; other < k; other++) {
             if (list[other].base == list[k].base)
                 abort(); /* each component once */

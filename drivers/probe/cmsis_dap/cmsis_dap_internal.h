@@ -49,32 +49,4 @@ static inline uint32_t dap_get32(const uint8_t *p)
     return dap_get16(p) | dap_get16(p + 2) << 16;
 }
 
-/* Bytes a command may have. */
-size_t cmsis_dap_command_limit(const struct cmsis_dap *dap);
-
-/* Before the first command of a batch: throw away what is left from a failure. */
-void cmsis_dap_discard_rest(struct cmsis_dap *dap);
-
-/* Send dap->out[0..length); `length` is at most cmsis_dap_command_limit(). */
-int cmsis_dap_send(struct cmsis_dap *dap, size_t length);
-
-/* Receive an answer into dap->in, `extra_ms` later than a probe answers at once, and check that it
- * is one to `command`. Errors as cmsis_dap_command(); all of them leave dap->stale set but
- * BT_ERR_UNSUPPORTED. */
-int cmsis_dap_receive(struct cmsis_dap *dap, uint8_t command, size_t *length, unsigned extra_ms);
-
-/* Milliseconds that accesses may take on the wire at the clock that is set, one of them refused as
- * often as the probe repeats it. */
-unsigned cmsis_dap_wire_ms(const struct cmsis_dap *dap, unsigned accesses);
-
-/* cmsis_dap_command() for a command that takes up to `extra_ms` in the probe. */
-int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command, size_t length,
-                           const uint8_t **answer, size_t *answer_length, unsigned extra_ms);
-
-/* The parts of the debug link that have a file of their own. */
-int cmsis_dap_link_transfer(void *self, struct debug_transfer *list, size_t count,
-                            struct debug_result *result);
-int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, size_t count,
-                         struct debug_result *result);
-
 #endif

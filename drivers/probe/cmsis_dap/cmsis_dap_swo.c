@@ -36,9 +36,9 @@ static int set_baud(struct cmsis_dap *dap, uint32_t baud, uint32_t *actual)
     const uint8_t *answer;
     size_t length;
     dap_put32(command + 1, baud);
-    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    if (error != 0)
+        return error;
     if (length < 5)
         return BT_ERR_FORMAT;
     *actual = dap_get32(answer + 1);
@@ -64,19 +64,19 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
         swo->streaming = true;
     }
     /* Neither transport nor mode may be changed while a capture runs, be it another client's. */
-    int rc = byte_command(dap, DAP_SWO_CONTROL, 0);
-    if (rc == 0 || rc == BT_ERR_UNSUPPORTED)
-        rc = byte_command(dap, DAP_SWO_MODE, 0);
-    if (rc == 0)
-        rc = byte_command(dap, DAP_SWO_TRANSPORT,
-                          swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
-    if (rc == 0)
-        rc = byte_command(dap, DAP_SWO_MODE, (uint8_t)mode);
-    if (rc == 0)
-        rc = set_baud(dap, baud, &rate);
+    int error = byte_command(dap, DAP_SWO_CONTROL, 0);
+    if (error == 0 || error == BT_ERR_UNSUPPORTED)
+        error = byte_command(dap, DAP_SWO_MODE, 0);
+    if (error == 0)
+        error = byte_command(dap, DAP_SWO_TRANSPORT,
+                             swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
+    if (error == 0)
+        error = byte_command(dap, DAP_SWO_MODE, (uint8_t)mode);
+    if (error == 0)
+        error = set_baud(dap, baud, &rate);
     if (actual)
         *actual = rate;
-    return rc;
+    return error;
 }
 
 /*
@@ -84,7 +84,7 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
  * status tells of no loss; what lies between two such statuses, or was in the buffer when a loss
  * was told, is thrown away: a piece is missing in it,
  * and frames would be joined across the hole. */
-static void missing(struct cmsis_dap_swo *swo)
+static void cmsis_dap_missing(struct cmsis_dap_swo *swo)
 {
     swo->held = 0;
     if (!swo->hole)
@@ -92,7 +92,7 @@ static void missing(struct cmsis_dap_swo *swo)
     swo->hole = true;
 }
 
-static void deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t length)
+static void cmsis_dap_deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t length)
 {
     if (length == 0)
         return;
@@ -101,7 +101,7 @@ static void deliver(struct cmsis_dap_swo *swo, const uint8_t *data, size_t lengt
 }
 
 /* Skips what is doubtful; returns how much of `length` that is. */
-static size_t skip(struct cmsis_dap_swo *swo, size_t length)
+static size_t cmsis_dap_skip(struct cmsis_dap_swo *swo, size_t length)
 {
     size_t n = length < swo->doubtful ? length : swo->doubtful;
     swo->doubtful -= (uint32_t)n;
@@ -112,13 +112,13 @@ static void stream_bytes(void *user, const uint8_t *data, size_t length, bool ga
 {
     struct cmsis_dap_swo *swo = user;
     if (gap)
-        missing(swo);
+        cmsis_dap_missing(swo);
     swo->came += length;
-    size_t skipped = skip(swo, length);
+    size_t skipped = cmsis_dap_skip(swo, length);
     data += skipped;
     length -= skipped;
     if (length > sizeof swo->hold - swo->held)
-        missing(swo);
+        cmsis_dap_missing(swo);
     if (length > sizeof swo->hold - swo->held || length == 0)
         return;
     memcpy(swo->hold + swo->held, data, length);
@@ -126,11 +126,11 @@ static void stream_bytes(void *user, const uint8_t *data, size_t length, bool ga
 }
 
 /* The first `sure` bytes that are held came before a status without loss. */
-static void release(struct cmsis_dap_swo *swo, size_t sure)
+static void cmsis_dap_release(struct cmsis_dap_swo *swo, size_t sure)
 {
     if (sure > swo->held)
         sure = swo->held;
-    deliver(swo, swo->hold, sure);
+    cmsis_dap_deliver(swo, swo->hold, sure);
     memmove(swo->hold, swo->hold + sure, swo->held - sure);
     swo->held -= sure;
 }
@@ -149,9 +149,9 @@ static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buf
     const uint8_t command[] = {DAP_SWO_STATUS};
     const uint8_t *answer;
     size_t length;
-    int rc = cmsis_dap_command(swo->dap, command, sizeof command, &answer, &length);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_command(swo->dap, command, sizeof command, &answer, &length);
+    if (error != 0)
+        return error;
     if (length < 6)
         return BT_ERR_FORMAT;
     uint32_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
@@ -163,15 +163,15 @@ static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buf
 }
 
 /* What the probe has in its buffer now is not to be used. */
-static int doubt(struct cmsis_dap_swo *swo)
+static int cmsis_dap_doubt(struct cmsis_dap_swo *swo)
 {
     uint8_t status;
     uint32_t buffered;
-    missing(swo);
-    int rc = read_status(swo, &status, &buffered);
-    if (rc == 0)
+    cmsis_dap_missing(swo);
+    int error = read_status(swo, &status, &buffered);
+    if (error == 0)
         swo->doubtful = buffered + (swo->streaming ? ON_ITS_WAY_BYTES : 0);
-    return rc;
+    return error;
 }
 
 /* Losses of a probe that streams are only in its status. */
@@ -181,20 +181,20 @@ static int ask_status(struct cmsis_dap_swo *swo)
     uint64_t came = swo->came;
     uint8_t status;
     uint32_t buffered;
-    int rc = read_status(swo, &status, &buffered);
-    if (rc != 0)
-        return rc;
+    int error = read_status(swo, &status, &buffered);
+    if (error != 0)
+        return error;
     swo->due = came + buffered;
     if (reported_loss(swo, status)) {
-        rc = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
-        return rc != 0 ? rc : doubt(swo);
+        error = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
+        return error != 0 ? error : cmsis_dap_doubt(swo);
     }
-    release(swo, sure);
+    cmsis_dap_release(swo, sure);
     return 0;
 }
 
 /* Fetch one packet of data; *count is less than fits when the buffer is empty. */
-static int fetch(struct cmsis_dap_swo *swo, size_t *count)
+static int cmsis_dap_fetch(struct cmsis_dap_swo *swo, size_t *count)
 {
     struct cmsis_dap *dap = swo->dap;
     size_t room = dap->packet_size - DATA_HEADER;
@@ -203,16 +203,16 @@ static int fetch(struct cmsis_dap_swo *swo, size_t *count)
     size_t length;
     *count = 0;
     dap_put16(command + 1, (uint32_t)room);
-    int rc = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
-    if (rc != 0)
-        return rc;
+    int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+    if (error != 0)
+        return error;
     if (length < DATA_HEADER || dap_get16(answer + 2) > length - DATA_HEADER)
         return BT_ERR_FORMAT;
     *count = dap_get16(answer + 2);
     if (reported_loss(swo, answer[1]))
-        return doubt(swo);
-    size_t skipped = skip(swo, *count);
-    deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
+        return cmsis_dap_doubt(swo);
+    size_t skipped = cmsis_dap_skip(swo, *count);
+    cmsis_dap_deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
     return 0;
 }
 
@@ -222,16 +222,16 @@ static int fetch_all(struct cmsis_dap_swo *swo)
     const size_t room = swo->dap->packet_size - DATA_HEADER;
     const size_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
     size_t count = room;
-    int rc = 0;
-    for (size_t sum = 0; rc == 0 && count == room && sum <= most; sum += count)
-        rc = fetch(swo, &count);
-    return rc;
+    int error = 0;
+    for (size_t sum = 0; error == 0 && count == room && sum <= most; sum += count)
+        error = cmsis_dap_fetch(swo, &count);
+    return error;
 }
 
 static int swo_start(void *self, const struct trace_sink *sink)
 {
     struct cmsis_dap_swo *swo = self;
-    int rc = 0;
+    int error = 0;
     if (swo->running)
         return BT_ERR_INVAL;
     swo->sink = *sink;
@@ -240,20 +240,20 @@ static int swo_start(void *self, const struct trace_sink *sink)
     swo->came = swo->due = 0;
     swo->hole = false;
     /* A capture that was stopped has given its way up. */
-    rc = byte_command(swo->dap, DAP_SWO_TRANSPORT,
-                      swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
-    if (rc != 0)
-        return rc;
+    error = byte_command(swo->dap, DAP_SWO_TRANSPORT,
+                         swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
+    if (error != 0)
+        return error;
     /* The transfers wait before the first byte can come. */
     if (swo->streaming)
-        rc = swo->stream.ops->start(swo->stream.self, stream_bytes, swo);
-    if (rc != 0)
-        return rc;
-    rc = byte_command(swo->dap, DAP_SWO_CONTROL, 1);
-    if (rc != 0 && swo->streaming)
+        error = swo->stream.ops->start(swo->stream.self, stream_bytes, swo);
+    if (error != 0)
+        return error;
+    error = byte_command(swo->dap, DAP_SWO_CONTROL, 1);
+    if (error != 0 && swo->streaming)
         (void)swo->stream.ops->stop(swo->stream.self);
-    swo->running = rc == 0;
-    return rc;
+    swo->running = error == 0;
+    return error;
 }
 
 static int swo_poll(void *self, unsigned timeout_ms)
@@ -263,8 +263,8 @@ static int swo_poll(void *self, unsigned timeout_ms)
         return BT_ERR_INVAL;
     if (!swo->streaming)
         return fetch_all(swo);
-    int rc = swo->stream.ops->poll(swo->stream.self, timeout_ms);
-    return rc != 0 ? rc : ask_status(swo);
+    int error = swo->stream.ops->poll(swo->stream.self, timeout_ms);
+    return error != 0 ? error : ask_status(swo);
 }
 
 static int swo_stop(void *self)
@@ -274,18 +274,18 @@ static int swo_stop(void *self)
     if (!swo->running)
         return 0;
     swo->running = false;
-    int rc = byte_command(swo->dap, DAP_SWO_CONTROL, 0);
-    if (rc != 0)
-        first = rc;
-    rc = swo->streaming ? swo->stream.ops->poll(swo->stream.self, 100) : fetch_all(swo);
-    if (rc == 0 && swo->streaming)
-        rc = ask_status(swo);
+    int error = byte_command(swo->dap, DAP_SWO_CONTROL, 0);
+    if (error != 0)
+        first = error;
+    error = swo->streaming ? swo->stream.ops->poll(swo->stream.self, 100) : fetch_all(swo);
+    if (error == 0 && swo->streaming)
+        error = ask_status(swo);
     if (first == 0)
-        first = rc;
+        first = error;
     if (swo->streaming)
         (void)swo->stream.ops->stop(swo->stream.self);
-    rc = byte_command(swo->dap, DAP_SWO_TRANSPORT, TRANSPORT_NONE);
-    return first != 0 ? first : rc;
+    error = byte_command(swo->dap, DAP_SWO_TRANSPORT, TRANSPORT_NONE);
+    return first != 0 ? first : error;
 }
 
 /* A block that is not full stays in the probe for some time. */

@@ -3,7 +3,7 @@
 
 #include "drivers/probe/ftdi/ftdi_channel.h"
 #include "drivers/usb/usb_bulk_stream.h"
-#include "drivers/usb/usb_libusb_internal.h"
+#include "drivers/usb/usb_libusb_device.h"
 
 #include <ftdi.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ struct ftdi_capture {
     uint8_t plain[FIFO_BYTES];
 };
 
-static void deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
+static void ftdi_capture_deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
 {
     if (length > 0)
         sink->bytes(sink->user, data, length);
@@ -54,14 +54,14 @@ void ftdi_capture_strip(const uint8_t *data, size_t length, size_t packet, uint8
         if (n < STATUS_BYTES)
             break;
         if (data[at + 1] & STATUS_OVERRUN) {
-            deliver(sink, out, used);
+            ftdi_capture_deliver(sink, out, used);
             used = 0;
             sink->lost(sink->user, BT_GAP_LOST_BYTES);
         }
         memcpy(out + used, data + at + STATUS_BYTES, n - STATUS_BYTES);
         used += n - STATUS_BYTES;
     }
-    deliver(sink, out, used);
+    ftdi_capture_deliver(sink, out, used);
 }
 
 static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
@@ -91,9 +91,9 @@ static int capture_start(void *self, const struct trace_sink *sink)
     if (ftdi_tcioflush(c->ftdi) != 0)
         return BT_ERR_IO;
     /* The transfers wait before the first byte can come. */
-    int rc = stream.ops->start(stream.self, on_bytes, c);
-    if (rc != 0)
-        return rc;
+    int error = stream.ops->start(stream.self, on_bytes, c);
+    if (error != 0)
+        return error;
     if (c->options.mode == FTDI_CAPTURE_FIFO &&
         ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_SYNCFF) != 0) {
         (void)stream.ops->stop(stream.self);
@@ -117,9 +117,9 @@ static int capture_stop(void *self)
     if (!c->running)
         return 0;
     c->running = false;
-    int rc = stream.ops->poll(stream.self, 2 * LATENCY_MS);
+    int error = stream.ops->poll(stream.self, 2 * LATENCY_MS);
     int stopped = stream.ops->stop(stream.self);
-    return rc != 0 ? rc : stopped;
+    return error != 0 ? error : stopped;
 }
 
 struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
@@ -129,14 +129,15 @@ struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
     return (struct trace_stream){.ops = &OPS, .self = c};
 }
 
-static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool ftdi_capture_fits(const struct usb_device_info *info,
+                              const struct usb_probe_filter *filter)
 {
     if (filter->vendor)
         return info->vendor == filter->vendor && info->product == filter->product;
     return ftdi_is_adapter(info->vendor, info->product);
 }
 
-static int check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
+static int ftdi_capture_check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
 {
     const struct ftdi_chip *chip = ftdi_chip_of(c->seen.info.release);
     const char *name = c->seen.info.product_name;
@@ -155,11 +156,11 @@ static int check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int refused(const struct ftdi_capture *c, int rc, struct usb_open_error *err)
+static int ftdi_capture_refused(const struct ftdi_capture *c, int code, struct usb_open_error *err)
 {
-    const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
-                      : rc == OPEN_REFUSED ? "cannot be opened"
-                                           : "does not answer";
+    const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
+                      : code == OPEN_REFUSED ? "cannot be opened"
+                                             : "does not answer";
     snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
              c->seen.info.product_name, (char)('A' + c->options.channel), why);
     return BT_ERR_IO;
@@ -185,22 +186,23 @@ static int set_rate(struct ftdi_capture *c, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int open_device(struct ftdi_capture *c, libusb_device *device, struct usb_open_error *err)
+static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device,
+                                    struct usb_open_error *err)
 {
-    int rc = check_chip(c, err);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_capture_check_chip(c, err);
+    if (error != 0)
+        return error;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)c->options.channel));
     c->ftdi->module_detach_mode = AUTO_DETACH_REATACH_SIO_MODULE;
     c->ftdi->usb_read_timeout = CONTROL_MS;
     c->ftdi->usb_write_timeout = CONTROL_MS;
-    rc = ftdi_usb_open_dev(c->ftdi, device);
-    if (rc != 0)
-        return refused(c, rc, err);
+    error = ftdi_usb_open_dev(c->ftdi, device);
+    if (error != 0)
+        return ftdi_capture_refused(c, error, err);
     c->is_open = true;
     if (ftdi_set_latency_timer(c->ftdi, LATENCY_MS) != 0 ||
         ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
-        return refused(c, 0, err);
+        return ftdi_capture_refused(c, 0, err);
     return c->options.mode == FTDI_CAPTURE_UART ? set_rate(c, err) : 0;
 }
 
@@ -208,7 +210,7 @@ int ftdi_capture_open(const struct usb_probe_filter *filter,
                       const struct ftdi_capture_options *options, struct ftdi_capture **out,
                       struct usb_open_error *err)
 {
-    static const struct usb_wanted WANTED = {"FTDI adapter", fits};
+    static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_capture_fits};
     libusb_device *device;
     *out = NULL;
     *err = (struct usb_open_error){0};
@@ -217,15 +219,15 @@ int ftdi_capture_open(const struct usb_probe_filter *filter,
         return BT_ERR_NOMEM;
     c->options = *options;
     c->ftdi = ftdi_new();
-    int rc = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
-                     : BT_ERR_NOMEM;
-    if (rc == 0) {
-        rc = open_device(c, device, err);
+    int error = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
+                        : BT_ERR_NOMEM;
+    if (error == 0) {
+        error = ftdi_capture_open_device(c, device, err);
         libusb_unref_device(device);
     }
-    if (rc != 0) {
+    if (error != 0) {
         ftdi_capture_close(c);
-        return rc;
+        return error;
     }
     bool fifo = options->mode == FTDI_CAPTURE_FIFO;
     /* In libftdi's context out_ep is the endpoint read from. */

@@ -1,9 +1,250 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Finding and opening; the way of the bytes is in ftdi_channel_port.c. */
-#include "ftdi_channel_internal.h"
+#include "drivers/probe/ftdi/ftdi_channel.h"
 
+#include <ftdi.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "drivers/usb/usb_libusb_device.h"
+
+#include "ftdi_mpsse.h"
+
+#define FTDI_IN_BYTES 16384 /* of one IN transfer: a multiple of any wMaxPacketSize */
+
+struct ftdi_channel {
+    struct ftdi_context *ftdi;
+    bool is_open;
+    bool in_mode; /* the MPSSE is on */
+    struct usb_device_info info;
+    const struct ftdi_chip *chip;
+    /* One transfer a direction, and the exchange that they are for. */
+    struct libusb_transfer *in;
+    struct libusb_transfer *out;
+    bool in_flight, out_flight;
+    bool stopping; /* nothing is submitted any more */
+    bool gone;
+    bool failed; /* USB refused a transfer; the device may still be there */
+    bool excess; /* more came than was asked for */
+    uint8_t *want;
+    size_t want_length;
+    size_t got;
+    uint8_t in_data[FTDI_IN_BYTES];
+};
+
+#define ROUND_MS      100u
+#define CANCEL_ROUNDS 100u
+#define CANCEL_MS     10u
+#define DRAIN_MS      5u
+#define DRAIN_MAX     64u
+
+static uint64_t ftdi_channel_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static void ftdi_channel_pause(struct ftdi_channel *c, unsigned ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    (void)c;
+    nanosleep(&t, NULL);
+}
+
+static void handle_events(struct ftdi_channel *c, uint64_t ms)
+{
+    struct timeval tv = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000) * 1000};
+    (void)libusb_handle_events_timeout_completed(c->ftdi->usb_ctx, &tv, NULL);
+}
+
+static void note_status(struct ftdi_channel *c, enum libusb_transfer_status status)
+{
+    switch (status) {
+    case LIBUSB_TRANSFER_COMPLETED:
+    case LIBUSB_TRANSFER_TIMED_OUT:
+    case LIBUSB_TRANSFER_CANCELLED:
+        break;
+    case LIBUSB_TRANSFER_NO_DEVICE:
+        c->gone = true;
+        break;
+    default:
+        c->failed = true;
+        break;
+    }
+}
+
+static bool ftdi_channel_submit(struct ftdi_channel *c, struct libusb_transfer *t)
+{
+    int code = libusb_submit_transfer(t);
+    if (code == LIBUSB_ERROR_NO_DEVICE)
+        c->gone = true;
+    else if (code != 0)
+        c->failed = true;
+    return code == 0;
+}
+
+static void ftdi_channel_take(struct ftdi_channel *c, size_t length)
+{
+    size_t n = mpsse_strip_status(c->in_data, length, c->ftdi->max_packet_size);
+    size_t room = c->want_length - c->got;
+    if (n > room) {
+        c->excess = true;
+        n = room;
+    }
+    if (n > 0)
+        memcpy(c->want + c->got, c->in_data, n);
+    c->got += n;
+}
+
+static void LIBUSB_CALL on_in(struct libusb_transfer *t)
+{
+    struct ftdi_channel *c = t->user_data;
+    c->in_flight = false;
+    note_status(c, t->status);
+    if (t->actual_length > 0)
+        ftdi_channel_take(c, (size_t)t->actual_length);
+    bool good = t->status == LIBUSB_TRANSFER_COMPLETED;
+    if (good && !c->stopping && c->got < c->want_length)
+        c->in_flight = ftdi_channel_submit(c, t);
+}
+
+static void LIBUSB_CALL on_out(struct libusb_transfer *t)
+{
+    struct ftdi_channel *c = t->user_data;
+    c->out_flight = false;
+    note_status(c, t->status);
+    if (t->status == LIBUSB_TRANSFER_COMPLETED && t->actual_length != t->length)
+        c->failed = true;
+}
+
+/* Transfers for an open device. 0 or BT_ERR_NOMEM. */
+static int ftdi_channel_start_port(struct ftdi_channel *c)
+{
+    c->in = libusb_alloc_transfer(0);
+    c->out = libusb_alloc_transfer(0);
+    return c->in && c->out ? 0 : BT_ERR_NOMEM;
+}
+
+/* Whatever is on its way comes back. */
+static bool ftdi_channel_cancel(struct ftdi_channel *c)
+{
+    c->stopping = true;
+    if (c->in_flight)
+        (void)libusb_cancel_transfer(c->in);
+    if (c->out_flight)
+        (void)libusb_cancel_transfer(c->out);
+    for (unsigned k = 0; k < CANCEL_ROUNDS && (c->in_flight || c->out_flight); k++)
+        handle_events(c, CANCEL_MS);
+    return !c->in_flight && !c->out_flight;
+}
+
+/* Cancels and frees them. False: one is still on its way, and must be kept. */
+static bool ftdi_channel_stop_port(struct ftdi_channel *c)
+{
+    if (!ftdi_channel_cancel(c))
+        return false;
+    libusb_free_transfer(c->in);
+    libusb_free_transfer(c->out);
+    c->in = c->out = NULL;
+    return true;
+}
+
+static void ftdi_channel_begin(struct ftdi_channel *c, uint8_t *in, size_t in_length)
+{
+    c->want = in;
+    c->want_length = in_length;
+    c->got = 0;
+    c->stopping = c->failed = c->excess = false;
+}
+
+static void submit_in(struct ftdi_channel *c)
+{
+    libusb_fill_bulk_transfer(c->in, c->ftdi->usb_dev, (unsigned char)c->ftdi->out_ep, c->in_data,
+                              FTDI_IN_BYTES, on_in, c, 0);
+    c->in_flight = ftdi_channel_submit(c, c->in);
+}
+
+static bool is_over(const struct ftdi_channel *c)
+{
+    return c->gone || c->failed || (!c->out_flight && c->got >= c->want_length && !c->in_flight);
+}
+
+static int wait_for_end(struct ftdi_channel *c, unsigned timeout_ms)
+{
+    uint64_t end = ftdi_channel_now_ms() + timeout_ms;
+    while (!is_over(c)) {
+        uint64_t now = ftdi_channel_now_ms();
+        if (now >= end)
+            break;
+        handle_events(c, end - now < ROUND_MS ? end - now : ROUND_MS);
+    }
+    bool in_time = is_over(c);
+    if (!ftdi_channel_cancel(c) || c->gone || c->failed)
+        return BT_ERR_IO;
+    if (c->excess)
+        return BT_ERR_FORMAT;
+    return in_time ? 0 : FTDI_TIMED_OUT;
+}
+
+static int port_exchange(void *self, const uint8_t *out, size_t out_length, uint8_t *in,
+                         size_t in_length, size_t *got, unsigned timeout_ms)
+{
+    struct ftdi_channel *c = self;
+    *got = 0;
+    if (c->gone || c->in_flight || c->out_flight)
+        return BT_ERR_IO;
+    ftdi_channel_begin(c, in, in_length);
+    if (in_length > 0)
+        submit_in(c);
+    if (out_length > 0 && !c->gone && !c->failed) {
+        unsigned char *bytes = (unsigned char *)(uintptr_t)out; /* libusb does not write to it */
+        libusb_fill_bulk_transfer(c->out, c->ftdi->usb_dev, (unsigned char)c->ftdi->in_ep, bytes,
+                                  (int)out_length, on_out, c, 0);
+        c->out_flight = ftdi_channel_submit(c, c->out);
+    }
+    int error = wait_for_end(c, timeout_ms);
+    *got = c->got;
+    return error;
+}
+
+/* What the chip still holds or sends comes to nothing: empty packets mean that it has no more. */
+static int ftdi_channel_purge(struct ftdi_channel *c)
+{
+    uint8_t waste[FTDI_IN_BYTES];
+    if (c->gone || c->in_flight || c->out_flight)
+        return BT_ERR_IO;
+    if (c->failed) { /* perhaps an endpoint that stalled */
+        (void)libusb_clear_halt(c->ftdi->usb_dev, (unsigned char)c->ftdi->in_ep);
+        (void)libusb_clear_halt(c->ftdi->usb_dev, (unsigned char)c->ftdi->out_ep);
+    }
+    if (ftdi_tcioflush(c->ftdi) != 0)
+        return BT_ERR_IO;
+    for (unsigned k = 0; k < DRAIN_MAX; k++) {
+        ftdi_channel_begin(c, waste, sizeof waste);
+        submit_in(c);
+        int error = wait_for_end(c, DRAIN_MS);
+        if (error == BT_ERR_IO)
+            return error;
+        if (c->got == 0)
+            break;
+    }
+    return 0;
+}
+
+static int port_purge(void *self)
+{
+    return ftdi_channel_purge(self);
+}
+
+struct ftdi_port ftdi_channel_port(struct ftdi_channel *c)
+{
+    static const struct ftdi_port_ops OPS = {.exchange = port_exchange, .purge = port_purge};
+    return (struct ftdi_port){.ops = &OPS, .self = c, .has_high_byte = c->chip->has_high_byte};
+}
 
 #define LATENCY_MS   1
 #define CONTROL_MS   900 /* libftdi: with 1000 and more, a part of a second is more than allowed */
@@ -51,7 +292,8 @@ bool ftdi_is_adapter(uint16_t vendor, uint16_t product)
     return false;
 }
 
-static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool ftdi_channel_fits(const struct usb_device_info *info,
+                              const struct usb_probe_filter *filter)
 {
     if (filter->vendor || filter->product)
         return info->vendor == filter->vendor && info->product == filter->product;
@@ -59,31 +301,32 @@ static bool fits(const struct usb_device_info *info, const struct usb_probe_filt
 }
 
 /* The one that fits, with a reference of its own. */
-static int find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
-                libusb_device **device, struct usb_open_error *err)
+static int ftdi_channel_find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
+                             libusb_device **device, struct usb_open_error *err)
 {
-    static const struct usb_wanted WANTED = {"FTDI adapter", fits};
+    static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_channel_fits};
     struct usb_probe_seen seen;
-    int rc = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
-    if (rc != 0)
-        return rc;
+    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
+    if (error != 0)
+        return error;
     c->info = seen.info;
     c->chip = ftdi_chip_of(seen.info.release);
     return 0;
 }
 
-static int refused(const struct ftdi_channel *c, int rc, unsigned channel,
-                   struct usb_open_error *err)
+static int ftdi_channel_refused(const struct ftdi_channel *c, int code, unsigned channel,
+                                struct usb_open_error *err)
 {
-    const char *why = rc == CLAIM_REFUSED  ? "is in use by another program"
-                      : rc == OPEN_REFUSED ? "cannot be opened"
-                                           : "does not answer";
+    const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
+                      : code == OPEN_REFUSED ? "cannot be opened"
+                                             : "does not answer";
     snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
              c->info.product_name, (char)('A' + channel), why);
     return BT_ERR_IO;
 }
 
-static int check_chip(const struct ftdi_channel *c, unsigned channel, struct usb_open_error *err)
+static int ftdi_channel_check_chip(const struct ftdi_channel *c, unsigned channel,
+                                   struct usb_open_error *err)
 {
     if (c->chip && channel < c->chip->mpsse_channels)
         return 0;
@@ -111,21 +354,21 @@ static int set_mode(struct ftdi_channel *c)
 static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned channel,
                        struct usb_open_error *err)
 {
-    int rc = check_chip(c, channel, err);
-    if (rc != 0)
-        return rc;
+    int error = ftdi_channel_check_chip(c, channel, err);
+    if (error != 0)
+        return error;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)channel));
     c->ftdi->module_detach_mode = AUTO_DETACH_REATACH_SIO_MODULE;
     c->ftdi->usb_read_timeout = CONTROL_MS;
     c->ftdi->usb_write_timeout = CONTROL_MS;
-    rc = ftdi_usb_open_dev(c->ftdi, device);
-    if (rc != 0)
-        return refused(c, rc, channel, err);
+    error = ftdi_usb_open_dev(c->ftdi, device);
+    if (error != 0)
+        return ftdi_channel_refused(c, error, channel, err);
     c->is_open = true;
-    rc = ftdi_channel_start_port(c);
-    if (rc == 0)
-        rc = set_mode(c);
-    return rc == BT_ERR_IO ? refused(c, 0, channel, err) : rc;
+    error = ftdi_channel_start_port(c);
+    if (error == 0)
+        error = set_mode(c);
+    return error == BT_ERR_IO ? ftdi_channel_refused(c, 0, channel, err) : error;
 }
 
 int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
@@ -143,14 +386,14 @@ int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
         return BT_ERR_IO;
     }
     libusb_device *device;
-    int rc = find(c, filter, &device, err);
-    if (rc == 0)
-        rc = open_device(c, device, channel, err);
+    int error = ftdi_channel_find(c, filter, &device, err);
+    if (error == 0)
+        error = open_device(c, device, channel, err);
     if (device)
         libusb_unref_device(device);
-    if (rc != 0) {
+    if (error != 0) {
         ftdi_channel_close(c);
-        return rc;
+        return error;
     }
     *out = c;
     return 0;
@@ -192,7 +435,7 @@ static bool look_for_adapter(void *user, libusb_device *device)
     struct usb_device_info info;
     struct usb_probe_seen seen;
     usb_libusb_describe(device, NULL, &info);
-    if (!fits(&info, &ANY))
+    if (!ftdi_channel_fits(&info, &ANY))
         return false;
     usb_libusb_look(device, &seen);
     l->found(l->user, &seen, ftdi_chip_of(info.release));

@@ -3,41 +3,11 @@
 
 #include <string.h>
 
-/* Bits of a shift command. */
-#define OUT_FALLING 0x01u
-#define BIT_MODE    0x02u
-#define IN_FALLING  0x04u
-#define LSB_FIRST   0x08u
-#define WRITE_TDI   0x10u
-#define READ_TDO    0x20u
-#define WRITE_TMS   0x40u
-
-enum {
-    SET_LOW = 0x80,
-    READ_LOW = 0x81,
-    SET_HIGH = 0x82,
-    READ_HIGH = 0x83,
-    LOOPBACK_ON = 0x84,
-    LOOPBACK_OFF = 0x85,
-    SET_DIVISOR = 0x86,
-    SEND_IMMEDIATE = 0x87,
-    BASE_FAST = 0x8a,
-    BASE_SLOW = 0x8b,
-    THREE_PHASE_OFF = 0x8d,
-    ADAPTIVE_ON = 0x96,
-    ADAPTIVE_OFF = 0x97,
-};
-
 #define STATUS_BYTES 2u
 
-void mpsse_start(struct mpsse *m, uint8_t *buffer, size_t capacity, bool sample_falling)
-{
-    *m = (struct mpsse){.bytes = buffer, .capacity = capacity, .sample_falling = sample_falling};
-}
-
 /* A command of `head` bytes and data behind it. All of it or nothing. */
-static void put(struct mpsse *m, const uint8_t *head, size_t head_length, const uint8_t *data,
-                size_t length)
+static void mpsse_put(struct mpsse *m, const uint8_t *head, size_t head_length, const uint8_t *data,
+                      size_t length)
 {
     if (m->overflow || head_length + length > m->capacity - m->length) {
         m->overflow = true;
@@ -52,14 +22,14 @@ static void put(struct mpsse *m, const uint8_t *head, size_t head_length, const 
 
 static uint8_t command_of(const struct mpsse *m, unsigned flags)
 {
-    if ((flags & (WRITE_TDI | WRITE_TMS)) != 0)
-        flags |= OUT_FALLING;
-    if ((flags & READ_TDO) != 0 && m->sample_falling)
-        flags |= IN_FALLING;
-    return (uint8_t)(flags | LSB_FIRST);
+    if ((flags & (MPSSE_OUT_TDI | MPSSE_OUT_TMS)) != 0)
+        flags |= MPSSE_OUT_FALLING;
+    if ((flags & MPSSE_IN_TDO) != 0 && m->sample_falling)
+        flags |= MPSSE_IN_FALLING;
+    return (uint8_t)(flags | MPSSE_LSB_FIRST);
 }
 
-static void shift_bytes(struct mpsse *m, unsigned flags, const uint8_t *bytes, size_t count)
+void mpsse_shift_bytes(struct mpsse *m, unsigned flags, const uint8_t *bytes, size_t count)
 {
     const uint8_t head[] = {command_of(m, flags), (uint8_t)(count - 1),
                             (uint8_t)((count - 1) >> 8)};
@@ -67,54 +37,24 @@ static void shift_bytes(struct mpsse *m, unsigned flags, const uint8_t *bytes, s
         m->overflow = true;
         return;
     }
-    put(m, head, sizeof head, bytes, bytes ? count : 0);
+    mpsse_put(m, head, sizeof head, bytes, bytes ? count : 0);
     m->clocks += 8 * (uint64_t)count;
-    if ((flags & READ_TDO) != 0)
+    if ((flags & MPSSE_IN_TDO) != 0)
         m->reply += count;
 }
 
-static void shift_bits(struct mpsse *m, unsigned flags, unsigned bits, uint8_t value)
+void mpsse_shift_bits(struct mpsse *m, unsigned flags, unsigned bits, uint8_t value)
 {
-    const uint8_t head[] = {command_of(m, flags | BIT_MODE), (uint8_t)(bits - 1), value};
+    const uint8_t head[] = {command_of(m, flags | MPSSE_BIT_MODE), (uint8_t)(bits - 1), value};
     if (bits == 0 || bits > 8) {
         m->overflow = true;
         return;
     }
-    bool writes = (flags & (WRITE_TDI | WRITE_TMS)) != 0;
-    put(m, head, writes ? 3 : 2, NULL, 0);
+    bool writes = (flags & (MPSSE_OUT_TDI | MPSSE_OUT_TMS)) != 0;
+    mpsse_put(m, head, writes ? 3 : 2, NULL, 0);
     m->clocks += bits;
-    if ((flags & READ_TDO) != 0)
+    if ((flags & MPSSE_IN_TDO) != 0)
         m->reply++;
-}
-
-void mpsse_bytes_out(struct mpsse *m, const uint8_t *bytes, size_t count)
-{
-    shift_bytes(m, WRITE_TDI, bytes, count);
-}
-
-void mpsse_bits_out(struct mpsse *m, unsigned bits, uint8_t value)
-{
-    shift_bits(m, WRITE_TDI, bits, value);
-}
-
-void mpsse_bytes_in(struct mpsse *m, size_t count)
-{
-    shift_bytes(m, READ_TDO, NULL, count);
-}
-
-void mpsse_bits_in(struct mpsse *m, unsigned bits)
-{
-    shift_bits(m, READ_TDO, bits, 0);
-}
-
-void mpsse_bytes_both(struct mpsse *m, const uint8_t *bytes, size_t count)
-{
-    shift_bytes(m, WRITE_TDI | READ_TDO, bytes, count);
-}
-
-void mpsse_bits_both(struct mpsse *m, unsigned bits, uint8_t value)
-{
-    shift_bits(m, WRITE_TDI | READ_TDO, bits, value);
 }
 
 void mpsse_tms(struct mpsse *m, unsigned bits, uint8_t value, bool tdi, bool read)
@@ -123,8 +63,8 @@ void mpsse_tms(struct mpsse *m, unsigned bits, uint8_t value, bool tdi, bool rea
         m->overflow = true;
         return;
     }
-    shift_bits(m, WRITE_TMS | (read ? READ_TDO : 0), bits,
-               (uint8_t)((value & 0x7f) | (tdi ? 0x80 : 0)));
+    mpsse_shift_bits(m, MPSSE_OUT_TMS | (read ? MPSSE_IN_TDO : 0), bits,
+                     (uint8_t)((value & 0x7f) | (tdi ? 0x80 : 0)));
 }
 
 static bool bit_of(const uint8_t *data, unsigned index)
@@ -140,77 +80,30 @@ void mpsse_shift(struct mpsse *m, const uint8_t *data, unsigned bits, bool read)
     }
     unsigned bytes = (bits - 1) / 8;
     unsigned rest = (bits - 1) % 8;
-    unsigned flags = WRITE_TDI | (read ? READ_TDO : 0);
+    unsigned flags = MPSSE_OUT_TDI | (read ? MPSSE_IN_TDO : 0);
     if (bytes > 0)
-        shift_bytes(m, flags, data, bytes);
+        mpsse_shift_bytes(m, flags, data, bytes);
     if (rest > 0)
-        shift_bits(m, flags, rest, (uint8_t)(data[bytes] & ((1u << rest) - 1)));
+        mpsse_shift_bits(m, flags, rest, (uint8_t)(data[bytes] & ((1u << rest) - 1)));
     mpsse_tms(m, 1, 1, bit_of(data, bits - 1), read);
 }
 
-static void put_simple(struct mpsse *m, uint8_t command)
+void mpsse_command(struct mpsse *m, uint8_t command, unsigned answers)
 {
-    put(m, &command, 1, NULL, 0);
+    mpsse_put(m, &command, 1, NULL, 0);
+    m->reply += answers;
 }
 
-static void put_pins(struct mpsse *m, uint8_t command, uint8_t value, uint8_t direction)
+void mpsse_command_with(struct mpsse *m, uint8_t command, uint8_t value, uint8_t direction)
 {
     const uint8_t bytes[] = {command, value, direction};
-    put(m, bytes, sizeof bytes, NULL, 0);
-}
-
-void mpsse_set_low(struct mpsse *m, uint8_t value, uint8_t direction)
-{
-    put_pins(m, SET_LOW, value, direction);
-}
-
-void mpsse_set_high(struct mpsse *m, uint8_t value, uint8_t direction)
-{
-    put_pins(m, SET_HIGH, value, direction);
-}
-
-void mpsse_read_low(struct mpsse *m)
-{
-    put_simple(m, READ_LOW);
-    m->reply++;
-}
-
-void mpsse_read_high(struct mpsse *m)
-{
-    put_simple(m, READ_HIGH);
-    m->reply++;
+    mpsse_put(m, bytes, sizeof bytes, NULL, 0);
 }
 
 void mpsse_set_clock(struct mpsse *m, bool slow_base, uint16_t divisor)
 {
-    put_simple(m, slow_base ? BASE_SLOW : BASE_FAST);
-    put_pins(m, SET_DIVISOR, (uint8_t)divisor, (uint8_t)(divisor >> 8));
-}
-
-void mpsse_adaptive(struct mpsse *m, bool on)
-{
-    put_simple(m, on ? ADAPTIVE_ON : ADAPTIVE_OFF);
-}
-
-void mpsse_three_phase_off(struct mpsse *m)
-{
-    put_simple(m, THREE_PHASE_OFF);
-}
-
-void mpsse_loopback(struct mpsse *m, bool on)
-{
-    put_simple(m, on ? LOOPBACK_ON : LOOPBACK_OFF);
-}
-
-void mpsse_bogus(struct mpsse *m, uint8_t command)
-{
-    put_simple(m, command);
-    m->reply += 2;
-}
-
-void mpsse_send_immediate(struct mpsse *m)
-{
-    put_simple(m, SEND_IMMEDIATE);
+    mpsse_command(m, slow_base ? MPSSE_BASE_SLOW : MPSSE_BASE_FAST, 0);
+    mpsse_command_with(m, MPSSE_SET_DIVISOR, (uint8_t)divisor, (uint8_t)(divisor >> 8));
 }
 
 /* Numbers and answers. */
@@ -230,16 +123,6 @@ uint32_t mpsse_clock(uint32_t hz, bool *slow_base, uint16_t *divisor)
         d = most;
     *divisor = (uint16_t)d;
     return (uint32_t)(base / 2 / (1 + d));
-}
-
-uint8_t mpsse_bits(uint8_t answer, unsigned bits)
-{
-    return bits >= 8 ? answer : (uint8_t)(answer >> (8 - bits));
-}
-
-size_t mpsse_shift_length(unsigned bits)
-{
-    return (bits - 1) / 8 + ((bits - 1) % 8 != 0) + 1;
 }
 
 void mpsse_shift_answer(const uint8_t *answer, unsigned bits, uint8_t *out)

@@ -25,6 +25,32 @@
 #define MPSSE_PIN_TDO 0x0004u
 #define MPSSE_PIN_TMS 0x0008u
 
+/* Bits of a shift command. */
+#define MPSSE_OUT_FALLING 0x01u
+#define MPSSE_BIT_MODE    0x02u
+#define MPSSE_IN_FALLING  0x04u
+#define MPSSE_LSB_FIRST   0x08u
+#define MPSSE_OUT_TDI     0x10u
+#define MPSSE_IN_TDO      0x20u
+#define MPSSE_OUT_TMS     0x40u
+
+/* Commands. */
+enum mpsse_command {
+    MPSSE_SET_LOW = 0x80,
+    MPSSE_READ_LOW = 0x81,
+    MPSSE_SET_HIGH = 0x82,
+    MPSSE_READ_HIGH = 0x83,
+    MPSSE_LOOPBACK_ON = 0x84,
+    MPSSE_LOOPBACK_OFF = 0x85,
+    MPSSE_SET_DIVISOR = 0x86,
+    MPSSE_SEND_IMMEDIATE = 0x87,
+    MPSSE_BASE_FAST = 0x8a,
+    MPSSE_BASE_SLOW = 0x8b,
+    MPSSE_THREE_PHASE_OFF = 0x8d,
+    MPSSE_ADAPTIVE_ON = 0x96,
+    MPSSE_ADAPTIVE_OFF = 0x97,
+};
+
 /* Commands under construction. Once `overflow` is set nothing more is added: the batch is void. */
 struct mpsse {
     uint8_t *bytes;
@@ -36,19 +62,44 @@ struct mpsse {
     bool overflow;
 };
 
-void mpsse_start(struct mpsse *m, uint8_t *buffer, size_t capacity, bool sample_falling);
+static inline void mpsse_start(struct mpsse *m, uint8_t *buffer, size_t capacity,
+                               bool sample_falling)
+{
+    *m = (struct mpsse){.bytes = buffer, .capacity = capacity, .sample_falling = sample_falling};
+}
+
+/* A command of one byte, answered with `answers` bytes. */
+void mpsse_command(struct mpsse *m, uint8_t command, unsigned answers);
+
+/* A command with two more bytes; not answered. */
+void mpsse_command_with(struct mpsse *m, uint8_t command, uint8_t value, uint8_t direction);
+
+/* Shifts of `count` bytes (1..MPSSE_MAX_BYTES) or `bits` (1..8): MPSSE_OUT_TDI, MPSSE_OUT_TMS
+ * and MPSSE_IN_TDO in `flags`. */
+void mpsse_shift_bytes(struct mpsse *m, unsigned flags, const uint8_t *bytes, size_t count);
+void mpsse_shift_bits(struct mpsse *m, unsigned flags, unsigned bits, uint8_t value);
 
 /* Out on TDI: `count` bytes (1..MPSSE_MAX_BYTES), or `bits` (1..8) of a value. */
-void mpsse_bytes_out(struct mpsse *m, const uint8_t *bytes, size_t count);
-void mpsse_bits_out(struct mpsse *m, unsigned bits, uint8_t value);
+static inline void mpsse_bytes_out(struct mpsse *m, const uint8_t *bytes, size_t count)
+{
+    mpsse_shift_bytes(m, MPSSE_OUT_TDI, bytes, count);
+}
+
+static inline void mpsse_bits_out(struct mpsse *m, unsigned bits, uint8_t value)
+{
+    mpsse_shift_bits(m, MPSSE_OUT_TDI, bits, value);
+}
 
 /* In from TDO. Answered with `count` bytes, or one byte to be read with mpsse_bits(). */
-void mpsse_bytes_in(struct mpsse *m, size_t count);
-void mpsse_bits_in(struct mpsse *m, unsigned bits);
+static inline void mpsse_bytes_in(struct mpsse *m, size_t count)
+{
+    mpsse_shift_bytes(m, MPSSE_IN_TDO, NULL, count);
+}
 
-/* Both at once. */
-void mpsse_bytes_both(struct mpsse *m, const uint8_t *bytes, size_t count);
-void mpsse_bits_both(struct mpsse *m, unsigned bits, uint8_t value);
+static inline void mpsse_bits_in(struct mpsse *m, unsigned bits)
+{
+    mpsse_shift_bits(m, MPSSE_IN_TDO, bits, 0);
+}
 
 /* `bits` (1..MPSSE_MAX_TMS) on TMS while TDI keeps one level; with `read` TDO is read, one byte. */
 void mpsse_tms(struct mpsse *m, unsigned bits, uint8_t value, bool tdi, bool read);
@@ -61,24 +112,57 @@ void mpsse_tms(struct mpsse *m, unsigned bits, uint8_t value, bool tdi, bool rea
 void mpsse_shift(struct mpsse *m, const uint8_t *data, unsigned bits, bool read);
 
 /* Value and direction (1: output) of the pins of the low and the high byte. */
-void mpsse_set_low(struct mpsse *m, uint8_t value, uint8_t direction);
-void mpsse_set_high(struct mpsse *m, uint8_t value, uint8_t direction);
+static inline void mpsse_set_low(struct mpsse *m, uint8_t value, uint8_t direction)
+{
+    mpsse_command_with(m, MPSSE_SET_LOW, value, direction);
+}
+
+static inline void mpsse_set_high(struct mpsse *m, uint8_t value, uint8_t direction)
+{
+    mpsse_command_with(m, MPSSE_SET_HIGH, value, direction);
+}
 
 /* Levels of these pins: one byte. */
-void mpsse_read_low(struct mpsse *m);
-void mpsse_read_high(struct mpsse *m);
+static inline void mpsse_read_low(struct mpsse *m)
+{
+    mpsse_command(m, MPSSE_READ_LOW, 1);
+}
+
+static inline void mpsse_read_high(struct mpsse *m)
+{
+    mpsse_command(m, MPSSE_READ_HIGH, 1);
+}
 
 /* Base clock and divisor as mpsse_clock() gives them. */
 void mpsse_set_clock(struct mpsse *m, bool slow_base, uint16_t divisor);
-void mpsse_adaptive(struct mpsse *m, bool on); /* RTCK on GPIOL3 */
-void mpsse_three_phase_off(struct mpsse *m);
-void mpsse_loopback(struct mpsse *m, bool on);
+
+/* RTCK on GPIOL3 */
+static inline void mpsse_adaptive(struct mpsse *m, bool on)
+{
+    mpsse_command(m, on ? MPSSE_ADAPTIVE_ON : MPSSE_ADAPTIVE_OFF, 0);
+}
+
+static inline void mpsse_three_phase_off(struct mpsse *m)
+{
+    mpsse_command(m, MPSSE_THREE_PHASE_OFF, 0);
+}
+
+static inline void mpsse_loopback(struct mpsse *m, bool on)
+{
+    mpsse_command(m, on ? MPSSE_LOOPBACK_ON : MPSSE_LOOPBACK_OFF, 0);
+}
 
 /* A command that no chip knows: answered with MPSSE_ECHO and itself. */
-void mpsse_bogus(struct mpsse *m, uint8_t command);
+static inline void mpsse_bogus(struct mpsse *m, uint8_t command)
+{
+    mpsse_command(m, command, 2);
+}
 
 /* What was answered is handed to USB now. Ends every batch that is answered. */
-void mpsse_send_immediate(struct mpsse *m);
+static inline void mpsse_send_immediate(struct mpsse *m)
+{
+    mpsse_command(m, MPSSE_SEND_IMMEDIATE, 0);
+}
 
 /*
  * The fastest clock that is not above `hz`. Returns it; *slow_base tells which base clock it needs.
@@ -87,11 +171,18 @@ void mpsse_send_immediate(struct mpsse *m);
 uint32_t mpsse_clock(uint32_t hz, bool *slow_base, uint16_t *divisor);
 
 /* The value of a bit-wise read (1..8 bits) from its answer. */
-uint8_t mpsse_bits(uint8_t answer, unsigned bits);
+static inline uint8_t mpsse_bits(uint8_t answer, unsigned bits)
+{
+    return bits >= 8 ? answer : (uint8_t)(answer >> (8 - bits));
+}
 
 /* Answer bytes of mpsse_shift(), and the bits in them, bit 0 of out[0] first. `out` has room for
  * all bits. */
-size_t mpsse_shift_length(unsigned bits);
+static inline size_t mpsse_shift_length(unsigned bits)
+{
+    return (bits - 1) / 8 + ((bits - 1) % 8 != 0) + 1;
+}
+
 void mpsse_shift_answer(const uint8_t *answer, unsigned bits, uint8_t *out);
 
 /*

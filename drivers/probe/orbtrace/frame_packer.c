@@ -19,7 +19,7 @@ static void set_id(struct frame_packer *p, unsigned slot, uint8_t id)
     p->id = id;
 }
 
-static size_t complete(struct frame_packer *p, uint8_t *out)
+static size_t frame_packer_complete(struct frame_packer *p, uint8_t *out)
 {
     memcpy(out, p->frame, sizeof p->frame);
     memset(p->frame, 0, sizeof p->frame);
@@ -41,7 +41,7 @@ static size_t change_id(struct frame_packer *p, uint8_t id, uint8_t *out)
         set_id(p, even, id);
     }
     p->slot++;
-    return p->slot == SLOTS ? complete(p, out) : 0;
+    return p->slot == SLOTS ? frame_packer_complete(p, out) : 0;
 }
 
 static void put_byte(struct frame_packer *p, uint8_t byte)
@@ -84,7 +84,7 @@ size_t frame_packer_put(struct frame_packer *p, uint8_t id, const uint8_t *data,
         put_byte(p, *data++);
         length--;
         if (p->slot == SLOTS)
-            used += complete(p, out + used);
+            used += frame_packer_complete(p, out + used);
     }
     return used;
 }
@@ -95,7 +95,7 @@ size_t frame_packer_flush(struct frame_packer *p, uint8_t *out)
     if (p->slot > 0)
         used = change_id(p, NULLS, out);
     if (p->slot > 0)
-        used += complete(p, out + used);
+        used += frame_packer_complete(p, out + used);
     p->id = NONE;
     return used;
 }

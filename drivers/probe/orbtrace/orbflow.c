@@ -36,7 +36,7 @@ void orbflow_discontinuity(struct orbflow *o)
     o->magic = NO_MAGIC;
 }
 
-static void damage(struct orbflow *o, const struct orbflow_sink *sink)
+static void orbflow_damage(struct orbflow *o, const struct orbflow_sink *sink)
 {
     o->errors++;
     sink->damaged(sink->user);
@@ -52,13 +52,13 @@ static void end_packet(struct orbflow *o, const struct orbflow_sink *sink)
         o->packets++;
         sink->packet(sink->user, tag, o->packet + 1, o->used - 2);
     } else if (o->used > 0) {
-        damage(o, sink);
+        orbflow_damage(o, sink);
     }
     begin_packet(o);
 }
 
 /* False: the packet is longer than any that is meant. */
-static bool append(struct orbflow *o, const uint8_t *data, size_t length)
+static bool orbflow_append(struct orbflow *o, const uint8_t *data, size_t length)
 {
     if (length > sizeof o->packet - o->used)
         return false;
@@ -73,9 +73,9 @@ static size_t take_group(struct orbflow *o, const uint8_t *data, size_t length,
 {
     size_t n = length < o->left ? length : o->left;
     const uint8_t *zero = memchr(data, DELIMITER, n);
-    if (zero || !append(o, data, n)) {
+    if (zero || !orbflow_append(o, data, n)) {
         /* It may be this zero that is wrong, so the packet behind it is not trusted either. */
-        damage(o, sink);
+        orbflow_damage(o, sink);
         orbflow_discontinuity(o);
         return zero ? (size_t)(zero - data) + 1 : n;
     }
@@ -90,8 +90,8 @@ static void take_code(struct orbflow *o, uint8_t code, const struct orbflow_sink
         end_packet(o, sink);
         return;
     }
-    if (o->zero_due && !append(o, &ZERO, 1)) {
-        damage(o, sink);
+    if (o->zero_due && !orbflow_append(o, &ZERO, 1)) {
+        orbflow_damage(o, sink);
         orbflow_discontinuity(o);
         return;
     }
@@ -100,7 +100,7 @@ static void take_code(struct orbflow *o, uint8_t code, const struct orbflow_sink
 }
 
 /* Up to and including the next delimiter: returns how many bytes that are. */
-static size_t resync(struct orbflow *o, const uint8_t *data, size_t length)
+static size_t orbflow_resync(struct orbflow *o, const uint8_t *data, size_t length)
 {
     if (o->magic < MAGIC_LENGTH) {
         o->magic = *data == (uint8_t)MAGIC[o->magic] ? o->magic + 1 : NO_MAGIC;
@@ -122,7 +122,7 @@ void orbflow_feed(struct orbflow *o, const uint8_t *data, size_t length,
     while (length > 0) {
         size_t n = 1;
         if (o->resyncing)
-            n = resync(o, data, length);
+            n = orbflow_resync(o, data, length);
         else if (o->left > 0)
             n = take_group(o, data, length, sink);
         else

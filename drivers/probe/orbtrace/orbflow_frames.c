@@ -48,7 +48,7 @@ void orbflow_frames_begin(struct orbflow_frames *f)
     orbflow_begin(&f->orbflow);
 }
 
-static void deliver(struct orbflow_frames *f)
+static void orbflow_deliver(struct orbflow_frames *f)
 {
     f->used += frame_packer_flush(&f->packer, f->out + f->used);
     if (f->used == 0)
@@ -64,14 +64,14 @@ static void on_packet(void *user, uint8_t tag, const uint8_t *payload, size_t le
     if (tag > SOURCE_MAX && tag != TAG_TRIGGER)
         return;
     if (f->size - f->used < FRAME_PACKER_ROOM(length) + FRAME_PACKER_ROOM(0))
-        deliver(f);
+        orbflow_deliver(f);
     f->used += frame_packer_put(&f->packer, tag, payload, length, f->out + f->used);
 }
 
 static void on_damage(void *user)
 {
     struct orbflow_frames *f = user;
-    deliver(f);
+    orbflow_deliver(f);
     if (!f->hole)
         f->sink->lost(f->sink->user, BT_GAP_LOST_BYTES);
     f->hole = true;
@@ -83,7 +83,7 @@ void orbflow_frames_feed(struct orbflow_frames *f, const uint8_t *data, size_t l
     const struct orbflow_sink packets = {.user = f, .packet = on_packet, .damaged = on_damage};
     f->sink = sink;
     orbflow_feed(&f->orbflow, data, length, &packets);
-    deliver(f);
+    orbflow_deliver(f);
 }
 
 void orbflow_frames_lost(struct orbflow_frames *f, const struct trace_sink *sink)

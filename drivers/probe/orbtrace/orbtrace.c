@@ -3,7 +3,7 @@
 
 #include "drivers/probe/orbtrace/orbflow_frames.h"
 #include "drivers/usb/usb_bulk_stream.h"
-#include "drivers/usb/usb_libusb_internal.h"
+#include "drivers/usb/usb_libusb_device.h"
 #include "orbtrace_units.h"
 
 #include <stdio.h>
@@ -77,21 +77,21 @@ static bool choose_setting(const struct usb_interface_info *i, struct orbtrace_c
 /* Of several settings the one whose protocol says most about damage. */
 int orbtrace_choose(const struct usb_device_info *device, struct orbtrace_choice *choice)
 {
-    int rc = BT_ERR_UNSUPPORTED;
+    int error = BT_ERR_UNSUPPORTED;
     for (unsigned k = 0; k < device->interface_count && k < USB_MAX_INTERFACES; k++) {
         struct orbtrace_choice c;
         if (!choose_setting(&device->interfaces[k], &c))
             continue;
-        bool better = rc != 0 || (is_known(c.protocol) && !is_known(choice->protocol)) ||
+        bool better = error != 0 || (is_known(c.protocol) && !is_known(choice->protocol)) ||
                       (c.protocol == ORBTRACE_ORBFLOW && choice->protocol != ORBTRACE_ORBFLOW);
         if (better)
             *choice = c;
-        rc = 0;
+        error = 0;
     }
-    return rc;
+    return error;
 }
 
-static bool fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
+static bool orbtrace_fits(const struct usb_device_info *info, const struct usb_probe_filter *filter)
 {
     struct orbtrace_choice choice;
     uint16_t vendor = filter->vendor ? filter->vendor : VENDOR;
@@ -100,7 +100,8 @@ static bool fits(const struct usb_device_info *info, const struct usb_probe_filt
            orbtrace_choose(info, &choice) == 0;
 }
 
-static int request(struct orbtrace *o, uint8_t code, uint16_t value, uint8_t *data, uint16_t length)
+static int orbtrace_request(struct orbtrace *o, uint8_t code, uint16_t value, uint8_t *data,
+                            uint16_t length)
 {
     int n = libusb_control_transfer(o->handle, REQUEST_OUT, code, value, o->choice.interface, data,
                                     length, CONTROL_MS);
@@ -114,11 +115,11 @@ static int set_input(struct orbtrace *o, enum orbtrace_input input)
     if (input == ORBTRACE_NRZ_FRAMES) {
         uint8_t baud[] = {(uint8_t)o->baud, (uint8_t)(o->baud >> 8), (uint8_t)(o->baud >> 16),
                           (uint8_t)(o->baud >> 24)};
-        int rc = request(o, REQUEST_BAUD, 0, baud, sizeof baud);
-        if (rc != 0)
-            return rc;
+        int error = orbtrace_request(o, REQUEST_BAUD, 0, baud, sizeof baud);
+        if (error != 0)
+            return error;
     }
-    return request(o, REQUEST_INPUT, (uint16_t)input, NULL, 0);
+    return orbtrace_request(o, REQUEST_INPUT, (uint16_t)input, NULL, 0);
 }
 
 static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
@@ -150,29 +151,29 @@ static int await_silence(struct orbtrace *o)
 {
     struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
     uint64_t begin = now_ms(), last = begin, now = begin;
-    int rc = 0;
-    while (rc == 0 && now - last < TAIL_MS) {
+    int error = 0;
+    while (error == 0 && now - last < TAIL_MS) {
         if (now - begin >= (o->orbflow ? SETTLE_MS : UNITS_MS))
             return USB_TIMED_OUT;
         o->came = false;
-        rc = stream.ops->poll(stream.self, TAIL_MS - (unsigned)(now - last));
+        error = stream.ops->poll(stream.self, TAIL_MS - (unsigned)(now - last));
         now = now_ms();
         if (o->came)
             last = now;
     }
-    return rc;
+    return error;
 }
 
 /* What an earlier user has left in it is thrown away. Then the next byte is that of a packet's
  * beginning, and nothing of it has to be. */
-static int clear(struct orbtrace *o)
+static int orbtrace_clear(struct orbtrace *o)
 {
     o->waste = true;
-    int rc = await_silence(o);
+    int error = await_silence(o);
     o->waste = false;
-    if (rc == 0 && o->orbflow)
+    if (error == 0 && o->orbflow)
         orbflow_frames_begin(o->orbflow);
-    return rc == USB_TIMED_OUT ? 0 : rc;
+    return error == USB_TIMED_OUT ? 0 : error;
 }
 
 static int capture_start(void *self, const struct trace_sink *sink)
@@ -187,18 +188,18 @@ static int capture_start(void *self, const struct trace_sink *sink)
     else
         orbtrace_units_restart(&o->units);
     /* Whoever used it before may have left it on; the transfers wait before the first byte. */
-    int rc = set_input(o, ORBTRACE_OFF);
-    if (rc == 0)
-        rc = stream.ops->start(stream.self, on_bytes, o);
-    if (rc != 0)
-        return rc;
-    rc = clear(o);
-    if (rc == 0)
-        rc = set_input(o, o->input);
-    if (rc != 0)
+    int error = set_input(o, ORBTRACE_OFF);
+    if (error == 0)
+        error = stream.ops->start(stream.self, on_bytes, o);
+    if (error != 0)
+        return error;
+    error = orbtrace_clear(o);
+    if (error == 0)
+        error = set_input(o, o->input);
+    if (error != 0)
         (void)stream.ops->stop(stream.self);
-    o->running = rc == 0;
-    return rc;
+    o->running = error == 0;
+    return error;
 }
 
 static int capture_poll(void *self, unsigned timeout_ms)
@@ -215,11 +216,11 @@ static int capture_stop(void *self)
     if (!o->running)
         return 0;
     o->running = false;
-    int rc = set_input(o, ORBTRACE_OFF);
-    if (rc == 0)
-        rc = await_silence(o);
+    int error = set_input(o, ORBTRACE_OFF);
+    if (error == 0)
+        error = await_silence(o);
     int stopped = stream.ops->stop(stream.self);
-    return rc < 0 ? rc : stopped;
+    return error < 0 ? error : stopped;
 }
 
 struct trace_stream orbtrace_stream(struct orbtrace *o)
@@ -244,46 +245,47 @@ static int make_reader(struct orbtrace *o, struct usb_open_error *err)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int claim(struct orbtrace *o, libusb_device *device, struct usb_open_error *err)
+static int orbtrace_claim(struct orbtrace *o, libusb_device *device, struct usb_open_error *err)
 {
-    int rc = libusb_open(device, &o->handle);
-    if (rc != 0)
+    int code = libusb_open(device, &o->handle);
+    if (code != 0)
         o->handle = NULL;
     else
         (void)libusb_set_auto_detach_kernel_driver(o->handle, 1);
-    if (rc == 0)
-        rc = libusb_claim_interface(o->handle, o->choice.interface);
-    o->claimed = rc == 0;
-    if (rc == 0 && o->choice.alternate != 0)
-        rc = libusb_set_interface_alt_setting(o->handle, o->choice.interface, o->choice.alternate);
-    if (rc == 0)
+    if (code == 0)
+        code = libusb_claim_interface(o->handle, o->choice.interface);
+    o->claimed = code == 0;
+    if (code == 0 && o->choice.alternate != 0)
+        code =
+            libusb_set_interface_alt_setting(o->handle, o->choice.interface, o->choice.alternate);
+    if (code == 0)
         return 0;
     snprintf(err->text, sizeof err->text, "cannot use the trace interface of '%.60s': %s",
              o->seen.info.product_name,
-             rc == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
-                                     : libusb_strerror(rc));
+             code == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
+                                       : libusb_strerror(code));
     return BT_ERR_IO;
 }
 
 static int open_device(struct orbtrace *o, const struct usb_probe_filter *filter,
                        struct usb_open_error *err)
 {
-    static const struct usb_wanted WANTED = {"ORBTrace", fits};
+    static const struct usb_wanted WANTED = {"ORBTrace", orbtrace_fits};
     libusb_device *device;
-    int rc = libusb_init(&o->context);
-    if (rc != 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(rc));
+    int error = libusb_init(&o->context);
+    if (error != 0) {
+        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(error));
         o->context = NULL;
         return BT_ERR_IO;
     }
-    rc = usb_libusb_find(o->context, &WANTED, filter, &device, &o->seen, err);
-    if (rc != 0)
-        return rc;
-    rc = make_reader(o, err);
-    if (rc == 0)
-        rc = claim(o, device, err);
+    error = usb_libusb_find(o->context, &WANTED, filter, &device, &o->seen, err);
+    if (error != 0)
+        return error;
+    error = make_reader(o, err);
+    if (error == 0)
+        error = orbtrace_claim(o, device, err);
     libusb_unref_device(device);
-    return rc;
+    return error;
 }
 
 int orbtrace_open(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
@@ -296,10 +298,10 @@ int orbtrace_open(const struct usb_probe_filter *filter, enum orbtrace_input inp
         return BT_ERR_NOMEM;
     o->input = input;
     o->baud = baud;
-    int rc = open_device(o, filter, err);
-    if (rc != 0) {
+    int error = open_device(o, filter, err);
+    if (error != 0) {
         orbtrace_close(o);
-        return rc;
+        return error;
     }
     usb_bulk_stream_init(&o->stream, o->context, o->handle, o->choice.endpoint, TRANSFERS,
                          TRANSFER_BYTES);

@@ -70,7 +70,8 @@ static void take_keep_alive(struct orbtrace_units *u, const uint8_t *unit,
     u->count = count;
 }
 
-static void hold(struct orbtrace_units *u, const uint8_t *unit, const struct trace_sink *sink)
+static void orbtrace_hold(struct orbtrace_units *u, const uint8_t *unit,
+                          const struct trace_sink *sink)
 {
     if (u->spoiled)
         return;
@@ -91,7 +92,7 @@ void orbtrace_units_feed(struct orbtrace_units *u, const uint8_t *data, size_t l
         if (is_keep_alive(data + at))
             take_keep_alive(u, data + at, sink);
         else
-            hold(u, data + at, sink);
+            orbtrace_hold(u, data + at, sink);
     }
     if (whole != length)
         orbtrace_units_lost(u, sink);

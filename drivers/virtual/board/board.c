@@ -133,7 +133,7 @@ static void run_request(struct board *b, struct board_cpu *c, enum board_request
 }
 
 /* In the core's thread. */
-static void serve(struct CPUState *cpu, union board_work_data data)
+static void board_serve(struct CPUState *cpu, union board_work_data data)
 {
     struct errand *errand = data.pointer;
     struct board_desk *desk = &errand->board->desk;
@@ -166,7 +166,7 @@ static bool send_out(struct board *b, unsigned index, enum board_request request
         return false;
     *errand =
         (struct errand){b, &b->cpus[index], request, b->desk.ticket, b->filter, b->desk.order};
-    if (board_qemu_run_on(&b->qemu, index, serve, errand))
+    if (board_qemu_run_on(&b->qemu, index, board_serve, errand))
         return true;
     free(errand);
     return false;

@@ -43,7 +43,7 @@ static void accept_client(struct board_control *c)
     close(fd);
 }
 
-static bool answer(struct board_control *c, int fd, char *line)
+static bool board_control_answer(struct board_control *c, int fd, char *line)
 {
     char reply[REPLY_SIZE];
     size_t size = strlen(line);
@@ -57,7 +57,7 @@ static bool answer(struct board_control *c, int fd, char *line)
 }
 
 /* False: the client has gone, or sends no lines. */
-static bool serve(struct board_control *c, int fd, struct client *client)
+static bool board_control_serve(struct board_control *c, int fd, struct client *client)
 {
     ssize_t got = read(fd, client->line + client->used, sizeof client->line - client->used);
     char *end, *line = client->line;
@@ -67,7 +67,7 @@ static bool serve(struct board_control *c, int fd, struct client *client)
     client->used += (size_t)got;
     while ((end = memchr(line, '\n', client->used - (size_t)(line - client->line)))) {
         *end = '\0';
-        if (!answer(c, fd, line))
+        if (!board_control_answer(c, fd, line))
             return false;
         line = end + 1;
     }
@@ -76,7 +76,7 @@ static bool serve(struct board_control *c, int fd, struct client *client)
     return client->used < sizeof client->line;
 }
 
-static void *run(void *context)
+static void *board_control_run(void *context)
 {
     struct board_control *c = context;
 
@@ -85,7 +85,7 @@ static void *run(void *context)
             return NULL;
         for (unsigned i = 0; i < BOARD_CONTROL_CLIENTS; i++) {
             struct pollfd *p = &c->fds[1 + i];
-            if (p->fd >= 0 && p->revents && !serve(c, p->fd, &c->clients[i])) {
+            if (p->fd >= 0 && p->revents && !board_control_serve(c, p->fd, &c->clients[i])) {
                 close(p->fd);
                 p->fd = -1;
             }
@@ -126,7 +126,7 @@ struct board_control *board_control_start(const char *where, board_command comma
     for (unsigned i = 0; i < BOARD_CONTROL_CLIENTS; i++)
         c->fds[1 + i].fd = -1;
     c->fds[0] = (struct pollfd){.fd = listen_at(c, where), .events = POLLIN};
-    if (c->fds[0].fd < 0 || pthread_create(&c->thread, NULL, run, c) != 0) {
+    if (c->fds[0].fd < 0 || pthread_create(&c->thread, NULL, board_control_run, c) != 0) {
         free(c);
         return NULL;
     }

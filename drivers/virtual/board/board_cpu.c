@@ -236,7 +236,7 @@ static bool starts_again(struct board_cpu *c, const struct board_insn *insn, str
                : MODE(to.psr) == c->mode;
 }
 
-static void begin(struct board_cpu *c, struct board_place to)
+static void board_cpu_begin(struct board_cpu *c, struct board_place to)
 {
     c->started = true;
     if (board_cpu_psr(c, &to)) {
@@ -331,7 +331,7 @@ void board_cpu_advance(struct board_cpu *c, struct board_place to)
     const struct board_insn *insn;
 
     if (!c->started)
-        begin(c, to);
+        board_cpu_begin(c, to);
     if (c->halted)
         leave_debug(c, to);
     if (c->has_security && is_secure_now(c))

@@ -9,7 +9,7 @@ static struct etmv3_state translate(const struct board_state *s)
     return (struct etmv3_state){(uint32_t)s->address, s->isa, s->security};
 }
 
-static int insn(void *model, const struct board_step *step)
+static int board_etmv3_insn(void *model, const struct board_step *step)
 {
     const struct etmv3_insn ran = {.address = step->insn->address,
                                    .isa = (enum bt_isa)step->insn->isa,
@@ -29,7 +29,7 @@ static int access_data(void *model, const struct board_access *a, bool first)
     return etmv3_encoder_data(model, &access);
 }
 
-static int exception(void *model, const struct board_exception *x)
+static int board_etmv3_exception(void *model, const struct board_exception *x)
 {
     const struct etmv3_exception taken = {.number = x->number, .cancel = x->cancel};
     const struct etmv3_state to = translate(&x->vector);
@@ -37,7 +37,7 @@ static int exception(void *model, const struct board_exception *x)
     return etmv3_encoder_exception(model, &taken, &to);
 }
 
-static int start(void *model, const struct board_state *next, enum board_start reason)
+static int board_etmv3_start(void *model, const struct board_state *next, enum board_start reason)
 {
     const struct etmv3_state to = translate(next);
 
@@ -51,61 +51,61 @@ static int start(void *model, const struct board_state *next, enum board_start r
     }
 }
 
-static int stop(void *model)
+static int board_etmv3_stop(void *model)
 {
     return etmv3_encoder_trace_off(model);
 }
 
-static int overflow(void *model)
+static int board_etmv3_overflow(void *model)
 {
     return etmv3_encoder_overflow(model);
 }
 
-static int debug_entry(void *model, const struct board_state *here)
+static int board_etmv3_debug_entry(void *model, const struct board_state *here)
 {
     (void)here;
     return etmv3_encoder_debug_entry(model, true, false);
 }
 
-static int context_id(void *model, uint32_t value)
+static int board_etmv3_context_id(void *model, uint32_t value)
 {
     return etmv3_encoder_set_context_id(model, value);
 }
 
-static int pass_time(void *model, uint64_t cycles, uint64_t now)
+static int board_etmv3_pass_time(void *model, uint64_t cycles, uint64_t now)
 {
     etmv3_encoder_set_time(model, now);
     return etmv3_encoder_add_cycles(model, cycles);
 }
 
-static int flush(void *model)
+static int board_etmv3_flush(void *model)
 {
     return etmv3_encoder_flush(model);
 }
 
-static int sync_now(void *model)
+static int board_etmv3_sync_now(void *model)
 {
     return etmv3_encoder_request_sync(model);
 }
 
-static void release(void *model)
+static void board_etmv3_release(void *model)
 {
     etmv3_encoder_free(model);
 }
 
 static const struct board_model_ops ops = {.each = true,
-                                           .insn = insn,
+                                           .insn = board_etmv3_insn,
                                            .access = access_data,
-                                           .exception = exception,
-                                           .start = start,
-                                           .stop = stop,
-                                           .overflow = overflow,
-                                           .debug_entry = debug_entry,
-                                           .context_id = context_id,
-                                           .time = pass_time,
-                                           .flush = flush,
-                                           .sync = sync_now,
-                                           .release = release};
+                                           .exception = board_etmv3_exception,
+                                           .start = board_etmv3_start,
+                                           .stop = board_etmv3_stop,
+                                           .overflow = board_etmv3_overflow,
+                                           .debug_entry = board_etmv3_debug_entry,
+                                           .context_id = board_etmv3_context_id,
+                                           .time = board_etmv3_pass_time,
+                                           .flush = board_etmv3_flush,
+                                           .sync = board_etmv3_sync_now,
+                                           .release = board_etmv3_release};
 
 /* Everything that the protocol leaves to the implementation, in its most irregular form. */
 static void be_irregular(struct etmv3_encoder_options *o, unsigned percent)

@@ -22,12 +22,12 @@ struct unit {
     bool stamps;
 };
 
-static struct etmv4_place place_of(const struct board_state *s)
+static struct etmv4_place board_etmv4_place_of(const struct board_state *s)
 {
     return (struct etmv4_place){s->address, s->isa};
 }
 
-static void set_context(struct unit *u, const struct board_state *s)
+static void board_etmv4_set_context(struct unit *u, const struct board_state *s)
 {
     u->context.context_id = u->context_id;
     u->context.level = s->level;
@@ -62,69 +62,70 @@ static bool is_gate(const struct unit *u, const struct board_step *step)
            step->next.security == BT_SEC_SECURE;
 }
 
-static int insn(void *model, const struct board_step *step)
+static int board_etmv4_insn(void *model, const struct board_step *step)
 {
     const struct board_insn *i = step->insn;
     const struct etmv4_insn ran = {.at = {i->address, (enum bt_isa)i->isa},
                                    .opcode = i->opcode,
                                    .taken = step->pass,
                                    .special = special_of(step),
-                                   .next = place_of(&step->next)};
+                                   .next = board_etmv4_place_of(&step->next)};
     struct unit *u = model;
     int result = etmv4_encoder_insn(u->encoder, &ran);
 
     if (result == ETMV4_TRACED_P0 || is_gate(u, step))
-        set_context(u, &step->next);
+        board_etmv4_set_context(u, &step->next);
     if (result >= 0 && (i->cls == WAYPOINT_ISB || result == ETMV4_TRACED_P0))
         result = stamp(u, i->cls == WAYPOINT_ISB && step->pass);
     return result;
 }
 
-static int exception(void *model, const struct board_exception *x)
+static int board_etmv4_exception(void *model, const struct board_exception *x)
 {
     const struct etmv4_exception taken = {.type = x->number,
                                           .no_return = x->chained,
-                                          .preferred = place_of(&x->preferred),
-                                          .vector = place_of(&x->vector)};
+                                          .preferred = board_etmv4_place_of(&x->preferred),
+                                          .vector = board_etmv4_place_of(&x->vector)};
     struct unit *u = model;
     int result = etmv4_encoder_exception(u->encoder, &taken);
 
-    set_context(u, &x->vector);
+    board_etmv4_set_context(u, &x->vector);
     return result < 0 ? result : stamp(u, true);
 }
 
-static int start(void *model, const struct board_state *next, enum board_start reason)
+static int board_etmv4_start(void *model, const struct board_state *next, enum board_start reason)
 {
-    const struct etmv4_place at = place_of(next);
+    const struct etmv4_place at = board_etmv4_place_of(next);
     struct unit *u = model;
 
     (void)reason; /* told by the packets before it */
-    set_context(u, next);
+    board_etmv4_set_context(u, next);
     return etmv4_encoder_trace_on(u->encoder, &at);
 }
 
-static int stop(void *model)
+static int board_etmv4_stop(void *model)
 {
     return etmv4_encoder_trace_off(((struct unit *)model)->encoder);
 }
 
-static int overflow(void *model)
+static int board_etmv4_overflow(void *model)
 {
     return etmv4_encoder_overflow(((struct unit *)model)->encoder);
 }
 
 /* Debug state is an exception that has no handler, and is not traced. */
-static int debug_entry(void *model, const struct board_state *here)
+static int board_etmv4_debug_entry(void *model, const struct board_state *here)
 {
     struct unit *u = model;
-    const struct etmv4_exception halt = {
-        .type = u->debug_type, .preferred = place_of(here), .vector = place_of(here)};
+    const struct etmv4_exception halt = {.type = u->debug_type,
+                                         .preferred = board_etmv4_place_of(here),
+                                         .vector = board_etmv4_place_of(here)};
     int result = etmv4_encoder_exception(u->encoder, &halt);
 
     return result < 0 ? result : etmv4_encoder_trace_off(u->encoder);
 }
 
-static int context_id(void *model, uint32_t value)
+static int board_etmv4_context_id(void *model, uint32_t value)
 {
     struct unit *u = model;
 
@@ -132,7 +133,7 @@ static int context_id(void *model, uint32_t value)
     return 0;
 }
 
-static int pass_time(void *model, uint64_t cycles, uint64_t now)
+static int board_etmv4_pass_time(void *model, uint64_t cycles, uint64_t now)
 {
     struct unit *u = model;
 
@@ -141,18 +142,18 @@ static int pass_time(void *model, uint64_t cycles, uint64_t now)
     return 0;
 }
 
-static int flush(void *model)
+static int board_etmv4_flush(void *model)
 {
     return etmv4_encoder_flush(((struct unit *)model)->encoder);
 }
 
-static int sync_now(void *model)
+static int board_etmv4_sync_now(void *model)
 {
     etmv4_encoder_request_sync(((struct unit *)model)->encoder);
     return 0;
 }
 
-static void release(void *model)
+static void board_etmv4_release(void *model)
 {
     struct unit *u = model;
 
@@ -161,17 +162,17 @@ static void release(void *model)
 }
 
 static const struct board_model_ops ops = {.etmv4 = true,
-                                           .insn = insn,
-                                           .exception = exception,
-                                           .start = start,
-                                           .stop = stop,
-                                           .overflow = overflow,
-                                           .debug_entry = debug_entry,
-                                           .context_id = context_id,
-                                           .time = pass_time,
-                                           .flush = flush,
-                                           .sync = sync_now,
-                                           .release = release};
+                                           .insn = board_etmv4_insn,
+                                           .exception = board_etmv4_exception,
+                                           .start = board_etmv4_start,
+                                           .stop = board_etmv4_stop,
+                                           .overflow = board_etmv4_overflow,
+                                           .debug_entry = board_etmv4_debug_entry,
+                                           .context_id = board_etmv4_context_id,
+                                           .time = board_etmv4_pass_time,
+                                           .flush = board_etmv4_flush,
+                                           .sync = board_etmv4_sync_now,
+                                           .release = board_etmv4_release};
 
 /* Everything that the protocol leaves to the implementation, in its most irregular form. */
 static void be_irregular(struct etmv4_encoder_options *o, unsigned percent)

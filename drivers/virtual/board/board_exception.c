@@ -154,8 +154,9 @@ static bool was_next(const struct board_cpu *c, const struct board_insn *pending
 }
 
 /* The instruction that had started, when the exception has been taken. False: no rule fits. */
-static bool commit(struct board_cpu *c, const struct board_insn *pending, const struct taken *t,
-                   unsigned *number, const struct board_insn **cancelled)
+static bool board_exception_commit(struct board_cpu *c, const struct board_insn *pending,
+                                   const struct taken *t, unsigned *number,
+                                   const struct board_insn **cancelled)
 {
     bool named = pending && pending->address == t->preferred.address &&
                  (enum bt_isa)pending->isa == t->preferred.isa;
@@ -197,13 +198,13 @@ static bool take_a(struct board_cpu *c, const struct board_insn *pending, struct
     if (recognise_inner(c, pending, &outer, &inner) &&
         !(pending && pending->address == outer.preferred.address) &&
         !(pending && pending->cls != WAYPOINT_INDIRECT && was_next(c, pending, &outer))) {
-        if (!commit(c, pending, &inner, &inner_number, &cancelled))
+        if (!board_exception_commit(c, pending, &inner, &inner_number, &cancelled))
             return false;
         trace(c, &inner, inner_number, cancelled);
         trace(c, &outer, c->unit.model.ops->etmv4 ? outer.rule->type : outer.rule->number, NULL);
         return true;
     }
-    if (!commit(c, pending, &outer, &number, &cancelled))
+    if (!board_exception_commit(c, pending, &outer, &number, &cancelled))
         return false;
     trace(c, &outer, number, cancelled);
     return true;

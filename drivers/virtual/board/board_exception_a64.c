@@ -77,8 +77,8 @@ static enum type type_of(uint64_t vector, uint32_t syndrome)
 }
 
 /* What became of the instruction that had started. False: nothing fits. */
-static bool commit(struct board_cpu *c, const struct board_insn *pending, struct board_place back,
-                   const struct board_insn **cancelled)
+static bool board_exception_a64_commit(struct board_cpu *c, const struct board_insn *pending,
+                                       struct board_place back, const struct board_insn **cancelled)
 {
     *cancelled = NULL;
     if (!pending)
@@ -108,7 +108,7 @@ bool board_exception_take_a64(struct board_cpu *c, const struct board_insn *pend
     if (offset >= TABLE_SIZE)
         return false;
     const struct board_place back = {taken.elr, BT_ISA_A64, true, taken.spsr};
-    if (!commit(c, pending, back, &cancelled))
+    if (!board_exception_a64_commit(c, pending, back, &cancelled))
         return false;
     c->mode = MODE(taken.spsr);
     const struct board_exception x = {.number = type_of(offset, taken.syndrome),

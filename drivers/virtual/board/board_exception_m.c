@@ -274,8 +274,9 @@ static bool interrupts_current(const struct board_cpu *c, const struct board_ins
 }
 
 /* False: the frame does not fit what was running. */
-static bool commit(struct board_cpu *c, const struct board_insn *pending, const struct taken *first,
-                   const struct board_insn **cancelled, bool *preempts)
+static bool board_exception_m_commit(struct board_cpu *c, const struct board_insn *pending,
+                                     const struct taken *first, const struct board_insn **cancelled,
+                                     bool *preempts)
 {
     const struct board_place back = {
         .address = first->preferred, .isa = BT_ISA_T32, .has_psr = true, .psr = first->psr};
@@ -310,14 +311,15 @@ static bool commit(struct board_cpu *c, const struct board_insn *pending, const 
     return true;
 }
 
-static bool take(struct board_cpu *c, const struct board_insn *pending, struct board_place to)
+static bool board_exception_m_take(struct board_cpu *c, const struct board_insn *pending,
+                                   struct board_place to)
 {
     struct taken chain[CHAIN_MAX];
     unsigned n = find_chain(c, to, chain);
     const struct board_insn *cancelled;
     bool preempts;
 
-    if (n == 0 || !commit(c, pending, &chain[n - 1], &cancelled, &preempts))
+    if (n == 0 || !board_exception_m_commit(c, pending, &chain[n - 1], &cancelled, &preempts))
         return false;
     while (n-- > 0) {
         const struct taken *t = &chain[n];
@@ -389,12 +391,12 @@ bool board_exception_take_m(struct board_cpu *c, const struct board_insn *pendin
     handler = handler_at(c, &to, hides(pending));
     if (handler == c->handlers.current) {
         if (handler != 0 && entered_again(c, pending, to))
-            return take(c, pending, to);
+            return board_exception_m_take(c, pending, to);
         c->handlers.hidden = c->has_security && IPSR(to.psr) == HIDDEN;
         return false;
     }
     if (!is_running(&c->handlers, handler))
-        return take(c, pending, to);
+        return board_exception_m_take(c, pending, to);
     if (pending && pending->cls == WAYPOINT_INDIRECT) {
         c->returns = true;
         leave_to(c, handler);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 /* Digits only: strtoull() takes signs and spaces, too. */
-static bool parse_address(const char **text, uint64_t *address)
+static bool board_filter_parse_address(const char **text, uint64_t *address)
 {
     unsigned long long value;
     char *end;
@@ -23,8 +23,9 @@ bool board_ranges_add(struct board_ranges *r, const char *text)
 {
     struct board_range range;
 
-    if (r->count == BOARD_RANGES || !parse_address(&text, &range.first) || *text++ != '-' ||
-        !parse_address(&text, &range.last) || *text != '\0' || range.first > range.last)
+    if (r->count == BOARD_RANGES || !board_filter_parse_address(&text, &range.first) ||
+        *text++ != '-' || !board_filter_parse_address(&text, &range.last) || *text != '\0' ||
+        range.first > range.last)
         return false;
     r->all[r->count++] = range;
     return true;

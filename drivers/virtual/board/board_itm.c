@@ -13,7 +13,7 @@ void board_itm_init(struct board_itm *i, struct board_port *port, unsigned id, u
     *i = (struct board_itm){.port = port, .id = (uint8_t)id, .period = period};
 }
 
-static void put(struct board_itm *i, const uint8_t *packet, size_t size)
+static void board_itm_put(struct board_itm *i, const uint8_t *packet, size_t size)
 {
     static const uint8_t sync[] = {0, 0, 0, 0, 0, 0x80};
     uint8_t bytes[16];
@@ -37,7 +37,7 @@ void board_itm_exception(struct board_itm *i, unsigned number, enum board_itm_fu
                                (uint8_t)(function << 4 | (number >> 8 & 1))};
 
     if (i->id)
-        put(i, packet, sizeof packet);
+        board_itm_put(i, packet, sizeof packet);
 }
 
 void board_itm_pc(struct board_itm *i, uint64_t count, uint32_t address)
@@ -48,5 +48,5 @@ void board_itm_pc(struct board_itm *i, uint64_t count, uint32_t address)
     if (!i->id || count < i->next)
         return;
     i->next = count + i->period;
-    put(i, packet, sizeof packet);
+    board_itm_put(i, packet, sizeof packet);
 }

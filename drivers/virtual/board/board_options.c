@@ -124,7 +124,7 @@ static bool store_number(const struct option *option, void *field, const char *t
     return true;
 }
 
-static bool store(const struct option *option, void *field, const char *text)
+static bool board_options_store(const struct option *option, void *field, const char *text)
 {
     unsigned word;
 
@@ -150,14 +150,14 @@ static bool store(const struct option *option, void *field, const char *text)
     }
 }
 
-static bool parse_one(struct board_options *o, const char *argument)
+static bool board_options_parse_one(struct board_options *o, const char *argument)
 {
     const char *value = strchr(argument, '=');
 
     for (unsigned i = 0; value && i < sizeof table / sizeof table[0]; i++) {
         size_t size = strlen(table[i].name);
         if (size == (size_t)(value - argument) && memcmp(argument, table[i].name, size) == 0)
-            return store(&table[i], (char *)o + table[i].offset, value + 1);
+            return board_options_store(&table[i], (char *)o + table[i].offset, value + 1);
     }
     return false;
 }
@@ -220,7 +220,7 @@ int board_options_parse(struct board_options *o, int count, char **arguments, ch
     for (unsigned pass = 0; pass < 2; pass++) {
         set_defaults(o, pass ? o->protocol : 0, pass ? o->profile : 0);
         for (int i = 0; i < count; i++) {
-            if (!parse_one(o, arguments[i])) {
+            if (!board_options_parse_one(o, arguments[i])) {
                 snprintf(message, size, "bad argument '%s'", arguments[i]);
                 return -1;
             }

@@ -114,7 +114,7 @@ static void on_code_flush(qemu_plugin_id_t id)
     board_code_clear(&board.code);
 }
 
-static void resume(struct board_cpu *c)
+static void board_plugin_resume(struct board_cpu *c)
 {
     if (!(board.debug.held >> c->index & 1))
         board_cpu_resume(c);
@@ -126,7 +126,7 @@ static void on_run_state(void *context, bool running, int state)
     (void)state;
     for (unsigned i = 0; i < board.cpu_count; i++) {
         if (running)
-            resume(&board.cpus[i]);
+            board_plugin_resume(&board.cpus[i]);
         else
             board_cpu_halt(&board.cpus[i], board.options.debug);
     }
@@ -154,7 +154,7 @@ static void on_exit(qemu_plugin_id_t id, void *context)
     board_finish(&board);
 }
 
-static int refuse(const char *message)
+static int board_plugin_refuse(const char *message)
 {
     fprintf(stderr, "virtual-board: %s\n", message);
     return -1;
@@ -166,13 +166,13 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     bool wide = strcmp(info->target_name, "aarch64") == 0;
 
     if (!info->system_emulation || (strcmp(info->target_name, "arm") != 0 && !wide))
-        return refuse("needs qemu-system-arm or qemu-system-aarch64");
+        return board_plugin_refuse("needs qemu-system-arm or qemu-system-aarch64");
     if (board_options_parse(&board.options, argc, argv, message, sizeof message) != 0 ||
         board_init(&board, (unsigned)info->system.max_vcpus, message, sizeof message) != 0)
-        return refuse(message);
+        return board_plugin_refuse(message);
     if (wide != (board.options.profile == BOARD_PROFILE_A64))
-        return refuse(wide ? "qemu-system-aarch64 needs argument 'profile=a64'"
-                           : "argument 'profile=a64' needs qemu-system-aarch64");
+        return board_plugin_refuse(wide ? "qemu-system-aarch64 needs argument 'profile=a64'"
+                                        : "argument 'profile=a64' needs qemu-system-aarch64");
     if (!board.qemu.read_register || !board.qemu.spsr)
         fprintf(stderr, "virtual-board: this QEMU does not show %s: exceptions are %s\n",
                 board.qemu.read_register ? "SPSR" : "registers",
@@ -180,7 +180,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     if (board.options.control) {
         board.control = board_control_start(board.options.control, board_command_line, &board);
         if (!board.control)
-            return refuse("cannot listen at the control socket");
+            return board_plugin_refuse("cannot listen at the control socket");
     }
     board_qemu_watch(&board.qemu, on_run_state, NULL);
     qemu_plugin_register_vcpu_init_cb(id, on_vcpu);

@@ -131,7 +131,7 @@ bool board_port_recovered(struct board_port *p)
 }
 
 /* Completes the frame: what a port without data does. */
-static void complete(struct board_port *p)
+static void board_port_complete(struct board_port *p)
 {
     const struct board_options *o = p->options;
 
@@ -146,7 +146,7 @@ static void complete(struct board_port *p)
 void board_port_flush(struct board_port *p)
 {
     pthread_mutex_lock(&p->lock);
-    complete(p);
+    board_port_complete(p);
     move(p, true);
     if (p->ring)
         read_out_ring(p);
@@ -156,7 +156,7 @@ void board_port_flush(struct board_port *p)
 void board_port_push(struct board_port *p)
 {
     pthread_mutex_lock(&p->lock);
-    complete(p);
+    board_port_complete(p);
     move(p, !p->options->drop);
     pthread_mutex_unlock(&p->lock);
 }

@@ -9,7 +9,7 @@ static struct ptm_state translate(const struct board_state *s)
     return (struct ptm_state){(uint32_t)s->address, s->isa, s->security};
 }
 
-static int insn(void *model, const struct board_step *step)
+static int board_ptm_insn(void *model, const struct board_step *step)
 {
     const struct ptm_insn ran = {.address = step->insn->address,
                                  .isa = (enum bt_isa)step->insn->isa,
@@ -21,14 +21,14 @@ static int insn(void *model, const struct board_step *step)
 }
 
 /* A PTM tells of instructions only when they have completed: there is nothing to cancel. */
-static int exception(void *model, const struct board_exception *x)
+static int board_ptm_exception(void *model, const struct board_exception *x)
 {
     const struct ptm_state to = translate(&x->vector);
 
     return ptm_encoder_exception(model, x->number, &to);
 }
 
-static int start(void *model, const struct board_state *next, enum board_start reason)
+static int board_ptm_start(void *model, const struct board_state *next, enum board_start reason)
 {
     const struct ptm_state to = translate(next);
 
@@ -42,60 +42,60 @@ static int start(void *model, const struct board_state *next, enum board_start r
     }
 }
 
-static int stop(void *model)
+static int board_ptm_stop(void *model)
 {
     return ptm_encoder_trace_off(model);
 }
 
-static int overflow(void *model)
+static int board_ptm_overflow(void *model)
 {
     return ptm_encoder_overflow(model);
 }
 
-static int debug_entry(void *model, const struct board_state *here)
+static int board_ptm_debug_entry(void *model, const struct board_state *here)
 {
     (void)here;
     return ptm_encoder_debug_entry(model);
 }
 
-static int context_id(void *model, uint32_t value)
+static int board_ptm_context_id(void *model, uint32_t value)
 {
     return ptm_encoder_set_context_id(model, value);
 }
 
-static int pass_time(void *model, uint64_t cycles, uint64_t now)
+static int board_ptm_pass_time(void *model, uint64_t cycles, uint64_t now)
 {
     ptm_encoder_add_cycles(model, cycles);
     ptm_encoder_set_time(model, now);
     return 0;
 }
 
-static int flush(void *model)
+static int board_ptm_flush(void *model)
 {
     return ptm_encoder_flush(model);
 }
 
-static int sync_now(void *model)
+static int board_ptm_sync_now(void *model)
 {
     return ptm_encoder_request_sync(model);
 }
 
-static void release(void *model)
+static void board_ptm_release(void *model)
 {
     ptm_encoder_free(model);
 }
 
-static const struct board_model_ops ops = {.insn = insn,
-                                           .exception = exception,
-                                           .start = start,
-                                           .stop = stop,
-                                           .overflow = overflow,
-                                           .debug_entry = debug_entry,
-                                           .context_id = context_id,
-                                           .time = pass_time,
-                                           .flush = flush,
-                                           .sync = sync_now,
-                                           .release = release};
+static const struct board_model_ops ops = {.insn = board_ptm_insn,
+                                           .exception = board_ptm_exception,
+                                           .start = board_ptm_start,
+                                           .stop = board_ptm_stop,
+                                           .overflow = board_ptm_overflow,
+                                           .debug_entry = board_ptm_debug_entry,
+                                           .context_id = board_ptm_context_id,
+                                           .time = board_ptm_pass_time,
+                                           .flush = board_ptm_flush,
+                                           .sync = board_ptm_sync_now,
+                                           .release = board_ptm_release};
 
 int board_ptm_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out)
 {

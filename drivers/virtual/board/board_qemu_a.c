@@ -209,7 +209,7 @@ static bool is_known(uint32_t reg, bool write)
     return false;
 }
 
-static const void *find(const struct board_qemu *q, unsigned vcpu, uint32_t reg)
+static const void *board_qemu_a_find(const struct board_qemu *q, unsigned vcpu, uint32_t reg)
 {
     void **table = member(q, vcpu, q->cp_table);
     void *state = member(q, vcpu, q->regs);
@@ -225,7 +225,7 @@ static const void *find(const struct board_qemu *q, unsigned vcpu, uint32_t reg)
 
 bool board_qemu_get_cp15(const struct board_qemu *q, unsigned vcpu, uint32_t reg, uint32_t *value)
 {
-    const void *found = is_known(reg, false) ? find(q, vcpu, reg) : NULL;
+    const void *found = is_known(reg, false) ? board_qemu_a_find(q, vcpu, reg) : NULL;
 
     if (found)
         *value = (uint32_t)q->read_cp(member(q, vcpu, q->regs), found);
@@ -234,7 +234,7 @@ bool board_qemu_get_cp15(const struct board_qemu *q, unsigned vcpu, uint32_t reg
 
 bool board_qemu_set_cp15(const struct board_qemu *q, unsigned vcpu, uint32_t reg, uint32_t value)
 {
-    const void *found = is_known(reg, true) ? find(q, vcpu, reg) : NULL;
+    const void *found = is_known(reg, true) ? board_qemu_a_find(q, vcpu, reg) : NULL;
     void *state = member(q, vcpu, q->regs);
 
     if (!found || !q->write_cp || !q->flush_tlb || !q->refresh)

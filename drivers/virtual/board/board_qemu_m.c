@@ -250,8 +250,8 @@ bool board_qemu_word_of(const struct board_qemu *q, unsigned vcpu, bool secure, 
     return true;
 }
 
-static bool watch(const struct board_qemu *q, struct CPUState *cpu, int flags, uint32_t address,
-                  uint32_t size, bool on)
+static bool board_qemu_m_watch(const struct board_qemu *q, struct CPUState *cpu, int flags,
+                               uint32_t address, uint32_t size, bool on)
 {
     if (q->before_access)
         flags |= WATCH_BEFORE;
@@ -270,11 +270,12 @@ bool board_qemu_breakpoint(const struct board_qemu *q, unsigned vcpu, char what,
         return false;
     switch (what) {
     case 'r':
-        return watch(q, cpu, WATCH_DEBUGGER | WATCH_READ, address, size, on);
+        return board_qemu_m_watch(q, cpu, WATCH_DEBUGGER | WATCH_READ, address, size, on);
     case 'w':
-        return watch(q, cpu, WATCH_DEBUGGER | WATCH_WRITE, address, size, on);
+        return board_qemu_m_watch(q, cpu, WATCH_DEBUGGER | WATCH_WRITE, address, size, on);
     case 'a':
-        return watch(q, cpu, WATCH_DEBUGGER | WATCH_READ | WATCH_WRITE, address, size, on);
+        return board_qemu_m_watch(q, cpu, WATCH_DEBUGGER | WATCH_READ | WATCH_WRITE, address, size,
+                                  on);
     default:
         return on ? q->insert_breakpoint(cpu, address, WATCH_DEBUGGER, NULL) == 0
                   : q->remove_breakpoint(cpu, address, WATCH_DEBUGGER) == 0;

@@ -60,7 +60,7 @@ static void report_time(struct board_unit *u)
     done(u, u->model.ops->time(u->model.model, cycles, before + cycles), BURST);
 }
 
-static void report(struct board_unit *u, const struct board_step *step)
+static void board_unit_report(struct board_unit *u, const struct board_step *step)
 {
     const struct board_model_ops *ops = u->model.ops;
 
@@ -81,7 +81,7 @@ static void catch_up(struct board_unit *u)
                                         .next = {insn->address + insn->size, (enum bt_isa)insn->isa,
                                                  u->block.security, u->block.level}};
         u->newest = NULL;
-        report(u, &step);
+        board_unit_report(u, &step);
     }
 }
 
@@ -99,7 +99,8 @@ static void switch_on(struct board_unit *u, const struct board_state *at)
 }
 
 /* Trace may start at `next`: at once, or when the filter takes something. */
-static void start(struct board_unit *u, const struct board_state *next, enum board_start reason)
+static void board_unit_start(struct board_unit *u, const struct board_state *next,
+                             enum board_start reason)
 {
     u->block = *next;
     u->selected = false;
@@ -137,10 +138,10 @@ static void filter(struct board_unit *u, const struct board_state *first, uint64
 void board_unit_on(struct board_unit *u, const struct board_state *next)
 {
     u->enabled = true;
-    start(u, next, BOARD_START_ON);
+    board_unit_start(u, next, BOARD_START_ON);
 }
 
-static void stop(struct board_unit *u)
+static void board_unit_stop(struct board_unit *u)
 {
     u->newest = NULL;
     u->selected = false;
@@ -150,16 +151,16 @@ static void stop(struct board_unit *u)
 void board_unit_off(struct board_unit *u)
 {
     u->enabled = false;
-    stop(u);
+    board_unit_stop(u);
 }
 
 void board_unit_set_filter(struct board_unit *u, const struct board_filter *wanted,
                            const struct board_state *next)
 {
     if (may_trace(u))
-        stop(u);
+        board_unit_stop(u);
     u->filter = *wanted;
-    start(u, next, BOARD_START_ON);
+    board_unit_start(u, next, BOARD_START_ON);
 }
 
 static void recover(struct board_unit *u, const struct board_state *next)
@@ -170,10 +171,10 @@ static void recover(struct board_unit *u, const struct board_state *next)
     if (!board_port_recovered(u->port))
         return;
     u->overflowed = false;
-    start(u, next, BOARD_START_OVERFLOW);
+    board_unit_start(u, next, BOARD_START_OVERFLOW);
 }
 
-static void run(struct board_unit *u, const struct board_step *step)
+static void board_unit_run(struct board_unit *u, const struct board_step *step)
 {
     const struct board_insn *insn = step->insn;
     bool boundary = insn->cls != WAYPOINT_NONE && insn->cls != WAYPOINT_BARRIER;
@@ -189,14 +190,14 @@ static void run(struct board_unit *u, const struct board_step *step)
     if (boundary)
         u->newest = NULL; /* covered by the waypoint's own packet */
     catch_up(u);
-    report(u, step);
+    board_unit_report(u, step);
     if (boundary || gate || u->each)
         u->block = step->next;
 }
 
 void board_unit_ran(struct board_unit *u, const struct board_step *step)
 {
-    run(u, step);
+    board_unit_run(u, step);
     if (u->overflowed && !u->failed)
         recover(u, &step->next);
 }
@@ -228,7 +229,7 @@ void board_unit_exception(struct board_unit *u, const struct board_exception *x,
     if (cancelled && u->each && cancelled->insn->cls == WAYPOINT_NONE) {
         if (u->split)
             done(u, u->model.ops->flush(u->model.model), BURST);
-        run(u, cancelled);
+        board_unit_run(u, cancelled);
     } else {
         cancelled = NULL;
     }
@@ -256,7 +257,7 @@ void board_unit_debug_entry(struct board_unit *u, const struct board_state *here
 void board_unit_debug_exit(struct board_unit *u, const struct board_state *next)
 {
     u->debug = false;
-    start(u, next, BOARD_START_DEBUG_EXIT);
+    board_unit_start(u, next, BOARD_START_DEBUG_EXIT);
 }
 
 void board_unit_context_id(struct board_unit *u, uint32_t value)
@@ -274,15 +275,15 @@ void board_unit_overflow(struct board_unit *u, const struct board_state *next)
     catch_up(u);
     u->model.ops->overflow(u->model.model);
     u->overflows++;
-    start(u, next, BOARD_START_OVERFLOW);
+    board_unit_start(u, next, BOARD_START_OVERFLOW);
 }
 
 void board_unit_jump(struct board_unit *u, const struct board_state *next)
 {
     if (!may_trace(u))
         return;
-    stop(u);
-    start(u, next, BOARD_START_ON);
+    board_unit_stop(u);
+    board_unit_start(u, next, BOARD_START_ON);
 }
 
 void board_unit_flush(struct board_unit *u)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/coresight/coresight.c, coresight_buffer.c, coresight_etm.c and coresight_port.c. */
 #include "drivers/coresight/coresight.h"
 
 #include <stdlib.h>
@@ -212,7 +213,6 @@ START_TEST(test_walk_class_9)
     ck_assert_int_eq(coresight_scan(&b->bus, BASE | 3, list, 8), 3);
     ck_assert_int_eq(coresight_kind_of(&list[1]), CORESIGHT_TMC);
     ck_assert_int_eq(coresight_kind_of(&list[2]), CORESIGHT_FUNNEL); /* by type alone */
-    ck_assert_str_eq(coresight_kind_name(coresight_kind_of(&list[2])), "funnel");
     free(b);
 }
 END_TEST
@@ -381,8 +381,6 @@ START_TEST(test_ports)
     b->regs[2][0] = 0x704;
     ck_assert_int_eq(coresight_funnel_enable(&b->bus, page(2), 1), 0);
     ck_assert_uint_eq(b->regs[2][0], 0x306);
-    ck_assert_int_eq(coresight_funnel_disable(&b->bus, page(2), 2), 0);
-    ck_assert_uint_eq(b->regs[2][0], 0x302);
     ck_assert_int_eq(coresight_funnel_enable(&b->bus, page(2), 8), BT_ERR_INVAL);
     b->regs[5][0] = b->regs[5][1] = 0xff;
     ck_assert_int_eq(coresight_replicator_pass(&b->bus, page(5), UINT32_MAX), 0);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/coresight/coresight_etm4.c. */
 /* Programming of an ETMv4: order, settings, what it lacks, and what goes wrong. */
 #include "drivers/coresight/coresight_etm4.h"
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/cortex_a/cortex_a.c, cortex_a_registers.c, cortex_a_memory.c and
+ * cortex_a_breakpoints.c. */
 /* Run control of an ARMv7-A core: what goes to the debug registers, and what comes of it. */
 #include "drivers/cortex_a/cortex_a.h"
 
@@ -583,17 +585,6 @@ START_TEST(test_line)
 }
 END_TEST
 
-START_TEST(test_sample)
-{
-    struct bench *b = bench_new();
-    uint32_t pc;
-    ck_assert_int_eq(cortex_a_attach(&b->core), 0);
-    ck_assert_int_eq(cortex_a_sample_pc(&b->core, &pc), 0);
-    ck_assert_uint_eq(pc, 0x40000104);
-    bench_free(b);
-}
-END_TEST
-
 /* By its debug registers: a core that does not know that goes on as it was, and says so. */
 START_TEST(test_warm_reset)
 {
@@ -640,6 +631,5 @@ Suite *unit_suite(void)
     unit_case(s, "cortex_a: cross trigger", test_cross_trigger);
     unit_cases(s, "cortex_a: a reset by the debug registers", test_warm_reset, 0, 2);
     unit_case(s, "cortex_a: a bad line", test_line);
-    unit_case(s, "cortex_a: where it is while it runs", test_sample);
     return s;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/flash/flash_algorithm.c and flash_algorithm_run.c. */
 /* The flash algorithm of the virtual board, read and run through the modelled probe. */
 #include <stdio.h>
 

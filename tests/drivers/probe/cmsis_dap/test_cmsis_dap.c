@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/probe/cmsis_dap/cmsis_dap.c and cmsis_dap_swo.c. */
 #include "drivers/probe/cmsis_dap/cmsis_dap.h"
 
 #include "tests/drivers/probe/cmsis_dap/test_cmsis_dap_probe.h"

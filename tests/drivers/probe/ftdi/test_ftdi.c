@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/probe/ftdi/ftdi.c and ftdi_wire.c. */
 /*
  * The FTDI driver on the modelled MPSSE, adapter and target, in one process: every edge of the
  * clock reaches the model of the debug port. Time is counted, not waited for.

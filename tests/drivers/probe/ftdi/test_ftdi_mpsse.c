@@ -124,8 +124,8 @@ END_TEST
 START_TEST(test_both_and_falling)
 {
     mpsse_start(&m, buffer, sizeof buffer, true);
-    mpsse_bytes_both(&m, (const uint8_t *)"\x01\x02", 2);
-    mpsse_bits_both(&m, 3, 5);
+    mpsse_shift_bytes(&m, MPSSE_OUT_TDI | MPSSE_IN_TDO, (const uint8_t *)"\x01\x02", 2);
+    mpsse_shift_bits(&m, MPSSE_OUT_TDI | MPSSE_IN_TDO, 3, 5);
     mpsse_bytes_in(&m, 1);
     mpsse_bits_in(&m, 8);
     mpsse_tms(&m, 1, 1, false, true);

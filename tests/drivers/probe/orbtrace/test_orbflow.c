@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests drivers/probe/orbtrace/orbflow.c, orbflow_frames.c and frame_packer.c. */
 /* ORBFLOW: a worked example, every split, damage; and the way into frames and out again through the
  * formatter. */
 #include "decoder/port/formatter.h"

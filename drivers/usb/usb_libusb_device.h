@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Shared by the files that use libusb. */
-#ifndef DRIVERS_USB_LIBUSB_INTERNAL_H
-#define DRIVERS_USB_LIBUSB_INTERNAL_H
+#ifndef DRIVERS_USB_LIBUSB_DEVICE_H
+#define DRIVERS_USB_LIBUSB_DEVICE_H
 
 #include <libusb.h>
 
@@ -10,15 +10,6 @@
 /* What a device is; `handle` NULL: strings are those that the kernel knows. */
 void usb_libusb_describe(libusb_device *device, libusb_device_handle *handle,
                          struct usb_device_info *info);
-
-/* The device file that is opened to use it. */
-void usb_libusb_node(libusb_device *device, char *text, size_t size);
-
-/* Bus and ports as the filter has them; "" if the system does not tell. */
-void usb_libusb_path(libusb_device *device, char text[USB_MAX_PATH]);
-
-/* Is it where the filter wants it? */
-bool usb_libusb_is_there(libusb_device *device, const struct usb_probe_filter *filter);
 
 /* All that can be told of a device without claiming it; it is opened for a moment if that is
  * allowed. */
@@ -42,12 +33,6 @@ struct usb_several {
         char path[USB_MAX_PATH];
     } list[USB_SEVERAL]; /* the first of them */
 };
-
-void usb_several_add(struct usb_several *s, libusb_device *device,
-                     const struct usb_device_info *info);
-
-/* BT_ERR_RANGE with the list of them, and with the key of the board file that names each. */
-int usb_several_refuse(const struct usb_several *s, const char *noun, struct usb_open_error *err);
 
 /* A kind of device that is looked for. */
 struct usb_wanted {

@@ -3,8 +3,8 @@
  * Shared by snapshot*.c, and the entry for tests and fuzzers that have no folder: the parsers reach
  * files through struct snapshot_files only.
  */
-#ifndef DRIVERS_SNAPSHOT_INTERNAL_H
-#define DRIVERS_SNAPSHOT_INTERNAL_H
+#ifndef DRIVERS_SNAPSHOT_LOADER_H
+#define DRIVERS_SNAPSHOT_LOADER_H
 
 #include <stdarg.h>
 
@@ -58,13 +58,16 @@ struct snapshot_loader {
 int snapshot_load(const struct snapshot_files *files, struct snapshot **out,
                   struct snapshot_error *err);
 
-/* One device file, named in line `line` of snapshot.ini. Appends to the snapshot's devices. */
-int snapshot_load_device(struct snapshot_loader *ld, const char *path, unsigned line);
+/*
+ * Open a regular file of the folder. Symbolic links are followed, but not out of the folder: a
+ * recording from elsewhere must not make private files readable through GDB.
+ * Returns the descriptor, the caller's, or -1 with errno. */
+int snapshot_open_inside(const char *root, const char *path, uint64_t *size);
 
 /* The trace metadata file, named in line `line` of snapshot.ini. */
 int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned line);
 
-/* Helpers, snapshot_text.c */
+/* Helpers. */
 
 /* Fill in *err and return `error`. */
 __attribute__((format(printf, 5, 6))) int snapshot_fail(struct snapshot_error *err, int error,
@@ -81,7 +84,6 @@ snapshot_warn(struct snapshot_loader *ld, const char *file, unsigned line, const
 
 /* Copy `length` characters; the copy lives as long as the snapshot. NULL: out of memory. */
 const char *snapshot_string(struct snapshot *snap, const char *text, size_t length);
-void snapshot_free_strings(struct snapshot *snap);
 
 /*
  * Make room for one more element in an array that grows by doubling. `what` is for the message.
