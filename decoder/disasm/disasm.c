@@ -122,7 +122,7 @@ struct disasm {
     uint64_t texts;
 };
 
-static void forget(struct disasm *d)
+static void forget_texts(struct disasm *d)
 {
     for (size_t i = 0; i < d->size; i++) {
         free(d->table[i].text);
@@ -155,7 +155,7 @@ void disasm_free(struct disasm *d)
 {
     if (!d)
         return;
-    forget(d);
+    forget_texts(d);
     free(d->table);
     cs_close(&d->a32);
     cs_close(&d->t32);
@@ -236,7 +236,7 @@ static bool table_grow(struct disasm *d)
     struct entry *old = d->table;
     size_t old_size = d->size;
     if (d->used == MAX_TEXTS) {
-        forget(d);
+        forget_texts(d);
         return true;
     }
     d->table = calloc(old_size * 2, sizeof *d->table);
@@ -254,11 +254,17 @@ static bool table_grow(struct disasm *d)
     return true;
 }
 
+void disasm_counts(const struct disasm *d, uint64_t *calls, uint64_t *texts)
+{
+    *calls = d->calls;
+    *texts = d->texts;
+}
+
 const char *disasm_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,
                         unsigned size, uint8_t it_cond)
 {
     if (2 * d->used >= d->size && !table_grow(d))
-        forget(d);
+        forget_texts(d);
     struct entry *e = &d->table[slot_of(d, address, isa, opcode, it_cond)];
     if (e->text)
         return e->text;
@@ -270,16 +276,6 @@ const char *disasm_text(struct disasm *d, uint64_t address, enum bt_isa isa, uin
     d->used++;
     d->texts++;
     return text;
-}
-
-uint64_t disasm_calls(const struct disasm *d)
-{
-    return d->calls;
-}
-
-uint64_t disasm_texts(const struct disasm *d)
-{
-    return d->texts;
 }
 
 /* A path that leaves a block in the middle may come back to it behind an exception. */

@@ -15,8 +15,7 @@ struct disasm *disasm_new(bool m_profile);
 void disasm_free(struct disasm *d);
 
 /* Calls of the disassembler, and different instructions asked for so far. */
-uint64_t disasm_calls(const struct disasm *d);
-uint64_t disasm_texts(const struct disasm *d);
+void disasm_counts(const struct disasm *d, uint64_t *calls, uint64_t *texts);
 
 #define DISASM_NO_IT 0xff
 

@@ -61,7 +61,7 @@ struct text {
     size_t len;
 };
 
-static void put(struct text *t, const char *string)
+static void put_text(struct text *t, const char *string)
 {
     size_t len = strlen(string), room = t->size - t->len - 1;
     memcpy(t->out + t->len, string, len < room ? len : room);
@@ -72,7 +72,7 @@ static void put_number(struct text *t, uint64_t number)
 {
     char digits[24];
     snprintf(digits, sizeof digits, number > 9 ? "#0x%" PRIx64 : "#%" PRIu64, number);
-    put(t, digits);
+    put_text(t, digits);
 }
 
 /* Register of the bits from `low` on. */
@@ -84,7 +84,7 @@ static void put_register(struct text *t, uint32_t op, unsigned low, char size, b
         snprintf(name, sizeof name, "%s", stack ? "sp" : size == 'w' ? "wzr" : "xzr");
     else
         snprintf(name, sizeof name, "%c%u", size, reg);
-    put(t, name);
+    put_text(t, name);
 }
 
 static void put_operand(struct text *t, char what, uint32_t op, uint64_t address)
@@ -103,10 +103,10 @@ static void put_operand(struct text *t, char what, uint32_t op, uint64_t address
         put_register(t, op, 16, 'x', true);
         break;
     case 'k':
-        put(t, op & KEY_B ? "b" : "a");
+        put_text(t, op & KEY_B ? "b" : "a");
         break;
     case 'c':
-        put(t, conditions[op & 15]);
+        put_text(t, conditions[op & 15]);
         break;
     case 'l':
         put_number(t, address + (imm19 - 0x40000) * 4);
@@ -131,7 +131,7 @@ static bool put_form(struct text *t, uint32_t op, uint64_t address)
         if (*c == '%')
             put_operand(t, *++c, op, address);
         else
-            put(t, one);
+            put_text(t, one);
     }
     return true;
 }
@@ -141,7 +141,7 @@ static bool put_hint(struct text *t, uint32_t op)
     unsigned n = op >> 5 & 0x7f;
     bool hint = (op & 0xfffff01f) == 0xd503201f && n < sizeof hints / sizeof *hints && hints[n];
     if (hint)
-        put(t, hints[n]);
+        put_text(t, hints[n]);
     return hint;
 }
 
@@ -154,16 +154,16 @@ static char size_of(uint32_t op)
 
 static void put_suffix(struct text *t, uint32_t op, bool acquire, bool release)
 {
-    put(t, acquire ? "a" : "");
-    put(t, release ? "l" : "");
-    put(t, op >> 30 == 0 ? "b" : op >> 30 == 1 ? "h" : "");
+    put_text(t, acquire ? "a" : "");
+    put_text(t, release ? "l" : "");
+    put_text(t, op >> 30 == 0 ? "b" : op >> 30 == 1 ? "h" : "");
 }
 
 static void put_base(struct text *t, uint32_t op)
 {
-    put(t, "[");
+    put_text(t, "[");
     put_register(t, op, 5, 'x', true);
-    put(t, "]");
+    put_text(t, "]");
 }
 
 /* LDADD and its like, their forms without a result, SWP, LDAPR. */
@@ -176,26 +176,26 @@ static bool put_atomic(struct text *t, uint32_t op)
     if ((op & 0x3f200c00) != 0x38200000)
         return false;
     if ((op & 0x00dff000) == 0x009fc000) {
-        put(t, "ldapr");
+        put_text(t, "ldapr");
         put_suffix(t, op, false, false);
-        put(t, " ");
+        put_text(t, " ");
     } else if (other && what) {
         return false;
     } else {
         bool store = !other && !acquire && (op & 31) == 31;
-        put(t, other ? "swp" : store ? "st" : "ld");
-        put(t, other ? "" : names[what]);
+        put_text(t, other ? "swp" : store ? "st" : "ld");
+        put_text(t, other ? "" : names[what]);
         put_suffix(t, op, acquire, release);
-        put(t, " ");
+        put_text(t, " ");
         put_register(t, op, 16, size_of(op), false);
-        put(t, ", ");
+        put_text(t, ", ");
         if (store) {
             put_base(t, op);
             return true;
         }
     }
     put_register(t, op, 0, size_of(op), false);
-    put(t, ", ");
+    put_text(t, ", ");
     put_base(t, op);
     return true;
 }
@@ -205,7 +205,7 @@ static void put_operands(struct text *t, uint32_t op, unsigned low, char size, u
 {
     for (unsigned i = 0; i < count; i++) {
         put_register(t, op | i << low, low, size, false);
-        put(t, ", ");
+        put_text(t, ", ");
     }
 }
 
@@ -217,9 +217,9 @@ static bool put_compare_and_swap(struct text *t, uint32_t op)
     char size = pair ? op >> 30 & 1 ? 'x' : 'w' : size_of(op);
     if (!single && !pair)
         return false;
-    put(t, pair ? "casp" : "cas");
+    put_text(t, pair ? "casp" : "cas");
     put_suffix(t, pair ? UINT32_MAX : op, acquire, release);
-    put(t, " ");
+    put_text(t, " ");
     put_operands(t, op, 16, size, pair ? 2 : 1);
     put_operands(t, op, 0, size, pair ? 2 : 1);
     put_base(t, op);
@@ -233,19 +233,19 @@ static bool put_authenticated_load(struct text *t, uint32_t op)
     bool before = op >> 11 & 1;
     if ((op & 0xff200400) != 0xf8200400)
         return false;
-    put(t, op >> 23 & 1 ? "ldrab " : "ldraa ");
+    put_text(t, op >> 23 & 1 ? "ldrab " : "ldraa ");
     put_register(t, op, 0, 'x', false);
-    put(t, ", [");
+    put_text(t, ", [");
     put_register(t, op, 5, 'x', true);
     if (offset < 0) {
         char digits[16];
         snprintf(digits, sizeof digits, offset == -1 ? ", #-%d" : ", #-0x%x", -offset * 8);
-        put(t, digits);
+        put_text(t, digits);
     } else if (offset) {
-        put(t, ", ");
+        put_text(t, ", ");
         put_number(t, (uint64_t)offset * 8);
     }
-    put(t, before ? "]!" : "]");
+    put_text(t, before ? "]!" : "]");
     return true;
 }
 

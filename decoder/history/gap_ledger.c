@@ -16,7 +16,7 @@ void gap_ledger_release(struct gap_ledger *g)
     gap_ledger_init(g, g->limit);
 }
 
-static bool grow(struct gap_ledger *g)
+static bool grow_ledger(struct gap_ledger *g)
 {
     size_t max = g->max ? g->max * 2 : 64;
     struct gap_entry *grown = realloc(g->entries, max * sizeof *grown);
@@ -54,7 +54,7 @@ void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
     }
     g->last = entry;
     g->totals[entry.cause]++;
-    if (g->count < g->limit && (g->count < g->max || grow(g)))
+    if (g->count < g->limit && (g->count < g->max || grow_ledger(g)))
         g->entries[g->count++] = entry;
 }
 

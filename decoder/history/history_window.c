@@ -17,7 +17,7 @@
 #define WIDE_INDEX   0x3fffffffu
 
 /* Makes room for `more` items; false without memory. */
-static bool reserve(void **array, size_t count, size_t *max, size_t more, size_t item)
+static bool reserve_items(void **array, size_t count, size_t *max, size_t more, size_t item)
 {
     if (count + more <= *max)
         return true;
@@ -33,7 +33,7 @@ static bool reserve(void **array, size_t count, size_t *max, size_t more, size_t
 static bool pack_wide(struct window_store *s, const struct bt_block *b, bool counted,
                       struct packed_block *p)
 {
-    if (!reserve((void **)&s->wide, s->wide_count, &s->wide_max, 1, sizeof *s->wide))
+    if (!reserve_items((void **)&s->wide, s->wide_count, &s->wide_max, 1, sizeof *s->wide))
         return false;
     p->first = 0;
     p->rest = REST_WIDE | (counted ? REST_COUNTED : 0) | (uint32_t)s->wide_count;
@@ -41,8 +41,8 @@ static bool pack_wide(struct window_store *s, const struct bt_block *b, bool cou
     return true;
 }
 
-static bool pack(struct window_store *s, const struct bt_block *b, bool counted,
-                 struct packed_block *p)
+static bool pack_block(struct window_store *s, const struct bt_block *b, bool counted,
+                       struct packed_block *p)
 {
     enum bt_isa isa = bt_block_isa(b);
     bool small = b->first <= UINT32_MAX && isa <= BT_ISA_T32 && b->extent / 2 <= REST_HALVES &&
@@ -55,7 +55,7 @@ static bool pack(struct window_store *s, const struct bt_block *b, bool counted,
     return true;
 }
 
-static void unpack(const struct window_store *s, size_t i, struct bt_block *b)
+static void unpack_block(const struct window_store *s, size_t i, struct bt_block *b)
 {
     const struct packed_block *p = &s->blocks[i];
     if (p->rest & REST_WIDE) {
@@ -83,7 +83,7 @@ static bool store_cycles(struct window_store *s, uint64_t cycles)
         return true;
     bool first = s->cycles_max == 0;
     size_t missing = first ? s->count + 1 : 1, have = first ? 0 : s->count;
-    if (!reserve((void **)&s->cycles, have, &s->cycles_max, missing, sizeof *s->cycles))
+    if (!reserve_items((void **)&s->cycles, have, &s->cycles_max, missing, sizeof *s->cycles))
         return false;
     s->cycles[s->count] = (uint32_t)cycles;
     return true;
@@ -92,15 +92,16 @@ static bool store_cycles(struct window_store *s, uint64_t cycles)
 static bool store_block(struct window_store *s, const struct bt_block *b, uint64_t cycles,
                         uint64_t number)
 {
-    if (!reserve((void **)&s->blocks, s->count, &s->max, 1, sizeof *s->blocks) ||
+    if (!reserve_items((void **)&s->blocks, s->count, &s->max, 1, sizeof *s->blocks) ||
         !store_cycles(s, cycles))
         return false;
     if (s->count % WINDOW_STRIDE == 0) {
-        if (!reserve((void **)&s->numbers, s->number_count, &s->number_max, 1, sizeof *s->numbers))
+        if (!reserve_items((void **)&s->numbers, s->number_count, &s->number_max, 1,
+                           sizeof *s->numbers))
             return false;
         s->numbers[s->number_count++] = number;
     }
-    if (!pack(s, b, cycles != FLOW_NO_CYCLES, &s->blocks[s->count]))
+    if (!pack_block(s, b, cycles != FLOW_NO_CYCLES, &s->blocks[s->count]))
         return false;
     s->count++;
     return true;
@@ -110,7 +111,8 @@ static bool store_block(struct window_store *s, const struct bt_block *b, uint64
 static void flush_window(void *ctx, struct flow_out *out)
 {
     struct window_slot *slot = ctx;
-    bool ok = !slot->error && reserve((void **)&slot->events, slot->event_count, &slot->event_max,
+    bool ok =
+        !slot->error && reserve_items((void **)&slot->events, slot->event_count, &slot->event_max,
                                       out->event_count + 1, sizeof *slot->events);
     for (size_t i = 0; i < out->block_count && ok; i++) {
         ok = store_block(&slot->store, &out->blocks[i],
@@ -173,19 +175,11 @@ void window_slot_release(struct window_slot *slot)
     memset(slot, 0, sizeof *slot);
 }
 
-size_t window_slot_memory(const struct window_slot *slot)
-{
-    const struct window_store *s = &slot->store;
-    return s->max * sizeof *s->blocks + s->cycles_max * sizeof *s->cycles +
-           s->number_max * sizeof *s->numbers + s->wide_max * sizeof *s->wide +
-           slot->event_max * sizeof *slot->events;
-}
-
 /* Looking into one (history.h). */
 
 void history_block(const struct history_window *w, size_t i, struct bt_block *out)
 {
-    unpack(w->store, i, out);
+    unpack_block(w->store, i, out);
 }
 
 uint64_t history_block_cycles(const struct history_window *w, size_t i)

@@ -60,6 +60,12 @@ void window_slot_begin(struct window_slot *slot, struct window_scratch *scratch,
 int window_slot_end(struct window_slot *slot);
 
 void window_slot_release(struct window_slot *slot);
-size_t window_slot_memory(const struct window_slot *slot);
+static inline size_t window_slot_memory(const struct window_slot *slot)
+{
+    const struct window_store *s = &slot->store;
+    return s->max * sizeof *s->blocks + s->cycles_max * sizeof *s->cycles +
+           s->number_max * sizeof *s->numbers + s->wide_max * sizeof *s->wide +
+           slot->event_max * sizeof *slot->events;
+}
 
 #endif

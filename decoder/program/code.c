@@ -507,7 +507,7 @@ struct growing {
     uint32_t size; /* of the last instruction */
 };
 
-static inline void grow(struct growing *g, uint32_t size, bool wide)
+static inline void grow_hash(struct growing *g, uint32_t size, bool wide)
 {
     if (wide && g->count < CODE_WIDE_BITS)
         g->range->wide |= 1u << g->count;
@@ -523,7 +523,7 @@ static void grow_plain_words(struct growing *g, const uint8_t *at, uint64_t room
         uint32_t op = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
         if (!(isa == BT_ISA_A64 ? insn_a64_plain(op) : insn_a32_plain(op)))
             return;
-        grow(g, 4, isa != BT_ISA_A64);
+        grow_hash(g, 4, isa != BT_ISA_A64);
     }
 }
 
@@ -535,7 +535,7 @@ static void grow_plain_halves(struct growing *g, const uint8_t *at, uint64_t roo
         size = insn_t32_size((uint16_t)h1);
         if (!(size == 2 ? insn_t16_plain(h1) : insn_t32_plain(h1, h2)))
             return;
-        grow(g, size, size == 4);
+        grow_hash(g, size, size == 4);
     }
 }
 
@@ -575,7 +575,7 @@ static void build_range(const struct code_cache *cache, const struct code_view *
             range->end = CODE_END_NO_CODE;
             break;
         }
-        grow(&g, insn.size, insn.size == 4 && isa != BT_ISA_A64);
+        grow_hash(&g, insn.size, insn.size == 4 && isa != BT_ISA_A64);
         if (ends_range(cache, &insn, range))
             break;
     }

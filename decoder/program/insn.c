@@ -118,7 +118,7 @@ static const struct rule t32_rules[] = {
     {0xffff0fff, 0xee070fba, NO_SKIP, INSN_BARRIER, 0},
 };
 
-static const struct rule *match(const struct rule *rules, size_t count, uint32_t op)
+static const struct rule *match_rule(const struct rule *rules, size_t count, uint32_t op)
 {
     for (size_t i = 0; i < count; i++) {
         const struct rule *r = &rules[i];
@@ -128,7 +128,7 @@ static const struct rule *match(const struct rule *rules, size_t count, uint32_t
     return NULL;
 }
 
-static void fill(struct insn *out, const struct rule *r, unsigned size, enum bt_isa isa)
+static void fill_insn(struct insn *out, const struct rule *r, unsigned size, enum bt_isa isa)
 {
     out->size = (uint8_t)size;
     out->cls = r ? r->cls : INSN_OTHER;
@@ -148,10 +148,10 @@ void insn_decode_a32(uint32_t op, uint64_t address, struct insn *out)
     const struct rule *r;
     bool uncond = op >> 28 == 0xf;
     if (uncond)
-        r = match(a32_uncond, sizeof a32_uncond / sizeof *a32_uncond, op);
+        r = match_rule(a32_uncond, sizeof a32_uncond / sizeof *a32_uncond, op);
     else
-        r = match(a32_groups[op >> 25 & 7].rules, a32_groups[op >> 25 & 7].count, op);
-    fill(out, r, 4, BT_ISA_A32);
+        r = match_rule(a32_groups[op >> 25 & 7].rules, a32_groups[op >> 25 & 7].count, op);
+    fill_insn(out, r, 4, BT_ISA_A32);
     if (!uncond && op >> 28 != 0xe)
         out->flags |= INSN_CONDITIONAL;
     if (out->cls != INSN_DIRECT)
@@ -222,13 +222,13 @@ void insn_decode_t32(uint16_t h1, uint16_t h2, uint64_t address, struct insn *ou
 {
     if (insn_t32_size(h1) == 2) {
         size_t count = T16_RULED >> (h1 >> 12) & 1 ? sizeof t16_rules / sizeof *t16_rules : 0;
-        fill(out, match(t16_rules, count, h1), 2, BT_ISA_T32);
+        fill_insn(out, match_rule(t16_rules, count, h1), 2, BT_ISA_T32);
         if (out->cls == INSN_DIRECT)
             out->target = (uint32_t)(address + 4 + t16_offset(h1));
         return;
     }
     uint32_t op = (uint32_t)h1 << 16 | h2;
-    fill(out, match(t32_rules, sizeof t32_rules / sizeof *t32_rules, op), 4, BT_ISA_T32);
+    fill_insn(out, match_rule(t32_rules, sizeof t32_rules / sizeof *t32_rules, op), 4, BT_ISA_T32);
     if (out->cls == INSN_DIRECT)
         t32_target(h1, h2, address, out);
 }
@@ -249,5 +249,5 @@ void insn_decode_t32ee(uint16_t h1, uint16_t h2, uint64_t address, struct insn *
         {0xff00, 0xc300, NO_SKIP, INSN_INDIRECT, INSN_LINK}, /* HBL */
         {0xfc00, 0xc400, NO_SKIP, INSN_INDIRECT, INSN_LINK}, /* HBLP */
     };
-    fill(out, match(handlers, sizeof handlers / sizeof *handlers, h1), 2, BT_ISA_T32EE);
+    fill_insn(out, match_rule(handlers, sizeof handlers / sizeof *handlers, h1), 2, BT_ISA_T32EE);
 }

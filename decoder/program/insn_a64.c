@@ -51,23 +51,23 @@ static const struct rule rules[] = {
     {0xffffffe0, 0xd5233060, INSN_START, 0, TARGET_NONE}, /* TSTART */
 };
 
-static uint64_t offset(uint32_t op, unsigned low, unsigned bits)
+static uint64_t a64_offset(uint32_t op, unsigned low, unsigned bits)
 {
     uint64_t sign = (uint64_t)1 << (bits - 1), value = op >> low & ((2 * sign) - 1);
     return ((value ^ sign) - sign) * 4;
 }
 
-static uint64_t target(uint32_t op, uint64_t address, enum a64_target kind)
+static uint64_t a64_target_of(uint32_t op, uint64_t address, enum a64_target kind)
 {
     switch (kind) {
     case TARGET_IMM26:
-        return address + offset(op, 0, 26);
+        return address + a64_offset(op, 0, 26);
     case TARGET_IMM19:
-        return address + offset(op, 5, 19);
+        return address + a64_offset(op, 5, 19);
     case TARGET_IMM14:
-        return address + offset(op, 5, 14);
+        return address + a64_offset(op, 5, 14);
     case TARGET_IMM9:
-        return address + offset(op, 5, 9);
+        return address + a64_offset(op, 5, 9);
     case TARGET_NONE:
         break;
     }
@@ -85,7 +85,7 @@ void insn_decode_a64(uint32_t op, uint64_t address, struct insn *out)
             continue;
         out->cls = r->cls;
         out->flags = r->flags;
-        out->target = target(op, address, (enum a64_target)r->target);
+        out->target = a64_target_of(op, address, (enum a64_target)r->target);
         return;
     }
 }

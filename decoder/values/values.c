@@ -269,7 +269,7 @@ const char *values_how_name(enum values_how how)
     return (unsigned)how < VALUES_HOWS ? how_names[how] : "?";
 }
 
-static int check(const struct values_window *w)
+static int check_window(const struct values_window *w)
 {
     if (!w->count || w->count > VALUES_MAX_INSNS)
         return BT_ERR_INVAL;
@@ -288,7 +288,7 @@ static int check(const struct values_window *w)
 int values_begin(struct values **out, const struct values_window *window)
 {
     *out = NULL;
-    int error = check(window);
+    int error = check_window(window);
     if (error)
         return error;
     struct values *r = calloc(1, sizeof *r);

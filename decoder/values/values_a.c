@@ -302,7 +302,7 @@ static void learn_return_target(struct build *b, uint32_t value, uint32_t ahead)
 }
 
 /* CPSR becomes that. */
-static void give_back(struct build *b, const struct build_status *s)
+static void give_back_status(struct build *b, const struct build_status *s)
 {
     if (!s) {
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
@@ -403,7 +403,7 @@ static void return_from_memory(struct build *b, const struct insn_effect *e)
     struct build_status s = new_status(b, load_word(b, base, (uint32_t)e->start + 4));
     if (e->writeback)
         build_assign(b, e->rn, address_at(b, base, e->delta));
-    give_back(b, &s);
+    give_back_status(b, &s);
 }
 
 static void return_by_move(struct build *b, const struct insn_effect *e)
@@ -412,7 +412,7 @@ static void return_by_move(struct build *b, const struct insn_effect *e)
         learn_return_target(b, b->cur[e->rm], 0);
     else if (e->op == EFFECT_SUB && e->rn < 15 && e->rm == EFFECT_NO_REG)
         learn_return_target(b, b->cur[e->rn], 0u - e->imm);
-    give_back(b, saved_status(b));
+    give_back_status(b, saved_status(b));
 }
 
 static void return_by_load(struct build *b, const struct insn_effect *e)
@@ -429,7 +429,7 @@ static void return_by_load(struct build *b, const struct insn_effect *e)
     for (unsigned reg = 0; reg < 15; reg++)
         if (loaded[reg])
             build_assign(b, reg, loaded[reg]);
-    give_back(b, saved_status(b));
+    give_back_status(b, saved_status(b));
 }
 
 /* Where the User mode register is kept while the core is in a known other mode. */

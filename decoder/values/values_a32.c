@@ -2,19 +2,6 @@
 /* Effects of A32 instructions. Fields as in the ARM architecture's encoding tables. */
 #include "values_effect.h"
 
-void effect_init(struct insn_effect *e)
-{
-    *e = (struct insn_effect){.cond = EFFECT_ALWAYS,
-                              .rd = EFFECT_NO_REG,
-                              .rn = EFFECT_NO_REG,
-                              .rm = EFFECT_NO_REG,
-                              .rs = EFFECT_NO_REG,
-                              .ra = EFFECT_NO_REG,
-                              .rt = EFFECT_NO_REG,
-                              .rt2 = EFFECT_NO_REG,
-                              .width = 4};
-}
-
 static uint32_t rotate(uint32_t v, unsigned by)
 {
     return by ? v >> by | v << (32 - by) : v;
@@ -64,7 +51,7 @@ static void data_processing(uint32_t op, struct insn_effect *e)
         effect_set_system(e, EFFECT_RETURN_MOVE, EFFECT_BANKED | EFFECT_FLAGS);
 }
 
-static void multiply(uint32_t op, struct insn_effect *e)
+static void a32_multiply(uint32_t op, struct insn_effect *e)
 {
     unsigned code = effect_field(op, 21, 3);
     e->rn = (uint8_t)effect_field(op, 0, 4);
@@ -90,7 +77,7 @@ static void multiply(uint32_t op, struct insn_effect *e)
 }
 
 /* SWP, LDREX, STREX, LDA, STL and their sizes. */
-static void synchronise(uint32_t op, struct insn_effect *e)
+static void a32_synchronise(uint32_t op, struct insn_effect *e)
 {
     unsigned size = effect_field(op, 21, 2);
     bool swap = !(op & 1u << 23);
@@ -369,9 +356,9 @@ void effect_a32(uint32_t op, struct insn_effect *e)
             if (op & 0x60)
                 extra_load_store(op, e);
             else if (op & 1u << 24)
-                synchronise(op, e);
+                a32_synchronise(op, e);
             else
-                multiply(op, e);
+                a32_multiply(op, e);
         } else if ((op & 0x01900000) == 0x01000000) {
             miscellaneous(op, e);
         } else {

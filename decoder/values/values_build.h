@@ -97,9 +97,13 @@ struct build {
 /* values_state.c: a new value for a register, depending on the instruction's condition. */
 void build_assign(struct build *b, unsigned reg, uint32_t value);
 void build_clobber(struct build *b, uint32_t regs);
-void build_clobber_memory(struct build *b);
 struct values_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
                                    uint32_t offset, uint32_t data);
+
+static inline void build_clobber_memory(struct build *b)
+{
+    build_access(b, ACCESS_CLOBBER, 0, 0, 0);
+}
 
 /* What the register reads as in the instruction that is looked at; the PC too. */
 uint32_t build_read(struct build *b, unsigned reg, bool align_pc);

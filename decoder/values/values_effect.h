@@ -121,7 +121,18 @@ static inline void effect_clobber(struct insn_effect *e, uint32_t regs)
     e->clobber = regs & EFFECT_ALL_REGS;
 }
 
-void effect_init(struct insn_effect *e);
+static inline void effect_init(struct insn_effect *e)
+{
+    *e = (struct insn_effect){.cond = EFFECT_ALWAYS,
+                              .rd = EFFECT_NO_REG,
+                              .rn = EFFECT_NO_REG,
+                              .rm = EFFECT_NO_REG,
+                              .rs = EFFECT_NO_REG,
+                              .ra = EFFECT_NO_REG,
+                              .rt = EFFECT_NO_REG,
+                              .rt2 = EFFECT_NO_REG,
+                              .width = 4};
+}
 static inline void effect_unknown(struct insn_effect *e)
 {
     e->kind = EFFECT_OTHER;

@@ -27,8 +27,8 @@ static enum build_float outer(const struct build *b)
 }
 
 /* An access of the core itself. */
-static void stack(struct build *b, enum access_kind kind, uint32_t base, uint32_t offset,
-                  uint32_t data, bool saved)
+static void stack_word(struct build *b, enum access_kind kind, uint32_t base, uint32_t offset,
+                       uint32_t data, bool saved)
 {
     struct values_access *a = build_access(b, kind, base, offset, data);
     if (!a)
@@ -40,29 +40,29 @@ static void stack(struct build *b, enum access_kind kind, uint32_t base, uint32_
 static void fill_frame(struct build *b, uint32_t base)
 {
     for (uint32_t i = 0; i < FLOAT_WORDS; i++)
-        stack(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules), false);
+        stack_word(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules), false);
 }
 
 /* The eight words at the exception's frame; those loaded become the registers. */
-static void frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry)
+static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry)
 {
     static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
     enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
     uint32_t loaded[6];
     for (unsigned i = 0; i < 6; i++) {
         loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
-        stack(b, kind, base, i * 4, loaded[i], true);
+        stack_word(b, kind, base, i * 4, loaded[i], true);
     }
     if (!entry)
-        stack(b, kind, base, 24, rules_value(&b->r->rules), true);
+        stack_word(b, kind, base, 24, rules_value(&b->r->rules), true);
     if (entry) {
         uint32_t pc =
             entry->u.exception.has_return
                 ? rules_constant(&b->r->rules, (uint32_t)entry->u.exception.return_address, b->step)
                 : 0;
-        stack(b, kind, base, 24, pc, true);
+        stack_word(b, kind, base, 24, pc, true);
     }
-    stack(b, kind, base, 28, xpsr, true);
+    stack_word(b, kind, base, 28, xpsr, true);
     for (unsigned i = 0; i < 6 && !entry; i++)
         build_assign(b, order[i], loaded[i]);
 }
@@ -173,7 +173,7 @@ void build_m_entry(struct build *b, const struct bt_event *event)
                                                 (with_floats ? RULE_STACKED_FLOAT : 0),
                                            .step = b->step,
                                            .how = VALUES_EXCEPTION});
-    frame(b, sp, xpsr, event);
+    stack_frame(b, sp, xpsr, event);
     note_frame(b, sp, b->cur[13], number);
     if (with_floats) {
         fill_frame(b, sp);
@@ -206,7 +206,7 @@ void build_m_return(struct build *b)
                                            .k = with_floats ? RULE_STACKED_FLOAT : 0,
                                            .step = b->step,
                                            .how = VALUES_EXCEPTION});
-    frame(b, b->cur[13], xpsr, NULL);
+    stack_frame(b, b->cur[13], xpsr, NULL);
     if (with_floats)
         b->pending = 0;
     build_clobber(b, EFFECT_FLAGS);

@@ -39,7 +39,7 @@ static bool grow_cells(struct values *r)
     return true;
 }
 
-static void record(struct values *r, const struct values_cell *c, uint32_t end)
+static void record_word(struct values *r, const struct values_cell *c, uint32_t end)
 {
     struct values_memory_state *m = &r->memory;
     if (!c->version || end <= c->from ||
@@ -50,7 +50,7 @@ static void record(struct values *r, const struct values_cell *c, uint32_t end)
 }
 
 /* Brings a cell up to this pass and past the clobbers since it was looked at. */
-static void refresh(struct values *r, struct values_cell *c)
+static void refresh_cell(struct values *r, struct values_cell *c)
 {
     struct values_memory_state *m = &r->memory;
     if (c->round != m->round) {
@@ -66,20 +66,20 @@ static void refresh(struct values *r, struct values_cell *c)
         c->epoch = (uint32_t)m->clobber_count;
         return;
     }
-    record(r, c, m->clobbers[c->epoch]);
+    record_word(r, c, m->clobbers[c->epoch]);
     c->epoch = (uint32_t)m->clobber_count;
     c->version = 0;
     c->saved = false;
     c->from = m->clobbers[m->clobber_count - 1];
 }
 
-static enum values_memory look(const struct values *r, uint32_t address, uint32_t *word)
+static enum values_memory look_up_word(const struct values *r, uint32_t address, uint32_t *word)
 {
     enum values_memory kind = r->read ? r->read(r->context, address, word) : VALUES_MEMORY_OTHER;
     return kind == VALUES_MEMORY_RAM && r->earlier ? VALUES_MEMORY_UNREAD : kind;
 }
 
-static struct values_cell *cell(struct values *r, uint32_t address)
+static struct values_cell *cell_at(struct values *r, uint32_t address)
 {
     struct values_memory_state *m = &r->memory;
     if (m->cell_count * 2 >= m->cell_max && !grow_cells(r))
@@ -87,14 +87,14 @@ static struct values_cell *cell(struct values *r, uint32_t address)
     struct values_cell *c = &m->cells[slot_of(m, address)];
     if (!c->used) {
         *c = (struct values_cell){.address = address, .used = true};
-        c->kind = (uint8_t)look(r, address, &c->present);
+        c->kind = (uint8_t)look_up_word(r, address, &c->present);
         m->cell_count++;
     }
-    refresh(r, c);
+    refresh_cell(r, c);
     return c;
 }
 
-static void clobber(struct values *r, uint32_t when, const struct values_access *a)
+static void memory_clobber(struct values *r, uint32_t when, const struct values_access *a)
 {
     bool hard = a->kind == ACCESS_CLOBBER || !r->keep_saved;
     struct values_memory_state *m = &r->memory;
@@ -115,9 +115,9 @@ static uint32_t word_value(struct values *r, uint32_t *value)
     return *value;
 }
 
-static void replace(struct values *r, struct values_cell *c, uint32_t version, uint32_t when)
+static void replace_word(struct values *r, struct values_cell *c, uint32_t version, uint32_t when)
 {
-    record(r, c, when);
+    record_word(r, c, when);
     c->version = version;
     c->from = c->since = when;
     c->saved = false;
@@ -130,8 +130,8 @@ static uint32_t field_of(const struct values *r, const struct values_access *a, 
     return lsb | a->width * 8u << 8 | (a->sign ? 1u << 16 : 0);
 }
 
-static void tie(struct values *r, struct values_access *a, const struct values_rule *rule,
-                uint32_t version)
+static void tie_word(struct values *r, struct values_access *a, const struct values_rule *rule,
+                     uint32_t version)
 {
     if (a->linked == version)
         return;
@@ -139,7 +139,8 @@ static void tie(struct values *r, struct values_access *a, const struct values_r
     rules_add(&r->rules, rule);
 }
 
-static void load(struct values *r, struct values_access *a, struct values_cell *c, uint32_t address)
+static void memory_load(struct values *r, struct values_access *a, struct values_cell *c,
+                        uint32_t address)
 {
     bool whole = a->width == 4;
     enum values_how how = c->kind == VALUES_MEMORY_CONST ? VALUES_CODE : VALUES_FORWARDED;
@@ -153,13 +154,13 @@ static void load(struct values *r, struct values_access *a, struct values_cell *
         if (whole)
             a->linked = word;
         else
-            tie(r, a,
-                &(struct values_rule){.op = RULE_FIELD,
-                                      .slot = {a->data, word},
-                                      .how = (uint8_t)how,
-                                      .k = field_of(r, a, address),
-                                      .step = a->step},
-                word);
+            tie_word(r, a,
+                     &(struct values_rule){.op = RULE_FIELD,
+                                           .slot = {a->data, word},
+                                           .how = (uint8_t)how,
+                                           .k = field_of(r, a, address),
+                                           .step = a->step},
+                     word);
         return;
     }
     if (!c->version) {
@@ -176,49 +177,49 @@ static void load(struct values *r, struct values_access *a, struct values_cell *
             rules_equal(&r->rules, a->data, c->version, a->step, how);
         a->linked = c->version;
     } else {
-        tie(r, a,
-            &(struct values_rule){.op = RULE_FIELD,
-                                  .slot = {a->data, c->version},
-                                  .how = (uint8_t)how,
-                                  .k = field_of(r, a, address),
-                                  .step = a->step},
-            c->version);
+        tie_word(r, a,
+                 &(struct values_rule){.op = RULE_FIELD,
+                                       .slot = {a->data, c->version},
+                                       .how = (uint8_t)how,
+                                       .k = field_of(r, a, address),
+                                       .step = a->step},
+                 c->version);
     }
 }
 
-static void store(struct values *r, struct values_access *a, struct values_cell *c,
-                  uint32_t address)
+static void memory_store(struct values *r, struct values_access *a, struct values_cell *c,
+                         uint32_t address)
 {
     uint32_t old = c->version;
     if (a->width == 4) {
-        replace(r, c, a->data ? a->data : word_value(r, &a->word), a->when);
+        replace_word(r, c, a->data ? a->data : word_value(r, &a->word), a->when);
         c->saved = a->saved && r->keep_saved;
         return;
     }
     word_value(r, &a->word);
     if (old && a->data)
-        tie(r, a,
-            &(struct values_rule){.op = RULE_INSERT,
-                                  .slot = {a->word, old, a->data},
-                                  .k = field_of(r, a, address) & 0xffff,
-                                  .step = a->step},
-            old);
-    replace(r, c, a->word, a->when);
+        tie_word(r, a,
+                 &(struct values_rule){.op = RULE_INSERT,
+                                       .slot = {a->word, old, a->data},
+                                       .k = field_of(r, a, address) & 0xffff,
+                                       .step = a->step},
+                 old);
+    replace_word(r, c, a->word, a->when);
 }
 
-static void kill(struct values *r, struct values_access *a, uint32_t address)
+static void kill_word(struct values *r, struct values_access *a, uint32_t address)
 {
-    struct values_cell *c = cell(r, address & ~3u);
+    struct values_cell *c = cell_at(r, address & ~3u);
     if (c)
-        replace(r, c, word_value(r, &a->word), a->when);
+        replace_word(r, c, word_value(r, &a->word), a->when);
     if ((address & 3) + a->width <= 4)
         return;
-    c = cell(r, (address & ~3u) + 4);
+    c = cell_at(r, (address & ~3u) + 4);
     if (c)
-        replace(r, c, word_value(r, &a->second), a->when);
+        replace_word(r, c, word_value(r, &a->second), a->when);
 }
 
-static void visit(struct values *r, struct values_access *a)
+static void visit_access(struct values *r, struct values_access *a)
 {
     const struct values_value *values = r->rules.values;
     bool certain = !a->cond || values[a->cond].how;
@@ -226,21 +227,21 @@ static void visit(struct values *r, struct values_access *a)
         return;
     if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
         if (a->kind != ACCESS_LOAD)
-            clobber(r, a->when, a);
+            memory_clobber(r, a->when, a);
         return;
     }
     uint32_t address = values[a->base].number + a->offset;
     bool crosses = (address & 3) + a->width > 4;
     if (a->kind == ACCESS_LOAD) {
-        struct values_cell *c = crosses || !certain ? NULL : cell(r, address & ~3u);
+        struct values_cell *c = crosses || !certain ? NULL : cell_at(r, address & ~3u);
         if (c)
-            load(r, a, c, address);
+            memory_load(r, a, c, address);
     } else if (a->kind == ACCESS_KILL || crosses || !certain) {
-        kill(r, a, address);
+        kill_word(r, a, address);
     } else {
-        struct values_cell *c = cell(r, address & ~3u);
+        struct values_cell *c = cell_at(r, address & ~3u);
         if (c)
-            store(r, a, c, address);
+            memory_store(r, a, c, address);
     }
 }
 
@@ -258,7 +259,7 @@ bool values_memory_accesses(struct values *r, size_t *at, size_t *budget)
 {
     struct values_memory_state *m = &r->memory;
     for (; *at < m->access_count && *budget && !r->rules.nomem; ++*at, --*budget)
-        visit(r, &m->accesses[*at]);
+        visit_access(r, &m->accesses[*at]);
     return *at == m->access_count;
 }
 
@@ -269,17 +270,12 @@ bool values_memory_cells(struct values *r, size_t *at, size_t *budget)
         struct values_cell *c = &m->cells[*at];
         if (!c->used || c->round != m->round)
             continue;
-        refresh(r, c);
-        record(r, c, (uint32_t)r->count + 1);
+        refresh_cell(r, c);
+        record_word(r, c, (uint32_t)r->count + 1);
         if (c->kind == VALUES_MEMORY_RAM && c->version)
             rules_learn(&r->rules, c->version, c->present, VALUES_PRESENT);
     }
     return *at == m->cell_max;
-}
-
-bool values_memory_changed(const struct values *r)
-{
-    return r->rules.news != r->news_before;
 }
 
 void values_memory_keep(struct values *r)
@@ -305,7 +301,7 @@ bool values_memory_find(const struct values *r, const struct values_memory_state
                         uint32_t position, uint32_t address, uint32_t *value, uint32_t *present)
 {
     uint32_t word;
-    enum values_memory kind = look(r, address, &word);
+    enum values_memory kind = look_up_word(r, address, &word);
     size_t low = 0, high = m->record_count;
     *value = 0;
     if (kind == VALUES_MEMORY_OTHER)

@@ -247,22 +247,10 @@ static void learn_value(struct values_rules *r, uint32_t value, uint32_t number,
     r->news++;
 }
 
-void rules_learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how)
-{
-    learn_value(r, value, number, how, RULES_NO_STEP);
-}
-
 void rules_learn_at(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
                     uint32_t step)
 {
     learn_value(r, value, number, how, step);
-}
-
-uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step)
-{
-    uint32_t value = rules_value(r);
-    rules_learn_at(r, value, number, VALUES_CONSTANT, step);
-    return value;
 }
 
 static bool known_number(const struct values_rules *r, uint32_t value, uint32_t *number)
@@ -534,13 +522,6 @@ void rules_align_frames(struct values_rules *r)
     }
 }
 
-void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step, enum values_how how)
-{
-    if (d && a && d != a)
-        rules_add(r, &(struct values_rule){
-                         .op = RULE_ADD, .slot = {d, a}, .step = step, .how = (uint8_t)how});
-}
-
 bool rules_run_some(struct values_rules *r, size_t *budget)
 {
     for (; r->work_count && *budget; --*budget) {
@@ -554,10 +535,4 @@ bool rules_run_some(struct values_rules *r, size_t *budget)
         }
     }
     return !r->work_count;
-}
-
-void rules_run(struct values_rules *r)
-{
-    size_t budget = SIZE_MAX;
-    rules_run_some(r, &budget);
 }

@@ -82,12 +82,24 @@ bool rules_init(struct values_rules *r, size_t insns);
 void rules_release(struct values_rules *r);
 
 uint32_t rules_value(struct values_rules *r);
-uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step);
 
 /* `how` for values that are given. */
-void rules_learn(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how);
 void rules_learn_at(struct values_rules *r, uint32_t value, uint32_t number, enum values_how how,
                     uint32_t step);
+
+static inline void rules_learn(struct values_rules *r, uint32_t value, uint32_t number,
+                               enum values_how how)
+{
+    rules_learn_at(r, value, number, how, RULES_NO_STEP);
+}
+
+/* A new value that is known. */
+static inline uint32_t rules_constant(struct values_rules *r, uint32_t number, uint32_t step)
+{
+    uint32_t value = rules_value(r);
+    rules_learn_at(r, value, number, VALUES_CONSTANT, step);
+    return value;
+}
 
 /* Applies, and adds if there is more to come of it. */
 void rules_add(struct values_rules *r, const struct values_rule *rule);
@@ -98,16 +110,25 @@ bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
                    struct values_rule *rule);
 
 /* The two are equal; `how` explains what that gives. */
-void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step,
-                 enum values_how how);
+static inline void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step,
+                               enum values_how how)
+{
+    if (d && a && d != a)
+        rules_add(r, &(struct values_rule){
+                         .op = RULE_ADD, .slot = {d, a}, .step = step, .how = (uint8_t)how});
+}
 
 /* From now on frames of exceptions are assumed to be aligned to 8 bytes. */
 void rules_align_frames(struct values_rules *r);
 
 /* Passes on until nothing changes; until then, or for as many values as the budget has (true:
  * done). */
-void rules_run(struct values_rules *r);
 bool rules_run_some(struct values_rules *r, size_t *budget);
+static inline void rules_run(struct values_rules *r)
+{
+    size_t budget = SIZE_MAX;
+    rules_run_some(r, &budget);
+}
 
 static inline bool rules_known(const struct values_rules *r, uint32_t value)
 {

@@ -75,11 +75,6 @@ struct values_access *build_access(struct build *b, enum access_kind kind, uint3
     return a;
 }
 
-void build_clobber_memory(struct build *b)
-{
-    build_access(b, ACCESS_CLOBBER, 0, 0, 0);
-}
-
 uint32_t build_read(struct build *b, unsigned reg, bool align_pc)
 {
     const struct values_insn *i = &b->w->insns[b->step];

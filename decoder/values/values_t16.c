@@ -2,7 +2,7 @@
 /* Effects of 16-bit T32 instructions. */
 #include "values_effect.h"
 
-static void arithmetic(struct insn_effect *e, enum effect_op op, unsigned rd, unsigned rn)
+static void t16_arithmetic(struct insn_effect *e, enum effect_op op, unsigned rd, unsigned rn)
 {
     e->kind = EFFECT_ALU;
     e->op = (uint8_t)op;
@@ -10,7 +10,7 @@ static void arithmetic(struct insn_effect *e, enum effect_op op, unsigned rd, un
     e->rn = (uint8_t)rn;
 }
 
-static void memory(struct insn_effect *e, bool load, unsigned width, unsigned rt, unsigned rn)
+static void t16_memory(struct insn_effect *e, bool load, unsigned width, unsigned rt, unsigned rn)
 {
     e->kind = EFFECT_MEMORY;
     e->load = load;
@@ -30,7 +30,7 @@ static void immediates(uint16_t op, bool in_it, struct insn_effect *e)
     case 0:
     case 1:
     case 2:
-        arithmetic(e, EFFECT_MOV, low, EFFECT_NO_REG);
+        t16_arithmetic(e, EFFECT_MOV, low, EFFECT_NO_REG);
         e->rm = (uint8_t)mid;
         e->shift = (uint8_t)effect_field(op, 11, 2);
         e->amount = (uint8_t)effect_field(op, 6, 5);
@@ -39,28 +39,28 @@ static void immediates(uint16_t op, bool in_it, struct insn_effect *e)
         e->carry = e->amount ? EFFECT_C_SHIFT : EFFECT_C_KEEP;
         break;
     case 3:
-        arithmetic(e, op & 0x200 ? EFFECT_SUB : EFFECT_ADD, low, mid);
+        t16_arithmetic(e, op & 0x200 ? EFFECT_SUB : EFFECT_ADD, low, mid);
         if (op & 0x400)
             e->imm = effect_field(op, 6, 3);
         else
             e->rm = (uint8_t)effect_field(op, 6, 3);
         break;
     case 4:
-        arithmetic(e, EFFECT_MOV, rd, EFFECT_NO_REG);
+        t16_arithmetic(e, EFFECT_MOV, rd, EFFECT_NO_REG);
         e->imm = op & 0xff;
         break;
     case 5:
-        arithmetic(e, EFFECT_SUB, EFFECT_NO_REG, rd);
+        t16_arithmetic(e, EFFECT_SUB, EFFECT_NO_REG, rd);
         e->imm = op & 0xff;
         e->set_flags = true;
         break;
     default:
-        arithmetic(e, op & 0x800 ? EFFECT_SUB : EFFECT_ADD, rd, rd);
+        t16_arithmetic(e, op & 0x800 ? EFFECT_SUB : EFFECT_ADD, rd, rd);
         e->imm = op & 0xff;
     }
 }
 
-static void registers(uint16_t op, bool in_it, struct insn_effect *e)
+static void t16_registers(uint16_t op, bool in_it, struct insn_effect *e)
 {
     static const uint8_t ops[16] = {EFFECT_AND, EFFECT_EOR, EFFECT_MOV, EFFECT_MOV,
                                     EFFECT_MOV, EFFECT_ADC, EFFECT_SBC, EFFECT_MOV,
@@ -69,7 +69,7 @@ static void registers(uint16_t op, bool in_it, struct insn_effect *e)
     unsigned code = effect_field(op, 6, 4), rd = effect_field(op, 0, 3),
              rm = effect_field(op, 3, 3);
     bool compare = code == 8 || code == 10 || code == 11;
-    arithmetic(e, (enum effect_op)ops[code], rd, rd);
+    t16_arithmetic(e, (enum effect_op)ops[code], rd, rd);
     e->rm = (uint8_t)rm;
     e->set_flags = !in_it || compare;
     if (compare)
@@ -93,16 +93,16 @@ static void high_registers(uint16_t op, struct insn_effect *e)
     unsigned rm = effect_field(op, 3, 4), rd = effect_field(op, 0, 3) | effect_field(op, 7, 1) << 3;
     switch (effect_field(op, 8, 2)) {
     case 0:
-        arithmetic(e, EFFECT_ADD, rd, rd);
+        t16_arithmetic(e, EFFECT_ADD, rd, rd);
         e->rm = (uint8_t)rm;
         break;
     case 1:
-        arithmetic(e, EFFECT_SUB, EFFECT_NO_REG, rd);
+        t16_arithmetic(e, EFFECT_SUB, EFFECT_NO_REG, rd);
         e->rm = (uint8_t)rm;
         e->set_flags = true;
         break;
     case 2:
-        arithmetic(e, EFFECT_MOV, rd, EFFECT_NO_REG);
+        t16_arithmetic(e, EFFECT_MOV, rd, EFFECT_NO_REG);
         e->rm = (uint8_t)rm;
         break;
     default: /* BXNS and BLXNS, too: where the state changes an event says so */
@@ -122,34 +122,34 @@ static void load_store(uint16_t op, struct insn_effect *e)
     bool load = effect_field(op, 11, 1);
     switch (effect_field(op, 12, 4)) {
     case 5:
-        memory(e, code >= 3, width[code], rt, rn);
+        t16_memory(e, code >= 3, width[code], rt, rn);
         e->sign = code == 3 || code == 7;
         e->rm = (uint8_t)effect_field(op, 6, 3);
         break;
     case 6:
-        memory(e, load, 4, rt, rn);
+        t16_memory(e, load, 4, rt, rn);
         e->delta = (int32_t)effect_field(op, 6, 5) * 4;
         break;
     case 7:
-        memory(e, load, 1, rt, rn);
+        t16_memory(e, load, 1, rt, rn);
         e->delta = (int32_t)effect_field(op, 6, 5);
         break;
     case 8:
-        memory(e, load, 2, rt, rn);
+        t16_memory(e, load, 2, rt, rn);
         e->delta = (int32_t)effect_field(op, 6, 5) * 2;
         break;
     default:
-        memory(e, load, 4, effect_field(op, 8, 3), 13);
+        t16_memory(e, load, 4, effect_field(op, 8, 3), 13);
         e->delta = (int32_t)(op & 0xff) * 4;
     }
 }
 
-static void multiple(struct insn_effect *e, bool load, unsigned rn, unsigned list, bool down)
+static void t16_multiple(struct insn_effect *e, bool load, unsigned rn, unsigned list, bool down)
 {
     int32_t bytes = 0;
     for (unsigned i = 0; i < 16; i++)
         bytes += (int32_t)(list >> i & 1) * 4;
-    memory(e, load, 4, EFFECT_NO_REG, rn);
+    t16_memory(e, load, 4, EFFECT_NO_REG, rn);
     e->list = (uint16_t)list;
     e->delta = down ? -bytes : bytes;
     e->start = down ? -bytes : 0;
@@ -169,12 +169,12 @@ static void it_or_hint(uint16_t op, struct insn_effect *e)
 }
 
 /* 1011...: SP arithmetic, extends, PUSH, POP, CBZ, reversals, IT. */
-static void various(uint16_t op, struct insn_effect *e)
+static void t16_various(uint16_t op, struct insn_effect *e)
 {
     unsigned rd = effect_field(op, 0, 3), rm = effect_field(op, 3, 3);
     switch (effect_field(op, 8, 4)) {
     case 0:
-        arithmetic(e, op & 0x80 ? EFFECT_SUB : EFFECT_ADD, 13, 13);
+        t16_arithmetic(e, op & 0x80 ? EFFECT_SUB : EFFECT_ADD, 13, 13);
         e->imm = (op & 0x7f) * 4u;
         break;
     case 1:
@@ -187,26 +187,26 @@ static void various(uint16_t op, struct insn_effect *e)
         e->rn = (uint8_t)rd;
         break;
     case 2:
-        arithmetic(e, EFFECT_FIELD, rd, rm);
+        t16_arithmetic(e, EFFECT_FIELD, rd, rm);
         e->imm = (op & 0x40 ? 8u : 16u) << 8 | (op & 0x80 ? 0 : 1u << 16);
         break;
     case 4:
     case 5:
-        multiple(e, false, 13, (op & 0xffu) | (op & 0x100u) << 6, true);
+        t16_multiple(e, false, 13, (op & 0xffu) | (op & 0x100u) << 6, true);
         break;
     case 12:
     case 13:
-        multiple(e, true, 13, (op & 0xffu) | (op & 0x100u) << 7, false);
+        t16_multiple(e, true, 13, (op & 0xffu) | (op & 0x100u) << 7, false);
         break;
     case 6:
         e->kind = EFFECT_NONE; /* CPS (interrupts only), SETEND */
         break;
     case 10:
-        arithmetic(e,
-                   effect_field(op, 6, 2) == 0   ? EFFECT_REV
-                   : effect_field(op, 6, 2) == 1 ? EFFECT_REV16
-                                                 : EFFECT_REVSH,
-                   rd, rm);
+        t16_arithmetic(e,
+                       effect_field(op, 6, 2) == 0   ? EFFECT_REV
+                       : effect_field(op, 6, 2) == 1 ? EFFECT_REV16
+                                                     : EFFECT_REVSH,
+                       rd, rm);
         break;
     case 15:
         it_or_hint(op, e);
@@ -228,17 +228,17 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
         break;
     case 4:
         if (op & 0x800) { /* literal */
-            memory(e, true, 4, effect_field(op, 8, 3), 15);
+            t16_memory(e, true, 4, effect_field(op, 8, 3), 15);
             e->delta = (int32_t)(op & 0xff) * 4;
             e->align_pc = true;
         } else if (op & 0x400) {
             high_registers(op, e);
         } else {
-            registers(op, in_it, e);
+            t16_registers(op, in_it, e);
         }
         break;
     case 10:
-        arithmetic(e, EFFECT_ADD, effect_field(op, 8, 3), op & 0x800 ? 13 : EFFECT_NO_REG);
+        t16_arithmetic(e, EFFECT_ADD, effect_field(op, 8, 3), op & 0x800 ? 13 : EFFECT_NO_REG);
         e->imm = (op & 0xff) * 4u;
         if (e->rn == EFFECT_NO_REG) { /* ADR */
             e->op = EFFECT_MOV;
@@ -246,10 +246,10 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
         }
         break;
     case 11:
-        various(op, e);
+        t16_various(op, e);
         break;
     case 12:
-        multiple(e, effect_field(op, 11, 1), effect_field(op, 8, 3), op & 0xff, false);
+        t16_multiple(e, effect_field(op, 11, 1), effect_field(op, 8, 3), op & 0xff, false);
         break;
     case 13:
         if (effect_field(op, 8, 4) < 14) {
@@ -266,7 +266,7 @@ void effect_t16(uint16_t op, uint32_t address, bool in_it, struct insn_effect *e
             e->kind = EFFECT_BRANCH;
             e->link = true;
         } else {
-            arithmetic(e, EFFECT_MOV, 14, EFFECT_NO_REG);
+            t16_arithmetic(e, EFFECT_MOV, 14, EFFECT_NO_REG);
             e->imm = address + 4 + (effect_field(op, 0, 11) << 12) - (op & 0x400 ? 1u << 23 : 0);
         }
         break;

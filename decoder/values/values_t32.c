@@ -158,7 +158,7 @@ static void branch_or_control(uint32_t op, struct insn_effect *e)
     }
 }
 
-static void multiple(uint32_t op, struct insn_effect *e)
+static void t32_multiple(uint32_t op, struct insn_effect *e)
 {
     int32_t bytes = 0;
     unsigned mode = effect_field(op, 23, 2);
@@ -224,7 +224,7 @@ static void dual_or_exclusive(uint32_t op, struct insn_effect *e)
 }
 
 /* One byte, halfword or word: 1111 100x. */
-static void single(uint32_t op, struct insn_effect *e)
+static void t32_single(uint32_t op, struct insn_effect *e)
 {
     unsigned size = effect_field(op, 21, 2);
     e->kind = EFFECT_MEMORY;
@@ -254,7 +254,7 @@ static void single(uint32_t op, struct insn_effect *e)
 }
 
 /* Shifts by a register, extends, reversals, parallel arithmetic: 1111 1010. */
-static void registers(uint32_t op, struct insn_effect *e)
+static void t32_registers(uint32_t op, struct insn_effect *e)
 {
     unsigned code = effect_field(op, 20, 4), low = effect_field(op, 4, 4);
     e->kind = EFFECT_ALU;
@@ -283,7 +283,7 @@ static void registers(uint32_t op, struct insn_effect *e)
 }
 
 /* Multiplies and divisions: 1111 1011. */
-static void multiply(uint32_t op, struct insn_effect *e)
+static void t32_multiply(uint32_t op, struct insn_effect *e)
 {
     unsigned code = effect_field(op, 20, 4), low = effect_field(op, 4, 4);
     e->kind = EFFECT_ALU;
@@ -310,7 +310,7 @@ static void by_group(uint32_t op, uint32_t address, struct insn_effect *e)
         if (op & 1u << 22)
             dual_or_exclusive(op, e);
         else
-            multiple(op, e);
+            t32_multiple(op, e);
         break;
     case 5:
         data_processing(op, e, false);
@@ -340,14 +340,14 @@ static void by_group(uint32_t op, uint32_t address, struct insn_effect *e)
             effect_clobber(e, 1u << effect_field(op, 16, 4));
             e->clobber_memory = !(op & 1u << 21);
         } else {
-            single(op, e);
+            t32_single(op, e);
         }
         break;
     case 13:
         if (op & 1u << 24)
-            multiply(op, e);
+            t32_multiply(op, e);
         else
-            registers(op, e);
+            t32_registers(op, e);
         break;
     default:
         effect_unknown(e);

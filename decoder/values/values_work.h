@@ -169,7 +169,10 @@ bool values_build_some(struct values *r, size_t *budget);
 void values_memory_begin(struct values *r);
 bool values_memory_accesses(struct values *r, size_t *at, size_t *budget);
 bool values_memory_cells(struct values *r, size_t *at, size_t *budget);
-bool values_memory_changed(const struct values *r);
+static inline bool values_memory_changed(const struct values *r)
+{
+    return r->rules.news != r->news_before;
+}
 
 /* Keeps what is proved so far, sorted, in r->proved; `memory` goes on. */
 void values_memory_keep(struct values *r);

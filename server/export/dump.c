@@ -437,8 +437,10 @@ static void list_stats(struct dump *l)
 {
     summary_row(l, "code-ranges", l->code.range_count);
     summary_row(l, "code-restarts", l->code.epoch);
-    summary_row(l, "disassembler-calls", disasm_calls(l->disasm));
-    summary_row(l, "disassembler-texts", disasm_texts(l->disasm));
+    uint64_t calls, texts;
+    disasm_counts(l->disasm, &calls, &texts);
+    summary_row(l, "disassembler-calls", calls);
+    summary_row(l, "disassembler-texts", texts);
 }
 
 struct dump *dump_new(FILE *out, const struct dump_options *options)
