@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/library/decoder.c, formatter.c, text.c and decoder/base/types.c. */
 /* The library: each error that its headers name, output equal to the decoder's, parts of a history.
  */
 #include "btrace/btrace.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/program/code.c, decoder/disasm/disasm.c and disasm_a64.c. */
 /* Program image: who sees which bytes; runs; opcodes; text. */
 #include "decoder/disasm/disasm.h"
 #include "decoder/program/code.h"

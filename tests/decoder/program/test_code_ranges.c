@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/program/code.c, insn.c and insn_a64.c. */
 /* Instruction ranges: what is told by a few bits, and by all of them, is the same. */
 #include "decoder/program/code.h"
 #include "decoder/program/insn_plain.h"
