@@ -89,9 +89,18 @@ def external_symbols(tree, report):
                  for s in product if s.defined))
 
 
+def fuzzed(tree):
+    """What a fuzzer feeds directly: a parser of bytes whose caller reads files or a target."""
+    names = set()
+    for path in glob.glob(os.path.join(tree.root, "tests/fuzz/*.c")):
+        with open(path, encoding="utf-8") as file:
+            names.update(re.findall(r"\b(\w+)\(", file.read()))
+    return names
+
+
 def unused_symbols(tree, report):
     product = tree.product()
-    used = set().union(*(s.undefined for s in product)) | set(tree.offered) | {"main"}
+    used = set().union(*(s.undefined for s in product)) | set(tree.offered) | fuzzed(tree) | {"main"}
     report.none("exported functions and data that no other product file uses", [
         f"{symbol} of {s.path}" for s in product for symbol in sorted(s.defined - used)])
 

@@ -102,6 +102,18 @@ struct etmv3_header {
 extern const struct etmv3_header etmv3_plain_headers[ETMV3_HEADERS];
 extern const struct etmv3_header etmv3_cycle_headers[ETMV3_HEADERS];
 
+/* The packet of a header that is one byte long, without its offset. */
+struct etmv3_single {
+    struct etmv3_packet packet;
+    uint8_t versions; /* as of a header; 0: no such packet */
+};
+
+/* Index: header / 2; of even ones. P-headers, and returns from exceptions. */
+#define ETMV3_SINGLES 128
+
+extern const struct etmv3_single etmv3_plain_singles[ETMV3_SINGLES];
+extern const struct etmv3_single etmv3_cycle_singles[ETMV3_SINGLES];
+
 #define ETMV3_EXC_EXIT 0x76 /* header */
 
 static inline bool etmv3_is_pheader(uint8_t byte)

@@ -284,14 +284,13 @@ static int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, ui
     return dp_access(dp, DEBUG_DP | DEBUG_WRITE | address, bank, &value);
 }
 
-int adiv5_clear_errors(struct adiv5_dp *dp, uint32_t *flags)
+/* The sticky flags. */
+static int adiv5_clear_errors(struct adiv5_dp *dp)
 {
     uint32_t value;
     int error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
     if (error != 0)
         return error;
-    if (flags)
-        *flags = value;
     if (dp->wire == DEBUG_WIRE_JTAG)
         return adiv5_dp_write(dp, DP_CTRL_STAT, 0, JTAG_CLEAR);
     return adiv5_dp_write(dp, DP_ABORT, 0, ABORT_CLEAR);
@@ -578,7 +577,7 @@ static int power_up(struct adiv5_dp *dp)
 {
     const uint32_t both = ADIV5_CDBGPWRUPACK | ADIV5_CSYSPWRUPACK;
     uint32_t value = 0;
-    int error = adiv5_clear_errors(dp, NULL);
+    int error = adiv5_clear_errors(dp);
     if (error == 0)
         error = adiv5_dp_write(dp, DP_SELECT, 0, 0);
     if (error == 0)

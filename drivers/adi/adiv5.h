@@ -105,9 +105,6 @@ int adiv5_ap_block_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32
 int adiv5_ap_block_write(struct adiv5_dp *dp, uint8_t ap, uint8_t address, const uint32_t *words,
                          size_t count);
 
-/* Read CTRL/STAT into *flags (may be NULL) and clear the sticky flags. */
-int adiv5_clear_errors(struct adiv5_dp *dp, uint32_t *flags);
-
 /* Note a failure that a user of the port found. Returns BT_ERR_IO. */
 static inline int adiv5_fail(struct adiv5_dp *dp, enum debug_failure failure)
 {

@@ -293,17 +293,6 @@ int flash_run_erase(struct flash_run *run, uint32_t address, uint32_t length)
     return error;
 }
 
-int flash_run_erase_all(struct flash_run *run)
-{
-    const struct flash_algorithm *a = run->algorithm;
-    run->address = a->start;
-    if (run->purpose != FLASH_FOR_ERASE)
-        return flash_fail(run, FLASH_FAIL_ORDER, BT_ERR_INVAL);
-    if (a->functions[FLASH_ERASE_CHIP] == FLASH_ALGORITHM_NONE)
-        return flash_run_erase(run, a->start, a->size);
-    return call_and_finish(run, FLASH_ERASE_CHIP, 0, 0, 0);
-}
-
 /* Begin and end. */
 
 static int flash_uninit(struct flash_run *run)

@@ -85,9 +85,6 @@ int flash_run_begin(struct flash_run *run, enum flash_purpose purpose);
 /* After begin for erase: all sectors that the range touches. */
 int flash_run_erase(struct flash_run *run, uint32_t address, uint32_t length);
 
-/* After begin for erase: everything, by EraseChip where the algorithm has it. */
-int flash_run_erase_all(struct flash_run *run);
-
 /*
  * After begin for program. Pages are programmed as whole ones, what is not given of them with the
  * value of erased flash. Bytes of one page may come in several calls with rising addresses: a page

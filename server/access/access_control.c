@@ -347,8 +347,6 @@ static void report_what_to_type(const struct access_control *e, unsigned i, cons
                   where);
     else if (at.kind == ADDRESS_UNIX)
         log_write(LOG_AT_INFO, "in GDB, type: %s %s\n", target, at.host);
-    else if (strcmp(at.host, "127.0.0.1") == 0)
-        log_write(LOG_AT_INFO, "in GDB, type: %s :%u\n", target, at.port);
     else
         log_write(LOG_AT_INFO, "in GDB, type: %s %s\n", target, where);
 }

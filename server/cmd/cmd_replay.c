@@ -83,7 +83,7 @@ static const char replay_help[] =
     "reconstructed values\n" PERF_HELP "\n"
     "example:\n"
     "  btraced replay --listen 127.0.0.1:3333 recording\n"
-    "  (gdb) target remote :3333\n"
+    "  (gdb) target remote 127.0.0.1:3333\n"
     "  (gdb) record instruction-history\n";
 
 static int replay_usage_error(const char *text, const char *value)

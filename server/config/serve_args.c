@@ -62,7 +62,7 @@ static const char serve_help[] =
     "\n"
     "example:\n"
     "  btraced serve -c virtual-a9\n"
-    "  (gdb) target extended-remote :3333\n"
+    "  (gdb) target extended-remote 127.0.0.1:3333\n"
     "  (gdb) record btrace\n"
     "  (gdb) continue\n"
     "  (gdb) record function-call-history\n"

@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests decoder/source/detail.c, source.c, source_etmv3.c, source_etmv4.c, source_port.c, source_ptm.c,
+# source_registers.c and server/protocols/source_device.c.
 """Runs the corner cases: assembles, writes a snapshot, decodes it, compares the listings.
 
 usage: run.py [--one FILE]... [--keep FOLDER] [--self-test]

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/probe/ftdi/ftdi_capture.h"
+#include "ftdi_capture_strip.h"
 
 #include "drivers/probe/ftdi/ftdi_channel.h"
 #include "drivers/usb/usb_bulk_stream.h"
@@ -17,13 +18,11 @@
 #define UART_TRANSFERS 16
 #define UART_BYTES     4096
 
-#define LATENCY_MS     2   /* with 1 blocks were lost */
-#define CONTROL_MS     900 /* libftdi: with 1000 and more, a part of a second is more than allowed */
-#define MODE_WAIT_MS   20
-#define ALL_PINS       0xff
-#define STATUS_BYTES   2u
-#define STATUS_OVERRUN 0x02u /* of the second */
-#define TOLERANCE      3u    /* per cent of the rate */
+#define LATENCY_MS   2   /* with 1 blocks were lost */
+#define CONTROL_MS   900 /* libftdi: with 1000 and more, a part of a second is more than allowed */
+#define MODE_WAIT_MS 20
+#define ALL_PINS     0xff
+#define TOLERANCE    3u /* per cent of the rate */
 
 #define OPEN_REFUSED  (-4) /* of libftdi */
 #define CLAIM_REFUSED (-5)
@@ -38,31 +37,6 @@ struct ftdi_capture {
     struct trace_sink sink;
     uint8_t plain[FIFO_BYTES];
 };
-
-static void ftdi_capture_deliver(const struct trace_sink *sink, const uint8_t *data, size_t length)
-{
-    if (length > 0)
-        sink->bytes(sink->user, data, length);
-}
-
-void ftdi_capture_strip(const uint8_t *data, size_t length, size_t packet, uint8_t *out,
-                        const struct trace_sink *sink)
-{
-    size_t used = 0;
-    for (size_t at = 0; at < length; at += packet) {
-        size_t n = length - at < packet ? length - at : packet;
-        if (n < STATUS_BYTES)
-            break;
-        if (data[at + 1] & STATUS_OVERRUN) {
-            ftdi_capture_deliver(sink, out, used);
-            used = 0;
-            sink->lost(sink->user, BT_GAP_LOST_BYTES);
-        }
-        memcpy(out + used, data + at + STATUS_BYTES, n - STATUS_BYTES);
-        used += n - STATUS_BYTES;
-    }
-    ftdi_capture_deliver(sink, out, used);
-}
 
 static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
 {

@@ -41,10 +41,4 @@ const struct usb_device_info *ftdi_capture_info(const struct ftdi_capture *c);
 
 struct trace_stream ftdi_capture_stream(struct ftdi_capture *c);
 
-/* One transfer of IN packets of `packet` bytes, each with two status bytes in front: what is left
- * without them goes to the sink, in one piece if no status tells of an overrun. `out` has room for
- * all of it. Public for tests. */
-void ftdi_capture_strip(const uint8_t *data, size_t length, size_t packet, uint8_t *out,
-                        const struct trace_sink *sink);
-
 #endif

@@ -49,7 +49,7 @@ def _(board):
     with Live(board_file(board)) as live:
         for line in ("trace clock", "frame lock", "trace IDs", "rate", "lost", "decoded up to"):
             logged(live, rf"^{line}\b")
-        logged(live, rf"^in GDB, type: target extended-remote :{live.port}$")
+        logged(live, rf"^in GDB, type: target extended-remote 127.0.0.1:{live.port}$")
         logged(live, rf"^Info : Listening on port {live.port} for gdb connections$")
         children = live.children()
         equal(len(children), 1, "programs started")
@@ -94,7 +94,7 @@ def _(board):
         count = STOPS_A64 if live.wide else STOPS
         done = subprocess.run(
             [tool(GDB), "-q", "-nx", "-batch"] + [w for s in SETTINGS for w in ("-ex", s)] +
-            [str(ELVES[board]), "-ex", f"target extended-remote :{live.port}", "-ex",
+            [str(ELVES[board]), "-ex", f"target extended-remote 127.0.0.1:{live.port}", "-ex",
              "tbreak main", "-ex", "continue", "-ex", "set var crash_after = 0", "-x", str(ROOT / "tests" / "bench" / "gdb" / "random_stops.py")],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5 * PATIENCE,
             env=dict(environment(), STOPS_SEED="7", STOPS_COUNT=str(count),

@@ -139,7 +139,7 @@ def _():
     known = (r"make install", r"systemd-sysusers && systemctl daemon-reload && udevadm control --reload",
              r"editor /etc/btraced/btraced\.conf", r"btraced serve -c /etc/btraced/btraced\.conf "
              r"--check-config", r"systemctl enable --now btraced\.socket",
-             r"ssh -N -L 3333:localhost:3333 lab-7", r"\(gdb\) target extended-remote :3333",
+             r"ssh -N -L 3333:localhost:3333 lab-7", r"\(gdb\) target extended-remote 127.0.0.1:3333",
              r"systemctl edit btraced\.socket", r"systemctl restart btraced\.socket btraced\.service",
              r"\(gdb\) target extended-remote \| btraced connect lab-7:3334")
     lines = commands()

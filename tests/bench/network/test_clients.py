@@ -37,7 +37,7 @@ class Desk(Mi):
         return self.command(f'-interpreter-exec console "{text}"')
 
     def connect(self):
-        return self.do(f"target extended-remote :{self.live.port}")
+        return self.do(f"target extended-remote 127.0.0.1:{self.live.port}")
 
     def begin(self, text):
         """A command that goes on."""

@@ -59,7 +59,7 @@ def _():
         with Live(bench.path) as live, Mi(ELF) as one:
             def do(text):
                 return one.command(f'-interpreter-exec console "{text}"')
-            do(f"target extended-remote :{live.port}")
+            do(f"target extended-remote 127.0.0.1:{live.port}")
             do("record btrace")
             do("tbreak main")
             do("continue")
@@ -85,7 +85,7 @@ def _():
             bench.start()
             wait_for(lambda: "the target's GDB server is back" in live.stderr, "the server's return")
             # GDB takes the program for killed; the same GDB connects again.
-            do(f"target extended-remote :{live.port}")
+            do(f"target extended-remote 127.0.0.1:{live.port}")
             do("tbreak main")
             has(do("continue"), r"\*stopped.*func=\"main\"")
             expect(record_counts(gdb_text(do("info record")))[0] > before, "no history of before")

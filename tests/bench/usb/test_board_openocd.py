@@ -283,7 +283,7 @@ sed 's/^gdb_port .*/gdb_port {port}/; /^shutdown/d' {config} >{config}.daemon
 openocd -f {config}.daemon >{log} 2>&1 &
 pid=$!
 gdb-multiarch -q -nx -batch -ex 'set tcp connect-timeout 20' {elf} \
-    -ex 'target extended-remote :{port}' -ex 'monitor reset halt' -ex 'hbreak report_topics' \
+    -ex 'target extended-remote 127.0.0.1:{port}' -ex 'monitor reset halt' -ex 'hbreak report_topics' \
     -ex continue -ex backtrace -ex 'delete' -ex 'watch reported' -ex continue -ex 'info registers pc'
 kill $pid
 wait

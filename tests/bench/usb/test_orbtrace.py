@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests drivers/usb/usb_libusb.c and usb_bulk_stream.c.
 """Trace through the modelled ORBTrace, decoded live: a recorded capture on its pins, and QEMU's core
 that is debugged through the same device. What the history says is what was recorded, or executed."""
 

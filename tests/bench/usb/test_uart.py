@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests drivers/probe/ftdi/ftdi_channel.c and drivers/probe/serial_port.c.
 """Trace on a UART, decoded live: channel B of the modelled FT2232H, and a serial device. What comes is
 a recorded capture, whose history is known, or the SWO pin of QEMU's core, whose history is what it
 executed."""

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/flow/flow_cursor.c and transfer.c. */
 /* Tests decoder/etmv2/etmv2.c, decoder/etmv2/etmv2_flow.c and decoder/etmv2/etmv2_group.c. */
 /* ETMv2: what needs all values of a byte, cuts of the input, finding back after damage. */
 #include "decoder/etmv2/etmv2_internal.h"

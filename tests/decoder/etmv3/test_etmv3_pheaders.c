@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/etmv3/etmv3_headers.c. */
 /* Tests decoder/etmv3/etmv3_frequent.c. */
 /* ETMv3 model: atoms into P-headers, in both modes, all versions and every packing. */
 #include <string.h>

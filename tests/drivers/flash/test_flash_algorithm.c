@@ -174,24 +174,6 @@ START_TEST(test_erase_and_program)
 }
 END_TEST
 
-START_TEST(test_erase_all)
-{
-    struct flash_bench f;
-    setup(&f, RAM_SIZE);
-    if (_i == 1)
-        f.algorithm->functions[FLASH_ERASE_CHIP] = FLASH_ALGORITHM_NONE;
-    fill(&f, 0);
-    ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), 0);
-    unsigned calls = f.core.calls;
-    ck_assert_int_eq(flash_run_erase_all(&f.run), 0);
-    ck_assert_uint_eq(f.core.calls - calls, _i == 1 ? 64 : 1);
-    ck_assert_uint_eq(flash_byte(&f, 0), 0xff);
-    ck_assert_uint_eq(flash_byte(&f, 4 * SECTOR - 1), 0xff);
-    ck_assert_int_eq(flash_run_end(&f.run), 0);
-    teardown(&f);
-}
-END_TEST
-
 /* Flash that was not erased: the algorithm says so, and the words name page and function. */
 START_TEST(test_not_erased)
 {
@@ -308,7 +290,6 @@ Suite *unit_suite(void)
     unit_case(s, "read", test_read);
     unit_case(s, "damaged file", test_read_damaged);
     unit_cases(s, "erase and program", test_erase_and_program, 0, 2);
-    unit_cases(s, "erase everything", test_erase_all, 0, 2);
     unit_case(s, "program what is not erased", test_not_erased);
     unit_case(s, "order and place", test_order_and_place);
     unit_case(s, "algorithm that hangs", test_hang);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/stream/stream_join.c. */
 /*
  * Decoding in pieces by several threads, as a property: random executions, encoded with random
  * options and damaged at random places, give the same blocks,

@@ -62,7 +62,7 @@ mkdir -p /run/systemd/system/btraced.service.d
 printf '[Service]\nMemoryDenyWriteExecute=no\n' >/run/systemd/system/btraced.service.d/qemu.conf
 systemctl daemon-reload
 { readme 'systemctl enable' && systemctl is-enabled btraced.socket; } >enabled 2>&1
-debug 60 'target extended-remote :3333' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
+debug 60 'target extended-remote 127.0.0.1:3333' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
 { show; ps -o user= -o comm= -C btraced,qemu-system-arm; ls -l /var/lib/btraced; } >running 2>&1
 grep -E 'NoNewPrivs|CapEff|Seccomp:' "/proc/$(systemctl show -p MainPID --value btraced)/status" >rights
 { systemctl reload btraced && systemctl stop btraced.service && show; } >stopped 2>&1

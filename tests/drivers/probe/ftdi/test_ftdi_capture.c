@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Two status bytes in front of each packet of an FTDI chip: what is left, and overruns. */
-#include "drivers/probe/ftdi/ftdi_capture.h"
+#include "drivers/probe/ftdi/ftdi_capture_strip.h"
 #include "tests/support/unit_main.h"
 
 #include <string.h>
