@@ -64,8 +64,8 @@ static unsigned check_source(const struct config *c, const struct config_core *c
     unsigned id = 0;
     require(protocol != NULL);
     stream.protocol = protocol->protocol;
-    require(source_device_configure(protocol, &core->source_device, &core->core_device, &stream, &id, &why) ==
-            BT_OK);
+    require(source_device_configure(protocol, &core->source_device, &core->core_device, &stream,
+                                    &id, &why) == BT_OK);
     code_image_init(&image);
     require(history_new(&limits, &stream, &image, &history) == BT_OK);
     require(history_append(history, bytes, sizeof bytes) == BT_OK);

@@ -4,8 +4,8 @@
 
 #include "core_a_sim.h"
 #include "port_sampler.h"
-#include "trace_a.h"
 #include "tests/support/unit_main.h"
+#include "trace_a.h"
 
 #define WORDS 16u
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/unit_main.h"
 #include "usb_probe.h"
 #include "usbip_server.h"
-#include "tests/support/unit_main.h"
 
 #define MAX_REPLIES 16
 

@@ -91,8 +91,8 @@ struct random_etmv3_access {
  * Events as in random_flow.h, with these differences: `position` counts instructions that are
  * traced in the end; TRACE_ON has the cycles since the last instruction, if known, be it from a
  * later packet; EXCEPTION has in `cycles` 0, or the index of the instruction that it cancels plus
- * 1; in M profile architectural numbers and m_profile; no has_return where the return address is not
- * in the trace.
+ * 1; in M profile architectural numbers and m_profile; no has_return where the return address is
+ * not in the trace.
  */
 struct random_etmv3 {
     struct trace_bytes trace;

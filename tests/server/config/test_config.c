@@ -147,7 +147,8 @@ START_TEST(cores)
     ck_assert_uint_eq(sctlr, 0x2000);
     struct stream_config stream = {0};
     unsigned id = 0;
-    ck_assert_int_eq(source_device_configure(source_protocol_of_type("ETM3.5"), &c[1].source_device, &c[1].core_device, &stream, &id, &why),
+    ck_assert_int_eq(source_device_configure(source_protocol_of_type("ETM3.5"), &c[1].source_device,
+                                             &c[1].core_device, &stream, &id, &why),
                      0);
     ck_assert(stream.etmv3.m_profile && id == 0x6f);
     config_release(&config);

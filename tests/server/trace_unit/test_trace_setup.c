@@ -70,8 +70,9 @@ START_TEST(discovery)
     ck_assert(!has_reg("ETMTRACEIDR"));
     ck_assert_uint_eq(b.demcr & 0x01000000, 0x01000000);
     ck_assert_uint_eq(*etm4_reg(&b, 0x004), 0); /* nothing runs yet */
-    ck_assert_int_eq(
-        source_device_configure(&source_etmv4, device, &config.cores[0].core_device, &stream, &id, &why), 0);
+    ck_assert_int_eq(source_device_configure(&source_etmv4, device, &config.cores[0].core_device,
+                                             &stream, &id, &why),
+                     0);
     ck_assert(id == 0x10 && stream.etmv4.m_profile && stream.etmv4.version_minor == 2);
     ck_assert_int_eq(trace_setup_program(&setup, &why), 0);
     ck_assert(trace_setup_runs(&setup));
