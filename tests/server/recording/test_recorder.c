@@ -562,14 +562,13 @@ START_TEST(disk_full)
     limit.rlim_cur = 64500;
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     size_t given = 0;
-    do {
+    do { /* Check keeps a file of what was asserted, which the limit meets, too: nothing here */
         for (size_t i = 0; i < sizeof bytes; i++)
             bytes[i] = pattern(given + i);
         recorder_bytes(r, bytes, sizeof bytes);
         given += sizeof bytes;
         recorder_stats(r, &stats);
-        ck_assert_uint_lt(given, (size_t)1 << 30);
-    } while (!stats.error);
+    } while (!stats.error && given < (size_t)1 << 30);
     recorder_halted(r, 0, 0x8000, 0, NULL);
     for (unsigned i = 0; i < 10; i++)
         recorder_bytes(r, bytes, sizeof bytes);
