@@ -57,6 +57,21 @@ done < <(sed -n 's/^ *\(EXIT_[A-Z]*\) = \([0-9]*\),.*/\1=\2/p' server/base/exit_
 [ -z "$missing" ]
 report "man page names every exit code" $? "missing:$missing"
 
+# The order of the folders is a table in layers.sh; the page on the architecture has a line for each.
+missing=""
+for folder in $(sed -n '/TABLE/,/^TABLE/p' tests/layers.sh | grep -E '^[a-z]+/'); do
+    grep -q "^|[^|]*\`$folder\`[^|]*|" docs/architecture.md || missing="$missing $folder"
+done
+[ -z "$missing" ]
+report "architecture.md has a line for every folder" $? "missing:$missing"
+
+missing=""
+for test in $(grep -v '^#' tests/attempts.txt | awk '{print $1}'); do
+    [ -x "$test" ] || missing="$missing $test"
+done
+[ -z "$missing" ]
+report "each debt of attempts.txt is a test" $? "missing:$missing"
+
 # Files that the pages point to are there.
 missing=""
 for page in README.md CONTRIBUTING.md docs/*.md; do
