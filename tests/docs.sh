@@ -45,7 +45,7 @@ count=0
 while read -r name; do
     count=$((count + 1))
     grep -Eq "^\.It.* Ic (.* , )?$name( |\$)" docs/btraced.1 || missing="$missing '$name'"
-done < <(sed -n 's/^    {"\([a-z ]*\)", cmd_[a-z_]*, .*/\1/p' server/live/*.c server/reverse/*.c)
+done < <(sed -n 's/^    {"\([a-z ]*\)", [a-z_]*cmd_[a-z_]*, .*/\1/p' server/live/*.c server/reverse/*.c)
 [ -z "$missing" ] && [ "$count" -gt 4 ]
 report "man page names every monitor command" $? "missing of $count:$missing"
 

@@ -139,10 +139,10 @@ def started(config):
     logged, end = "", time.monotonic() + max(config["serverLaunchTimeout"] / 1000, PATIENCE)
     try:
         while not re.search(config["serverStarted"], logged):
-            expect(select.select(streams, [], [], end - time.monotonic())[0], f"silent: {said}")
+            expect(select.select(streams, [], [], end - time.monotonic())[0], f"silent: {logged}")
             part = os.read(streams[0].fileno(), 65536).decode()
-            expect(part, f"the server has ended: {said}")
-            said += part
+            expect(part, f"the server has ended: {logged}")
+            logged += part
         yield server
         equal(server.wait(PATIENCE), 0, "exit code when the session is over")
     finally:

@@ -9,7 +9,7 @@ import shlex
 import struct
 import subprocess
 
-from probe_gdb import ROOT, ProbeServer, bed, board_file
+from probe_gdb import ROOT, ProbeServer, bench, board_file
 from live_gdb import symbol
 from replay_gdb import (BTRACED, Failed, Server, Skipped, Suite, equal, expect, folder, functions,
                         gdb, has, record_counts, tool, value)
@@ -74,7 +74,7 @@ def tell(*arm, options=(), crashed="hard_fault_handler"):
         if crashed in s["bt"] and LATE not in said:
             words = truth.read_bytes()
             ran = [w & ~1 for w, in struct.iter_unpack("<I", words[:len(words) // 4 * 4])]
-            return s, logged, listed(s["record instruction-history -"]), ran
+            return s, said, listed(s["record instruction-history -"]), ran
     raise Failed(f"it has not crashed, or too early: {s['bt']}, {said}")
 
 
@@ -93,7 +93,7 @@ def same_end(rows, ran, pc):
 
 @suite.test("flight recorder: armed, crashed, attached: the history ends at the crash")
 def _():
-    s, logged, rows, ran = tell()
+    s, said, rows, ran = tell()
     has(said, r"^armed: ETB, 4096 bytes at 0xe0043000$")
     has(said, r"^state         running$")  # attaching alone halts nothing
     has(s["monitor trace gaps"], r"^before instruction 1, trace byte 0: overwritten$")
@@ -108,7 +108,7 @@ def _():
 
 @suite.test("flight recorder: a fault that halts the core ends the history, over HID")
 def _():
-    s, logged, rows, ran = tell("--halt-on-fault", options=["--v1"], crashed="signal handler")
+    s, said, rows, ran = tell("--halt-on-fault", options=["--v1"], crashed="signal handler")
     has(said, r"^armed: ETB, 4096 bytes at 0xe0043000; a HardFault halts the core$")
     has(said, r"^state         halted")
     expect(rows, f"nothing listed: {said}")

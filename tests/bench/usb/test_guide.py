@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from probe_gdb import BENCH, LOADED_MACHINE, ROOT, ProbeServer, bed
+from probe_gdb import BENCH, LOADED_MACHINE, ROOT, ProbeServer, bench
 from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, gdb, has,
                         lacks, tool)
 
@@ -87,9 +87,9 @@ def _():
 def _():
     table = GUIDE.split("## 5. ")[1].split("\n## ")[0]
     typed = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)[1:]
-    source = "".join((ROOT / "server" / name).read_text()
-                     for name in ("probe_target_monitor.c", "probe_target_m_monitor.c"))
-    known = re.findall(r'^    \{"(\w+)", cmd_', source, re.MULTILINE)
+    source = "".join((ROOT / "server" / "probe" / name).read_text()
+                     for name in ("probe_target.c", "probe_target_m.c"))
+    known = re.findall(r'^    \{"(\w+)", \w*cmd_', source, re.MULTILINE)
     equal(sorted({line.split()[0] for line in typed}), sorted(known), "commands in the guide")
     page = (ROOT / "docs" / "btraced.1").read_text()
     expect(known and all(re.search(rf"^\.It Ic {word}\b", page, re.MULTILINE) for word in known),

@@ -5,7 +5,7 @@ adapter, target and core."""
 
 import subprocess
 
-from probe_gdb import Board, ProbeServer, bed, refused, whole_session
+from probe_gdb import Board, ProbeServer, bench, refused, whole_session
 from replay_gdb import BTRACED, Suite, environment, equal, folder, has, logged, value
 from test_probe_board import LIST, M3, check_history
 from test_probe_gdb import ADDS, STR, pulled_and_back, session
