@@ -202,26 +202,12 @@ static void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, st
 /* The number that the history knows: the PTM's, or that of the M-profile. */
 static void set_number(struct bt_exception *e, unsigned type, bool m_profile)
 {
-    static const uint8_t a[] = {8,
-                                NUMBER_DEBUG,
-                                10,
-                                NUMBER_GENERIC,
-                                4,
-                                NUMBER_GENERIC,
-                                NUMBER_GENERIC,
-                                NUMBER_GENERIC,
-                                NUMBER_GENERIC,
-                                NUMBER_GENERIC,
-                                12,
-                                11,
-                                12,
-                                NUMBER_GENERIC,
-                                14,
-                                15};
+    static const uint8_t a[] = {[0] = 8,   [1] = NUMBER_DEBUG, [2] = 10,  [4] = 4,  [10] = 12,
+                                [11] = 11, [12] = 12,          [14] = 14, [15] = 15};
     e->type = (uint8_t)(type >= 32 ? BT_NO_TYPE : type);
     e->m_type = m_profile;
     if (!m_profile) {
-        e->number = type < sizeof a ? a[type] : NUMBER_GENERIC;
+        e->number = type < sizeof a && a[type] ? a[type] : NUMBER_GENERIC;
     } else if (type == TYPE_M_DEBUG_HALT) {
         e->number = NUMBER_DEBUG;
     } else if (type == TYPE_M_LAZY_FP || type == TYPE_M_LOCKUP) {
