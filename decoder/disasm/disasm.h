@@ -22,7 +22,7 @@ void disasm_counts(const struct disasm *d, uint64_t *calls, uint64_t *texts);
 /*
  * Text such as "bl #0x8000". `size` is 2 or 4, `opcode` as code_insn() gives it, `it_cond` the
  * condition (0..14) that an IT block lends the instruction, or DISASM_NO_IT. What capstone does
- * not know, and disasm_a64.h and disasm_m.h neither, comes as ".inst 0x...". The text is the
+ * not know, and disasm_a64.h neither, comes as ".inst 0x...". The text is the
  * disassembler's, valid until the next call.
  */
 const char *disasm_text(struct disasm *d, uint64_t address, enum bt_isa isa, uint32_t opcode,

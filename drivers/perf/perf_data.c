@@ -153,7 +153,7 @@ static uint32_t perf_u32(const struct perf_data *p, uint64_t at)
     return p->swapped ? bswap_32(v) : v;
 }
 
-/* perf_data_info.c: what perf keeps of the trace units. */
+/* What perf keeps of the trace units. */
 static int perf_take_info(struct perf_reader *r, const struct perf_record *k)
 {
     struct perf_data *p = r->data;

@@ -3,7 +3,7 @@
  * Linux perf.data with CoreSight trace: what such a file says, as plain arrays. Both forms, the
  * file with its section table and the stream that went through a pipe, of either byte order.
  * Format: of Linux, tools/perf/Documentation/perf.data-file-format.txt, perf_event_open(2); flags
- * of AUX records: include/uapi/linux/perf_event.h; trace units: see perf_data_info.c; trace IDs:
+ * of AUX records: include/uapi/linux/perf_event.h; trace units: see perf_data.c; trace IDs:
  * perf_data.c.
  *
  * Nothing is copied but numbers: texts and trace stay in the file's bytes. No limit of the file

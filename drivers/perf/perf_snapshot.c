@@ -236,7 +236,7 @@ static int add_vmlinux(struct perf_build *b, struct snapshot_device *core, size_
     return error;
 }
 
-/* perf_snapshot_files.c: the file that was mapped, and where the kernel's code is. */
+/* The file that was mapped, and where the kernel's code is. */
 static int perf_add_kernel(struct perf_build *b, struct snapshot_device *core)
 {
     size_t file = SIZE_MAX;

@@ -33,7 +33,7 @@ struct perf_build {
 /* perf_snapshot_trace.c: buffers, sources, cores. */
 int perf_add_trace(struct perf_build *b);
 
-/* perf_snapshot_code.c: dumps for each core. */
+/* Dumps for each core. */
 int perf_add_code(struct perf_build *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Finding and opening; the way of the bytes is in ftdi_channel_port.c. */
+/* Finding and opening a channel, and the way of its bytes. */
 #include "drivers/probe/ftdi/ftdi_channel.h"
 
 #include <ftdi.h>
