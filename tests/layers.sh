@@ -26,6 +26,7 @@ decoder/library
 
 layer drivers: decoder/include/btrace/types.h
 drivers/usb
+drivers/target
 drivers/adi
 drivers/probe
 drivers/probe/cmsis_dap

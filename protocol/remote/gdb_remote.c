@@ -243,7 +243,7 @@ static void remote_remove_orphans(struct gdb_remote *u)
         return;
     u->orphaned = false;
     while (u->breakpoint_count > 0) {
-        struct gdb_breakpoint bp = u->breakpoints[--u->breakpoint_count];
+        struct target_breakpoint bp = u->breakpoints[--u->breakpoint_count];
         char text[64];
         int len = snprintf(text, sizeof(text), "z%x,%llx,%x", (unsigned)bp.type,
                            (unsigned long long)bp.address, (unsigned)bp.kind);

@@ -74,7 +74,7 @@ uint64_t gdb_remote_owed(const struct gdb_remote *u);
 /* Cores run, or their stop has not been released yet. */
 bool gdb_remote_is_running(const struct gdb_remote *u);
 
-/* Number of threads that the other side listed; 1 .. GDB_CORES_MAX. */
+/* Number of threads that the other side listed; 1 .. TARGET_CORES_MAX. */
 int gdb_remote_cores(const struct gdb_remote *u);
 
 /* Core that the last stop was about. */
@@ -112,14 +112,14 @@ int gdb_remote_ask(struct gdb_remote *u, const char *payload, size_t len, gdb_re
  * selected is selected again afterwards. regs is NULL on error; a PSR that is not known is not
  * marked as known.
  */
-typedef void (*gdb_remote_regs_fn)(void *ctx, int core, const struct gdb_regs *regs);
+typedef void (*gdb_remote_regs_fn)(void *ctx, int core, const struct target_regs *regs);
 int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx);
 
 /* The same for r0 to r14, PC and PSR; those that the other side does not report are not known. */
 int gdb_remote_read_regs(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, void *ctx);
 
 /* Breakpoints and watchpoints of the client that are set: their number, *out points at them. */
-size_t gdb_remote_breakpoints(const struct gdb_remote *u, const struct gdb_breakpoint **out);
+size_t gdb_remote_breakpoints(const struct gdb_remote *u, const struct target_breakpoint **out);
 
 /*
  * Memory as the core sees it: bytes read from the start on; length 0 when not even the first is

@@ -77,11 +77,11 @@ struct regs_read {
     gdb_remote_regs_fn fn;
     void *ctx;
     int core;
-    struct gdb_regs regs;
+    struct target_regs regs;
 };
 
 /* A register of 32 or 64 bits. `x` digits: not known. */
-static void regs_take(struct gdb_regs *regs, enum gdb_reg reg, const char *reply, size_t len)
+static void regs_take(struct target_regs *regs, enum target_reg reg, const char *reply, size_t len)
 {
     struct gdb_args a = {reply, reply + len};
     uint8_t bytes[8];
@@ -97,7 +97,7 @@ static void regs_take(struct gdb_regs *regs, enum gdb_reg reg, const char *reply
 
 static void regs_finish(struct regs_read *r)
 {
-    bool known = (r->regs.known >> GDB_REG_PC & 1) != 0;
+    bool known = (r->regs.known >> TARGET_REG_PC & 1) != 0;
     r->fn(r->ctx, r->core, known ? &r->regs : NULL);
     free(r);
 }
@@ -121,7 +121,7 @@ static void regs_got_psr(void *ctx, const char *reply, size_t len)
 {
     struct regs_read *r = ctx;
     if (reply)
-        regs_take(&r->regs, GDB_REG_PSR, reply, len);
+        regs_take(&r->regs, TARGET_REG_PSR, reply, len);
     regs_finish(r);
 }
 
@@ -135,14 +135,14 @@ static void regs_take_psr(struct regs_read *r, const char *reply, size_t len)
     if (r->u->has_description && r->u->at_psr != 0)
         at = r->u->at_psr;
     if (len >= at + REG_DIGITS)
-        regs_take(&r->regs, GDB_REG_PSR, reply + at, REG_DIGITS);
+        regs_take(&r->regs, TARGET_REG_PSR, reply + at, REG_DIGITS);
 }
 
 static void regs_got_all(void *ctx, const char *reply, size_t len)
 {
     struct regs_read *r = ctx;
     if (reply && len >= G_PC + REG_DIGITS) {
-        regs_take(&r->regs, GDB_REG_PC, reply + G_PC, REG_DIGITS);
+        regs_take(&r->regs, TARGET_REG_PC, reply + G_PC, REG_DIGITS);
         regs_take_psr(r, reply, len);
         r->u->only_g = r->u->only_g || r->regs.known != 0;
     }
@@ -160,7 +160,7 @@ static void regs_got_pc(void *ctx, const char *reply, size_t len)
     struct regs_read *r = ctx;
     int error = BT_ERR_IO;
     if (reply && len > 0)
-        regs_take(&r->regs, GDB_REG_PC, reply, len);
+        regs_take(&r->regs, TARGET_REG_PC, reply, len);
     if (r->regs.known != 0)
         error = regs_ask_one(r, true, r->u->number_psr, regs_got_psr);
     else if (reply && r->u->number_pc == GDB_NUMBER_PC && (len == 0 || reply[0] == 'E'))
@@ -198,8 +198,8 @@ int gdb_remote_read_pc(struct gdb_remote *u, int core, gdb_remote_regs_fn fn, vo
 static void regs_got_core(void *ctx, const char *reply, size_t len)
 {
     struct regs_read *r = ctx;
-    for (unsigned i = 0; reply && i <= GDB_REG_PC && (i + 1) * REG_DIGITS <= len; i++)
-        regs_take(&r->regs, (enum gdb_reg)i, reply + (size_t)i * REG_DIGITS, REG_DIGITS);
+    for (unsigned i = 0; reply && i <= TARGET_REG_PC && (i + 1) * REG_DIGITS <= len; i++)
+        regs_take(&r->regs, (enum target_reg)i, reply + (size_t)i * REG_DIGITS, REG_DIGITS);
     if (r->regs.known != 0 && r->u->only_g)
         regs_take_psr(r, reply, len);
     else if (r->regs.known != 0 && regs_ask_one(r, true, r->u->number_psr, regs_got_psr) == BT_OK)

@@ -122,7 +122,7 @@ struct gdb_remote {
     bool holds_client;     /* packets of the client wait */
     bool serving_file;     /* the other side waits for the client's answer to a file request */
 
-    struct gdb_thread threads[GDB_CORES_MAX];
+    struct gdb_thread threads[TARGET_CORES_MAX];
     int core_count;
     int listings;               /* replies to the question for threads so far */
     struct gdb_thread selected; /* at the other side */
@@ -145,7 +145,7 @@ struct gdb_remote {
 
     struct text_buf stop; /* the reply that is held */
 
-    struct gdb_breakpoint *breakpoints;
+    struct target_breakpoint *breakpoints;
     size_t breakpoint_count;
     size_t breakpoint_capacity;
     bool orphaned; /* no client has them any more: they go at the next halt */
@@ -155,12 +155,12 @@ struct gdb_remote {
     bool client_runs; /* it waits for a stop reply */
 
     struct gdb_remote_observer *observers;
-    struct gdb_request *looks;      /* of observers, in the order that they came */
-    bool observer_turn;             /* the client had the last one */
-    uint64_t packets;               /* sent and received */
-    uint64_t epoch;                 /* of what the halted cores are like */
-    char *registers[GDB_CORES_MAX]; /* last replies to g of the last halt; NULL: nobody asked */
-    struct gdb_known *known;        /* what the other side reports of itself */
+    struct gdb_request *looks;         /* of observers, in the order that they came */
+    bool observer_turn;                /* the client had the last one */
+    uint64_t packets;                  /* sent and received */
+    uint64_t epoch;                    /* of what the halted cores are like */
+    char *registers[TARGET_CORES_MAX]; /* last replies to g of the last halt; NULL: nobody asked */
+    struct gdb_known *known;           /* what the other side reports of itself */
 };
 
 /* Any client before is dropped. */

@@ -230,7 +230,7 @@ static void greet_finish_threads(struct gdb_remote *u)
 
 static void greet_add_thread(struct gdb_remote *u, const struct gdb_thread *thread)
 {
-    if (thread->single && u->core_count < GDB_CORES_MAX && gdb_remote_core_of(u, thread) < 0)
+    if (thread->single && u->core_count < TARGET_CORES_MAX && gdb_remote_core_of(u, thread) < 0)
         u->threads[u->core_count++] = *thread;
 }
 

@@ -40,7 +40,7 @@ void gdb_remote_remember(struct gdb_remote *u, const struct gdb_request *r, cons
                          size_t len);
 /* Room for one more breakpoint, before it is inserted: BT_OK or BT_ERR_NOMEM. */
 int gdb_remote_reserve(struct gdb_remote *u);
-void gdb_remote_note_breakpoint(struct gdb_remote *u, const struct gdb_breakpoint *bp,
+void gdb_remote_note_breakpoint(struct gdb_remote *u, const struct target_breakpoint *bp,
                                 bool inserted);
 void gdb_remote_forget_registers(struct gdb_remote *u);
 /* All of these: the connection is lost. */

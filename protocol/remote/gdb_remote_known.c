@@ -73,7 +73,7 @@ static void known_remember_registers(struct gdb_remote *u, const struct gdb_requ
 
 void gdb_remote_forget_registers(struct gdb_remote *u)
 {
-    for (size_t i = 0; i < GDB_CORES_MAX; i++) {
+    for (size_t i = 0; i < TARGET_CORES_MAX; i++) {
         free(u->registers[i]);
         u->registers[i] = NULL;
     }
@@ -116,12 +116,12 @@ const char *gdb_remote_known(const struct gdb_remote *u, const char *payload, si
     return NULL;
 }
 
-static bool breakpoint_same(const struct gdb_breakpoint *a, const struct gdb_breakpoint *b)
+static bool breakpoint_same(const struct target_breakpoint *a, const struct target_breakpoint *b)
 {
     return a->type == b->type && a->address == b->address && a->kind == b->kind;
 }
 
-static size_t breakpoint_index(const struct gdb_remote *u, const struct gdb_breakpoint *bp)
+static size_t breakpoint_index(const struct gdb_remote *u, const struct target_breakpoint *bp)
 {
     size_t i = 0;
     while (i < u->breakpoint_count && !breakpoint_same(&u->breakpoints[i], bp))
@@ -132,7 +132,7 @@ static size_t breakpoint_index(const struct gdb_remote *u, const struct gdb_brea
 static int breakpoints_grow(struct gdb_remote *u)
 {
     size_t capacity = u->breakpoint_capacity > 0 ? 2 * u->breakpoint_capacity : 16;
-    struct gdb_breakpoint *bp = realloc(u->breakpoints, capacity * sizeof(*bp));
+    struct target_breakpoint *bp = realloc(u->breakpoints, capacity * sizeof(*bp));
     if (!bp)
         return BT_ERR_NOMEM;
     u->breakpoints = bp;
@@ -140,7 +140,7 @@ static int breakpoints_grow(struct gdb_remote *u)
     return BT_OK;
 }
 
-size_t gdb_remote_breakpoints(const struct gdb_remote *u, const struct gdb_breakpoint **out)
+size_t gdb_remote_breakpoints(const struct gdb_remote *u, const struct target_breakpoint **out)
 {
     *out = u->breakpoints;
     return u->breakpoint_count;
@@ -153,7 +153,7 @@ int gdb_remote_reserve(struct gdb_remote *u)
     return u->breakpoint_count < GDB_REMOTE_BREAKPOINTS_MAX ? breakpoints_grow(u) : BT_ERR_NOMEM;
 }
 
-void gdb_remote_note_breakpoint(struct gdb_remote *u, const struct gdb_breakpoint *bp,
+void gdb_remote_note_breakpoint(struct gdb_remote *u, const struct target_breakpoint *bp,
                                 bool inserted)
 {
     size_t i = breakpoint_index(u, bp);

@@ -19,15 +19,15 @@ static bool packet_read_thread(struct gdb_packet *p, struct gdb_args *a)
     return gdb_thread_take(a, &p->thread);
 }
 
-bool gdb_packet_take_breakpoint(struct gdb_args *a, struct gdb_breakpoint *bp)
+bool gdb_packet_take_breakpoint(struct gdb_args *a, struct target_breakpoint *bp)
 {
     uint64_t type;
     uint64_t kind;
-    if (!gdb_args_hex_max(a, GDB_WATCHPOINT_ACCESS, &type) || !gdb_args_char(a, ',') ||
+    if (!gdb_args_hex_max(a, TARGET_WATCHPOINT_ACCESS, &type) || !gdb_args_char(a, ',') ||
         !gdb_args_hex(a, &bp->address) || !gdb_args_char(a, ',') ||
         !gdb_args_hex_max(a, UINT32_MAX, &kind))
         return false;
-    bp->type = (enum gdb_breakpoint_type)type;
+    bp->type = (enum target_breakpoint_type)type;
     bp->kind = (uint32_t)kind;
     return true;
 }

@@ -36,7 +36,7 @@ struct gdb_packet {
     enum gdb_packet_answer answer;
     enum gdb_packet_effect effect;
     struct gdb_thread thread;
-    struct gdb_breakpoint breakpoint;
+    struct target_breakpoint breakpoint;
     uint64_t address;
     uint64_t length;
     const char *data; /* in the payload */
@@ -64,7 +64,7 @@ bool gdb_packet_is_output(const char *payload, size_t len);
 bool gdb_packet_is_broken(const char *payload, size_t len);
 
 /* "TYPE,ADDRESS,KIND" of Z and z, off the front of `a`. False when it is malformed. */
-bool gdb_packet_take_breakpoint(struct gdb_args *a, struct gdb_breakpoint *bp);
+bool gdb_packet_take_breakpoint(struct gdb_args *a, struct target_breakpoint *bp);
 
 static inline bool gdb_packet_starts(const char *payload, size_t len, const char *start)
 {

@@ -30,7 +30,7 @@ static uint64_t register_from_wire(const struct gdb_session *s, const uint8_t *i
     return value;
 }
 
-static unsigned register_size(const struct gdb_register *r)
+static unsigned register_size(const struct target_register *r)
 {
     return r->bits / 8 < BYTES_MAX ? r->bits / 8 : BYTES_MAX;
 }
@@ -49,11 +49,11 @@ static void register_add_value(struct gdb_session *s, bool known, uint64_t value
 
 #define A64_COUNT 34u
 
-/* Which of enum gdb_reg a number is; GDB_REG_COUNT: one that nobody knows. */
+/* Which of enum target_reg a number is; TARGET_REG_COUNT: one that nobody knows. */
 static unsigned a64_reg(unsigned number)
 {
-    static const uint8_t last[] = {GDB_REG_LR, GDB_REG_SP, GDB_REG_PC, GDB_REG_PSR};
-    return number < A64_COUNT - sizeof last ? GDB_REG_COUNT
+    static const uint8_t last[] = {TARGET_REG_LR, TARGET_REG_SP, TARGET_REG_PC, TARGET_REG_PSR};
+    return number < A64_COUNT - sizeof last ? TARGET_REG_COUNT
                                             : last[number - (A64_COUNT - sizeof last)];
 }
 
@@ -64,16 +64,16 @@ static unsigned a64_size(unsigned number)
 
 static bool session_is_a64(const struct gdb_session *s)
 {
-    return gdb_core_info(s, s->general).profile == GDB_PROFILE_A64;
+    return gdb_core_info(s, s->general).profile == TARGET_PROFILE_A64;
 }
 
 static int register_add_a64(struct gdb_session *s, unsigned first, unsigned end)
 {
-    struct gdb_regs regs = {.known = 0};
+    struct target_regs regs = {.known = 0};
     int error = s->target->read_regs(s->target_ctx, s->general, &regs);
     for (unsigned i = first; i < end && error >= 0; i++) {
         unsigned reg = a64_reg(i);
-        bool known = reg < GDB_REG_COUNT && (regs.known >> reg & 1);
+        bool known = reg < TARGET_REG_COUNT && (regs.known >> reg & 1);
         register_add_value(s, known, known ? regs.value[reg] : 0, a64_size(i));
     }
     return error < 0 ? error : BT_OK;
@@ -82,34 +82,34 @@ static int register_add_a64(struct gdb_session *s, unsigned first, unsigned end)
 /* A register of p and P. */
 struct which_register {
     bool is_extra;
-    enum gdb_reg reg;
+    enum target_reg reg;
     unsigned index; /* of the extra one */
     unsigned size;  /* bytes */
 };
 
 static bool register_take_which(struct gdb_session *s, struct gdb_args *a, struct which_register *w)
 {
-    const struct gdb_register *list = NULL;
+    const struct target_register *list = NULL;
     uint64_t number;
     if (!gdb_args_hex(a, &number))
         return false;
     if (number == PSR_NUMBER)
-        number = GDB_REG_PSR;
-    *w = (struct which_register){.reg = (enum gdb_reg)number, .size = 4};
-    if (number < GDB_REG_COUNT)
+        number = TARGET_REG_PSR;
+    *w = (struct which_register){.reg = (enum target_reg)number, .size = 4};
+    if (number < TARGET_REG_COUNT)
         return true;
     unsigned count = gdb_extra_registers(s, s->general, &list);
-    if (number < GDB_EXTRA_NUMBER || number - GDB_EXTRA_NUMBER >= count)
+    if (number < TARGET_EXTRA_NUMBER || number - TARGET_EXTRA_NUMBER >= count)
         return false;
     w->is_extra = true;
-    w->index = (unsigned)(number - GDB_EXTRA_NUMBER);
+    w->index = (unsigned)(number - TARGET_EXTRA_NUMBER);
     w->size = register_size(&list[w->index]);
     return true;
 }
 
 static int register_add_core(struct gdb_session *s, unsigned first, unsigned end)
 {
-    struct gdb_regs regs = {.known = 0};
+    struct target_regs regs = {.known = 0};
     int error = s->target->read_regs(s->target_ctx, s->general, &regs);
     for (unsigned i = first; i < end && error >= 0; i++)
         register_add_value(s, regs.known >> i & 1, regs.value[i], 4);
@@ -129,7 +129,7 @@ static int register_add_extra(struct gdb_session *s, unsigned index, unsigned si
 /* A GDB that connects gives up when it cannot have the registers: here it must learn why. */
 static int register_read_result(struct gdb_session *s, int error)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     if (error >= 0)
         return error;
     text_buf_clear(&s->reply);
@@ -140,12 +140,12 @@ static int register_read_result(struct gdb_session *s, int error)
 
 static int answer_read_registers(struct gdb_session *s, struct gdb_args *a)
 {
-    const struct gdb_register *list = NULL;
+    const struct target_register *list = NULL;
     unsigned count = gdb_extra_registers(s, s->general, &list);
     (void)a;
     if (session_is_a64(s))
         return register_read_result(s, register_add_a64(s, 0, A64_COUNT));
-    int error = register_add_core(s, 0, GDB_REG_COUNT);
+    int error = register_add_core(s, 0, TARGET_REG_COUNT);
     for (unsigned i = 0; i < count && error >= 0; i++)
         error = register_add_extra(s, i, register_size(&list[i]));
     return register_read_result(s, error);
@@ -167,7 +167,7 @@ static int answer_read_register(struct gdb_session *s, struct gdb_args *a)
 }
 
 static int register_write(struct gdb_session *s, const struct which_register *w, uint64_t value,
-                          struct gdb_why *why)
+                          struct target_error *why)
 {
     const struct gdb_target *t = s->target;
     if (w->is_extra)
@@ -179,7 +179,7 @@ static int register_write(struct gdb_session *s, const struct which_register *w,
 
 static int answer_write_register(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     struct which_register w;
     uint8_t bytes[BYTES_MAX];
     if (session_is_a64(s))
@@ -193,8 +193,8 @@ static int answer_write_register(struct gdb_session *s, struct gdb_args *a)
 
 /* The values of a G packet. */
 struct register_values {
-    uint64_t value[GDB_REG_COUNT + GDB_EXTRA_MAX];
-    bool given[GDB_REG_COUNT + GDB_EXTRA_MAX]; /* `x` digits leave a register as it is */
+    uint64_t value[TARGET_REG_COUNT + TARGET_EXTRA_MAX];
+    bool given[TARGET_REG_COUNT + TARGET_EXTRA_MAX]; /* `x` digits leave a register as it is */
 };
 
 static bool register_take_value(struct gdb_session *s, struct gdb_args *a, unsigned size,
@@ -216,17 +216,17 @@ static bool register_take_value(struct gdb_session *s, struct gdb_args *a, unsig
 /* All of the packet before the first is written. A client may leave the further ones away. */
 static int answer_write_registers(struct gdb_session *s, struct gdb_args *a)
 {
-    const struct gdb_register *list = NULL;
+    const struct target_register *list = NULL;
     unsigned extra = gdb_extra_registers(s, s->general, &list);
-    unsigned count = GDB_REG_COUNT + extra;
+    unsigned count = TARGET_REG_COUNT + extra;
     struct register_values v = {.given = {false}};
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     if (session_is_a64(s))
         return BT_ERR_UNSUPPORTED;
     for (unsigned i = 0; i < count; i++) {
-        if (i >= GDB_REG_COUNT && gdb_args_empty(a))
+        if (i >= TARGET_REG_COUNT && gdb_args_empty(a))
             break;
-        unsigned size = i < GDB_REG_COUNT ? 4 : register_size(&list[i - GDB_REG_COUNT]);
+        unsigned size = i < TARGET_REG_COUNT ? 4 : register_size(&list[i - TARGET_REG_COUNT]);
         if (!register_take_value(s, a, size, &v.value[i], &v.given[i]))
             return BT_ERR_INVAL;
     }
@@ -234,8 +234,8 @@ static int answer_write_registers(struct gdb_session *s, struct gdb_args *a)
         return BT_ERR_INVAL;
     int error = BT_OK;
     for (unsigned i = 0; i < count && error >= 0; i++) {
-        struct which_register w = {.is_extra = i >= GDB_REG_COUNT, .reg = (enum gdb_reg)i};
-        w.index = w.is_extra ? i - GDB_REG_COUNT : 0;
+        struct which_register w = {.is_extra = i >= TARGET_REG_COUNT, .reg = (enum target_reg)i};
+        w.index = w.is_extra ? i - TARGET_REG_COUNT : 0;
         if (v.given[i])
             error = register_write(s, &w, v.value[i], &why);
     }
@@ -272,7 +272,7 @@ static int answer_read_memory(struct gdb_session *s, struct gdb_args *a)
 static int session_write_memory(struct gdb_session *s, uint64_t address, const void *bytes,
                                 size_t len)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     int error = BT_ERR_UNSUPPORTED;
     if (s->target->write_memory)
         error = s->target->write_memory(s->target_ctx, s->general, address, bytes, len, &why);
@@ -302,8 +302,8 @@ static int answer_write_binary(struct gdb_session *s, struct gdb_args *a)
 static int session_change_breakpoint(struct gdb_session *s, struct gdb_args *a, bool insert)
 {
     const struct gdb_target *t = s->target;
-    struct gdb_why why = {""};
-    struct gdb_breakpoint bp;
+    struct target_error why = {""};
+    struct target_breakpoint bp;
     if (!t->insert_breakpoint)
         return BT_OK;
     if (!gdb_packet_take_breakpoint(a, &bp) || !gdb_args_empty(a))
@@ -383,7 +383,7 @@ static int answer_thread_alive(struct gdb_session *s, struct gdb_args *a)
 
 static int answer_flash_erase(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     uint64_t address;
     uint64_t len;
     if (!s->target->flash_erase)
@@ -396,7 +396,7 @@ static int answer_flash_erase(struct gdb_session *s, struct gdb_args *a)
 
 static int answer_flash_write(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     uint64_t address;
     if (!s->target->flash_write)
         return BT_OK;
@@ -408,7 +408,7 @@ static int answer_flash_write(struct gdb_session *s, struct gdb_args *a)
 
 static int answer_flash_done(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     (void)a;
     if (!s->target->flash_done)
         return BT_OK;

@@ -17,7 +17,7 @@ enum gdb_match {
 };
 
 /*
- * One packet. run() returns BT_OK when s->reply (empty on entry) holds the answer, GDB_PENDING
+ * One packet. run() returns BT_OK when s->reply (empty on entry) holds the answer, TARGET_PENDING
  * when nothing is to be answered now, or an error that is answered by its number.
  */
 struct gdb_command {
@@ -40,7 +40,7 @@ int gdb_session_begin(struct gdb_session *s, const struct gdb_target *target, vo
                       int cores, gdb_send_fn send, void *send_ctx);
 
 /*
- * Finds the packet in the tables, runs it and sends the answer. BT_OK, GDB_PENDING (answered
+ * Finds the packet in the tables, runs it and sends the answer. BT_OK, TARGET_PENDING (answered
  * later), or GDB_PASS_ON: nothing was answered, the packet is another server's.
  */
 int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len);
@@ -55,11 +55,11 @@ static inline int gdb_reply(struct gdb_session *s, const char *text)
 /* "E." and the text, without characters that would be escaped. */
 void gdb_reply_error(struct gdb_session *s, const char *text);
 /* "OK", or "E." and the explanation for a negative `error`. */
-int gdb_reply_result(struct gdb_session *s, int error, const struct gdb_why *why);
+int gdb_reply_result(struct gdb_session *s, int error, const struct target_error *why);
 /* GDB shows no more than the number: that of errno where there is one. */
 int gdb_reply_number(struct gdb_session *s, int error);
 /* The stop reply, and what follows from it for the choice of threads. */
-void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop);
+void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop);
 
 /* Sends s->reply and empties it. */
 void gdb_reply_send(struct gdb_session *s);
@@ -73,12 +73,12 @@ static inline int gdb_thread_of_core(int core)
     return core + 1;
 }
 
-/* Registers of the core beyond those of enum gdb_reg; 0 if there are none. */
+/* Registers of the core beyond those of enum target_reg; 0 if there are none. */
 unsigned gdb_extra_registers(const struct gdb_session *s, int core,
-                             const struct gdb_register **list);
+                             const struct target_register **list);
 
 /* What the target reports of a core, with defaults where it says nothing. */
-struct gdb_core gdb_core_info(const struct gdb_session *s, int core);
+struct target_core gdb_core_info(const struct gdb_session *s, int core);
 
 /*
  * gdb_query.c: a whole qRcmd packet. BT_OK: answered; BT_ERR_UNSUPPORTED: the target knows no such

@@ -130,7 +130,7 @@ static enum proxy_reverse proxy_choose_reverse(struct gdb_proxy *p, const char *
                : PROXY_REVERSE_NOT;
 }
 
-static void patch_reg(const struct gdb_regs *regs, unsigned reg, char *to)
+static void patch_reg(const struct target_regs *regs, unsigned reg, char *to)
 {
     static const char hex[] = "0123456789abcdef";
     for (unsigned i = 0; i < DIGITS; i++) {
@@ -153,20 +153,21 @@ static bool patch_same_stack(const struct gdb_remote *u, enum gdb_stack a, enum 
            memcmp(now + u->at_stack[a], now + u->at_stack[b], DIGITS) == 0;
 }
 
-static bool patch_uses_psp(const struct gdb_remote *u, const struct gdb_regs *regs, const char *now,
-                           size_t len)
+static bool patch_uses_psp(const struct gdb_remote *u, const struct target_regs *regs,
+                           const char *now, size_t len)
 {
-    bool handler = (regs->value[GDB_REG_PSR] & 0x1ff) != 0;
+    bool handler = (regs->value[TARGET_REG_PSR] & 0x1ff) != 0;
     return !handler && patch_has_stack(u, GDB_STACK_PSP, len) &&
-           memcmp(now + u->at_stack[GDB_STACK_PSP], now + (size_t)GDB_REG_SP * DIGITS, DIGITS) == 0;
+           memcmp(now + u->at_stack[GDB_STACK_PSP], now + (size_t)TARGET_REG_SP * DIGITS, DIGITS) ==
+               0;
 }
 
 /* Which of two security states the core was in then, else the one that it is halted in. */
-static bool patch_was_nonsecure(const struct gdb_remote *u, const struct gdb_regs *regs,
+static bool patch_was_nonsecure(const struct gdb_remote *u, const struct target_regs *regs,
                                 const char *now, size_t len)
 {
-    if (regs->security != GDB_SECURITY_UNKNOWN)
-        return regs->security == GDB_SECURITY_NONSECURE;
+    if (regs->security != TARGET_SECURITY_UNKNOWN)
+        return regs->security == TARGET_SECURITY_NONSECURE;
     return patch_same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_NS, now, len) &&
            !patch_same_stack(u, GDB_STACK_MSP, GDB_STACK_MSP_S, now, len);
 }
@@ -176,7 +177,7 @@ static bool patch_was_nonsecure(const struct gdb_remote *u, const struct gdb_reg
  * The one in use is SP: as now, but that handlers have the main stack. The others are shown as they
  * are.
  */
-static void patch_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now,
+static void patch_stacks(struct gdb_proxy *p, const struct target_regs *regs, const char *now,
                          size_t len, char *to)
 {
     const struct gdb_remote *u = p->remote;
@@ -187,14 +188,15 @@ static void patch_stacks(struct gdb_proxy *p, const struct gdb_regs *regs, const
         if (!patch_has_stack(u, i, len))
             continue;
         if (i == used || i == banked)
-            patch_reg(regs, GDB_REG_SP, to + u->at_stack[i]);
+            patch_reg(regs, TARGET_REG_SP, to + u->at_stack[i]);
         else
             memcpy(to + u->at_stack[i], now + u->at_stack[i], DIGITS);
     }
 }
 
 /* As long as the other server's, for GDB remembers the length; other registers are not known. */
-static void patch_all(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
+static void patch_all(struct gdb_proxy *p, const struct target_regs *regs, const char *now,
+                      size_t len)
 {
     struct text_buf *out = &p->session->reply;
     size_t psr = p->remote->has_description || len < PSR_OLD + DIGITS ? PSR_NEW : PSR_OLD;
@@ -207,7 +209,7 @@ static void patch_all(struct gdb_proxy *p, const struct gdb_regs *regs, const ch
     for (unsigned reg = 0; reg < CORE_REGS && (reg + 1) * DIGITS <= len; reg++)
         patch_reg(regs, reg, out->data + (size_t)reg * DIGITS);
     if (psr + DIGITS <= len)
-        patch_reg(regs, GDB_REG_PSR, out->data + psr);
+        patch_reg(regs, TARGET_REG_PSR, out->data + psr);
     patch_stacks(p, regs, now, len, out->data);
 }
 
@@ -220,20 +222,21 @@ static enum gdb_stack patch_stack_of(const struct gdb_remote *u, uint64_t number
 }
 
 /* A server that has its registers one by one is asked so: Secure state, if it is not known. */
-static void patch_one(struct gdb_proxy *p, const struct gdb_regs *regs, const char *now, size_t len)
+static void patch_one(struct gdb_proxy *p, const struct target_regs *regs, const char *now,
+                      size_t len)
 {
     const struct gdb_remote *u = p->remote;
     char digits[DIGITS];
-    unsigned reg = p->reverse_at < CORE_REGS ? (unsigned)p->reverse_at : GDB_REG_COUNT;
+    unsigned reg = p->reverse_at < CORE_REGS ? (unsigned)p->reverse_at : TARGET_REG_COUNT;
     if (p->reverse_at == u->number_psr)
-        reg = GDB_REG_PSR;
+        reg = TARGET_REG_PSR;
     enum gdb_stack stack = patch_stack_of(u, p->reverse_at);
-    bool non_secure = regs->security == GDB_SECURITY_NONSECURE;
+    bool non_secure = regs->security == TARGET_SECURITY_NONSECURE;
     if (stack == GDB_STACK_MSP || stack == (non_secure ? GDB_STACK_MSP_NS : GDB_STACK_MSP_S))
-        reg = GDB_REG_SP;
-    if (reg == GDB_REG_COUNT && stack != GDB_STACKS) {
+        reg = TARGET_REG_SP;
+    if (reg == TARGET_REG_COUNT && stack != GDB_STACKS) {
         text_buf_add(&p->session->reply, now, len);
-    } else if (reg < GDB_REG_COUNT) {
+    } else if (reg < TARGET_REG_COUNT) {
         patch_reg(regs, reg, digits);
         text_buf_add(&p->session->reply, digits, sizeof(digits));
     } else {
@@ -262,7 +265,7 @@ static void patch_memory(struct gdb_proxy *p, const char *reply, size_t len)
 static void proxy_reverse_reply(struct gdb_proxy *p, const char *reply, size_t len)
 {
     struct gdb_session *s = p->session;
-    struct gdb_regs regs = {.known = 0};
+    struct target_regs regs = {.known = 0};
     text_buf_clear(&s->reply);
     if (len == 0 || reply[0] == 'E' || !p->remote)
         text_buf_add(&s->reply, reply, len);
@@ -465,7 +468,7 @@ static void proxy_pass_on(struct gdb_proxy *p, const char *payload, size_t len)
     }
     if (packet.answer == GDB_ANSWER_NONE) {
         const struct gdb_target *t = p->session->target;
-        struct gdb_why why = {""};
+        struct target_error why = {""};
         if (p->role == PROXY_OBSERVES || !t->restart ||
             t->restart(p->session->target_ctx, &why) < 0)
             proxy_try_pass(p, &any_thread, payload, len);

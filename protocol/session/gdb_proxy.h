@@ -43,11 +43,12 @@ struct gdb_proxy {
     struct gdb_thread general;
     struct text_buf backlog; /* packets that wait, each behind its length */
     bool draining;
-    bool passed;                /* the resume under way is the other side's */
-    char reverse_kind;          /* g, p or m: what PROXY_DATA or PROXY_REVERSE is the answer to */
-    uint64_t reverse_at;        /* number of the register, or address */
-    uint64_t seen;              /* u->epoch of the halt that the client was told of last */
-    char *shown[GDB_CORES_MAX]; /* registers of the halt that it was told of last; NULL: not read */
+    bool passed;         /* the resume under way is the other side's */
+    char reverse_kind;   /* g, p or m: what PROXY_DATA or PROXY_REVERSE is the answer to */
+    uint64_t reverse_at; /* number of the register, or address */
+    uint64_t seen;       /* u->epoch of the halt that the client was told of last */
+    char *shown[TARGET_CORES_MAX]; /* registers of the halt that it was told of last; NULL: not read
+                                    */
     struct gdb_remote_observer observer;
     char greeting[400]; /* printed as soon as the client takes text; "": nothing */
 };

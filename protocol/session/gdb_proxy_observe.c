@@ -137,7 +137,7 @@ static void proxy_show_last(struct gdb_proxy *p, const char *signal)
 static void proxy_borrow_registers(struct gdb_proxy *p)
 {
     gdb_proxy_forget_shown(p);
-    for (size_t i = 0; i < GDB_CORES_MAX; i++) {
+    for (size_t i = 0; i < TARGET_CORES_MAX; i++) {
         const char *last = p->remote->registers[i];
         p->shown[i] = last ? strdup(last) : NULL;
     }
@@ -333,7 +333,7 @@ void gdb_proxy_note_shown(struct gdb_proxy *p, const char *reply, size_t len)
 
 void gdb_proxy_forget_shown(struct gdb_proxy *p)
 {
-    for (size_t i = 0; i < GDB_CORES_MAX; i++) {
+    for (size_t i = 0; i < TARGET_CORES_MAX; i++) {
         free(p->shown[i]);
         p->shown[i] = NULL;
     }

@@ -90,7 +90,7 @@ static int answer_thread_extra(struct gdb_session *s, struct gdb_args *a)
         return BT_ERR_INVAL;
     if (s->target->core_status)
         s->target->core_status(s->target_ctx, core, status, sizeof(status));
-    struct gdb_core info = gdb_core_info(s, core);
+    struct target_core info = gdb_core_info(s, core);
     text_buf_hex(&s->reply, info.name, strlen(info.name));
     if (status[0] != '\0') {
         text_buf_hex(&s->reply, ": ", 2);

@@ -23,7 +23,7 @@ void gdb_reply_error(struct gdb_session *s, const char *text)
     reply_add_plain(&s->reply, text);
 }
 
-int gdb_reply_result(struct gdb_session *s, int error, const struct gdb_why *why)
+int gdb_reply_result(struct gdb_session *s, int error, const struct target_error *why)
 {
     if (error >= 0)
         return gdb_reply(s, "OK");
@@ -83,23 +83,23 @@ bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
     return true;
 }
 
-struct gdb_core gdb_core_info(const struct gdb_session *s, int core)
+struct target_core gdb_core_info(const struct gdb_session *s, int core)
 {
-    struct gdb_core info = {.name = NULL};
+    struct target_core info = {.name = NULL};
     if (!s->target->core_info || s->target->core_info(s->target_ctx, core, &info) < 0)
-        info = (struct gdb_core){.name = NULL};
+        info = (struct target_core){.name = NULL};
     if (!info.name)
         info.name = "core";
     return info;
 }
 
 unsigned gdb_extra_registers(const struct gdb_session *s, int core,
-                             const struct gdb_register **list)
+                             const struct target_register **list)
 {
     if (!s->target->extra_registers)
         return 0;
     int count = s->target->extra_registers(s->target_ctx, core, list);
-    return count < 0 ? 0 : count > GDB_EXTRA_MAX ? GDB_EXTRA_MAX : (unsigned)count;
+    return count < 0 ? 0 : count > TARGET_EXTRA_MAX ? TARGET_EXTRA_MAX : (unsigned)count;
 }
 
 static void stop_add_thread(struct gdb_session *s, int core)
@@ -110,46 +110,46 @@ static void stop_add_thread(struct gdb_session *s, int core)
         text_buf_printf(&s->reply, "thread:%x;", (unsigned)gdb_thread_of_core(core));
 }
 
-static const char *stop_reason_word(const struct gdb_session *s, enum gdb_stop_kind kind)
+static const char *stop_reason_word(const struct gdb_session *s, enum target_halt_reason kind)
 {
     switch (kind) {
-    case GDB_STOP_SWBREAK:
+    case TARGET_HALT_SWBREAK:
         return s->client_swbreak ? "swbreak:;" : "";
-    case GDB_STOP_HWBREAK:
+    case TARGET_HALT_HWBREAK:
         return s->client_hwbreak ? "hwbreak:;" : "";
-    case GDB_STOP_REPLAY_BEGIN:
+    case TARGET_HALT_REPLAY_BEGIN:
         return "replaylog:begin;";
-    case GDB_STOP_REPLAY_END:
+    case TARGET_HALT_REPLAY_END:
         return "replaylog:end;";
     default:
         return "";
     }
 }
 
-static const char *stop_watch_word(enum gdb_stop_kind kind)
+static const char *stop_watch_word(enum target_halt_reason kind)
 {
     switch (kind) {
-    case GDB_STOP_WATCH:
+    case TARGET_HALT_WATCH:
         return "watch";
-    case GDB_STOP_RWATCH:
+    case TARGET_HALT_RWATCH:
         return "rwatch";
-    case GDB_STOP_AWATCH:
+    case TARGET_HALT_AWATCH:
         return "awatch";
     default:
         return NULL;
     }
 }
 
-static unsigned stop_signal_number(const struct gdb_stop *stop)
+static unsigned stop_signal_number(const struct target_stop *stop)
 {
-    if (stop->kind == GDB_STOP_INTERRUPT)
+    if (stop->kind == TARGET_HALT_INTERRUPT)
         return SIGNAL_INT;
-    if (stop->kind == GDB_STOP_SIGNAL)
+    if (stop->kind == TARGET_HALT_SIGNAL)
         return (unsigned)stop->signal & 0xff;
     return SIGNAL_TRAP;
 }
 
-void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop)
+void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop)
 {
     struct text_buf *reply = &s->reply;
     const char *watch = stop_watch_word(stop->kind);
@@ -159,7 +159,7 @@ void gdb_reply_stop(struct gdb_session *s, const struct gdb_stop *stop)
     /* GDB takes the thread of the reply for the selected one, without an Hg. */
     s->general = s->stopped;
     text_buf_clear(reply);
-    if (stop->kind == GDB_STOP_EXITED) {
+    if (stop->kind == TARGET_HALT_EXITED) {
         text_buf_printf(reply, "W%02x", (unsigned)stop->signal & 0xff);
         return;
     }

@@ -2,11 +2,11 @@
 /* Running, stopping, stepping back, and how a session begins and ends. */
 #include "gdb_internal.h"
 
-static int session_reply_resumed(struct gdb_session *s, int outcome, const struct gdb_stop *stop,
-                                 const struct gdb_why *why)
+static int session_reply_resumed(struct gdb_session *s, int outcome, const struct target_stop *stop,
+                                 const struct target_error *why)
 {
-    if (outcome == GDB_PENDING)
-        return GDB_PENDING;
+    if (outcome == TARGET_PENDING)
+        return TARGET_PENDING;
     s->running = false;
     if (outcome < 0)
         return gdb_reply_result(s, outcome, why);
@@ -14,7 +14,7 @@ static int session_reply_resumed(struct gdb_session *s, int outcome, const struc
     return BT_OK;
 }
 
-/* GDB_PENDING may come back with the stop reported already, from within the operation. */
+/* TARGET_PENDING may come back with the stop reported already, from within the operation. */
 static void session_start_running(struct gdb_session *s)
 {
     s->running = true;
@@ -23,8 +23,8 @@ static void session_start_running(struct gdb_session *s)
 
 static int session_ask_halt_reason(struct gdb_session *s)
 {
-    struct gdb_stop stop = {.core = s->stopped};
-    struct gdb_why why = {""};
+    struct target_stop stop = {.core = s->stopped};
+    struct target_error why = {""};
     s->state = GDB_SESSION_OPEN;
     session_start_running(s);
     int outcome = s->target->halt_reason(s->target_ctx, &stop);
@@ -38,34 +38,35 @@ static int answer_halt_reason(struct gdb_session *s, struct gdb_args *a)
 }
 
 /* The thread that a resume is about: one that steps, else the general one, else any. */
-static void resume_choose_core(const struct gdb_session *s, struct gdb_resume *r)
+static void resume_choose_core(const struct gdb_session *s, struct target_resume *r)
 {
     int any = -1;
     for (int i = s->core_count - 1; i >= 0; i--) {
-        if (r->action[i] != GDB_ACTION_NONE)
+        if (r->action[i] != TARGET_ACTION_NONE)
             any = i;
     }
-    r->core = r->action[s->general] != GDB_ACTION_NONE ? s->general : any;
+    r->core = r->action[s->general] != TARGET_ACTION_NONE ? s->general : any;
     r->step = false;
     for (int i = s->core_count - 1; i >= 0; i--) {
-        if (r->action[i] == GDB_ACTION_STEP) {
+        if (r->action[i] == TARGET_ACTION_STEP) {
             r->step = true;
             r->core = i;
         }
     }
-    if (r->action[s->general] == GDB_ACTION_STEP)
+    if (r->action[s->general] == TARGET_ACTION_STEP)
         r->core = s->general;
 }
 
-static int session_resume(struct gdb_session *s, struct gdb_resume *r)
+static int session_resume(struct gdb_session *s, struct target_resume *r)
 {
-    struct gdb_stop stop = {.core = s->general};
-    struct gdb_why why = {""};
+    struct target_stop stop = {.core = s->general};
+    struct target_error why = {""};
     resume_choose_core(s, r);
     if (r->core < 0)
         return BT_ERR_INVAL;
     if (!s->target->resume)
-        return gdb_reply_result(s, BT_ERR_UNSUPPORTED, &(struct gdb_why){"the target cannot run"});
+        return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
+                                &(struct target_error){"the target cannot run"});
     r->threads_listed = s->threads_listed;
     stop.core = r->core;
     session_start_running(s);
@@ -82,25 +83,26 @@ static int session_motion_core(const struct gdb_session *s)
     return s->motion >= 0 ? s->motion : s->general;
 }
 
-static int session_set_pc(struct gdb_session *s, int core, uint64_t pc, struct gdb_why *why)
+static int session_set_pc(struct gdb_session *s, int core, uint64_t pc, struct target_error *why)
 {
     if (!s->target->write_reg)
         return BT_ERR_UNSUPPORTED;
-    return s->target->write_reg(s->target_ctx, core, GDB_REG_PC, (uint32_t)pc, why);
+    return s->target->write_reg(s->target_ctx, core, TARGET_REG_PC, (uint32_t)pc, why);
 }
 
 /* What remains of c, s, C and S after the signal: an optional address to go on from. */
-static int session_resume_plain(struct gdb_session *s, struct gdb_args *a, enum gdb_action action)
+static int session_resume_plain(struct gdb_session *s, struct gdb_args *a,
+                                enum target_action action)
 {
-    struct gdb_resume r = {.core = 0};
-    struct gdb_why why = {""};
+    struct target_resume r = {.core = 0};
+    struct target_error why = {""};
     uint64_t pc;
     int core = session_motion_core(s);
     bool jump = !gdb_args_empty(a);
     if (jump && (!gdb_args_hex_max(a, UINT32_MAX, &pc) || !gdb_args_empty(a)))
         return BT_ERR_INVAL;
     for (int i = 0; i < s->core_count; i++) {
-        if (i == core || (action == GDB_ACTION_CONTINUE && s->motion < 0))
+        if (i == core || (action == TARGET_ACTION_CONTINUE && s->motion < 0))
             r.action[i] = action;
     }
     int error = jump ? session_set_pc(s, core, pc, &why) : BT_OK;
@@ -109,12 +111,12 @@ static int session_resume_plain(struct gdb_session *s, struct gdb_args *a, enum 
 
 static int answer_continue(struct gdb_session *s, struct gdb_args *a)
 {
-    return session_resume_plain(s, a, GDB_ACTION_CONTINUE);
+    return session_resume_plain(s, a, TARGET_ACTION_CONTINUE);
 }
 
 static int answer_step(struct gdb_session *s, struct gdb_args *a)
 {
-    return session_resume_plain(s, a, GDB_ACTION_STEP);
+    return session_resume_plain(s, a, TARGET_ACTION_STEP);
 }
 
 /* "05" or "05;address". Cores take no signals: the number is checked and dropped. */
@@ -141,16 +143,16 @@ static int answer_vcont_query(struct gdb_session *s, struct gdb_args *a)
 }
 
 /* One action of a vCont packet without its thread. */
-static bool vcont_take_action(struct gdb_args *a, enum gdb_action *action)
+static bool vcont_take_action(struct gdb_args *a, enum target_action *action)
 {
     uint64_t signal;
     bool signalled = gdb_args_char(a, 'C');
     if (signalled || gdb_args_char(a, 'c')) {
-        *action = GDB_ACTION_CONTINUE;
+        *action = TARGET_ACTION_CONTINUE;
     } else if ((signalled = gdb_args_char(a, 'S')) || gdb_args_char(a, 's')) {
-        *action = GDB_ACTION_STEP;
+        *action = TARGET_ACTION_STEP;
     } else if (gdb_args_char(a, 't')) {
-        *action = GDB_ACTION_NONE;
+        *action = TARGET_ACTION_NONE;
     } else {
         return false;
     }
@@ -158,17 +160,18 @@ static bool vcont_take_action(struct gdb_args *a, enum gdb_action *action)
 }
 
 /* The leftmost action that names a core counts for it. */
-static void vcont_give_action(struct gdb_resume *r, bool *given, int core, enum gdb_action action)
+static void vcont_give_action(struct target_resume *r, bool *given, int core,
+                              enum target_action action)
 {
     if (!given[core])
         r->action[core] = action;
     given[core] = true;
 }
 
-static bool vcont_apply_action(struct gdb_session *s, struct gdb_args *word, struct gdb_resume *r,
-                               bool *given)
+static bool vcont_apply_action(struct gdb_session *s, struct gdb_args *word,
+                               struct target_resume *r, bool *given)
 {
-    enum gdb_action action;
+    enum target_action action;
     int thread = GDB_THREAD_ALL;
     int core;
     if (!vcont_take_action(word, &action))
@@ -190,8 +193,8 @@ static bool vcont_apply_action(struct gdb_session *s, struct gdb_args *word, str
 
 static int answer_vcont(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_resume r = {.core = 0};
-    bool given[GDB_CORES_MAX] = {false};
+    struct target_resume r = {.core = 0};
+    bool given[TARGET_CORES_MAX] = {false};
     struct gdb_args word;
     if (!gdb_args_char(a, ';'))
         return BT_ERR_INVAL;
@@ -206,11 +209,11 @@ static int answer_vcont(struct gdb_session *s, struct gdb_args *a)
  * text. */
 static int session_reverse(struct gdb_session *s, bool step)
 {
-    struct gdb_stop stop = {.core = session_motion_core(s)};
-    struct gdb_why why = {""};
+    struct target_stop stop = {.core = session_motion_core(s)};
+    struct target_error why = {""};
     if (!s->target->reverse)
         return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                                &(struct gdb_why){"the target cannot run backwards"});
+                                &(struct target_error){"the target cannot run backwards"});
     session_start_running(s);
     int outcome = s->target->reverse(s->target_ctx, session_motion_core(s), step, &stop, &why);
     return session_reply_resumed(s, outcome, &stop, &why);
@@ -247,10 +250,10 @@ static int answer_attach(struct gdb_session *s, struct gdb_args *a)
 /* The file name and arguments of "run" mean nothing here. */
 static int answer_run(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     if (!s->target->restart)
         return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                                &(struct gdb_why){"the target cannot be started again"});
+                                &(struct target_error){"the target cannot be started again"});
     if (!gdb_args_char(a, ';') && !gdb_args_empty(a))
         return BT_ERR_INVAL;
     gdb_document_forget(s);
@@ -261,13 +264,13 @@ static int answer_run(struct gdb_session *s, struct gdb_args *a)
 /* R has no reply by definition; GDB asks `?` next. */
 static int answer_restart(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     (void)a;
     s->state = GDB_SESSION_OPEN;
     gdb_document_forget(s);
     if (s->target->restart)
         s->target->restart(s->target_ctx, &why);
-    return GDB_PENDING;
+    return TARGET_PENDING;
 }
 
 static void session_end(struct gdb_session *s, enum gdb_session_state state,
@@ -295,7 +298,7 @@ static int answer_kill(struct gdb_session *s, struct gdb_args *a)
 {
     (void)a;
     session_end(s, GDB_SESSION_KILLED, s->target->kill);
-    return GDB_PENDING;
+    return TARGET_PENDING;
 }
 
 static int answer_vkill(struct gdb_session *s, struct gdb_args *a)

@@ -55,7 +55,7 @@ static void session_write(void *ctx, const void *bytes, size_t len)
 int gdb_session_begin(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
                       int cores, gdb_send_fn send, void *send_ctx)
 {
-    if (!target_btrace_complete(target) || cores < 1 || cores > GDB_CORES_MAX)
+    if (!target_btrace_complete(target) || cores < 1 || cores > TARGET_CORES_MAX)
         return BT_ERR_INVAL;
     *s = (struct gdb_session){
         .target = target,
@@ -134,7 +134,7 @@ int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
     struct gdb_args packet = {payload, payload + len};
     text_buf_clear(&s->reply);
     int outcome = session_run_packet(s, &packet);
-    if (outcome == GDB_PENDING || outcome == GDB_PASS_ON)
+    if (outcome == TARGET_PENDING || outcome == GDB_PASS_ON)
         return outcome;
     if (outcome < 0)
         gdb_reply_number(s, outcome);
@@ -219,7 +219,7 @@ void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len)
         session_take_event(s, rsp_receive(&s->receiver, &at, &len));
 }
 
-void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop)
+void gdb_session_stopped(struct gdb_session *s, const struct target_stop *stop)
 {
     if (!s->running)
         return;

@@ -165,11 +165,11 @@ void gdb_session_release(struct gdb_session *s);
 void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len);
 
 /*
- * The target halted after GDB_PENDING. May be called at any later time, also from interrupt(),
- * and from within the operation that returns GDB_PENDING.
+ * The target halted after TARGET_PENDING. May be called at any later time, also from interrupt(),
+ * and from within the operation that returns TARGET_PENDING.
  * Ignored when nothing is pending.
  */
-void gdb_session_stopped(struct gdb_session *s, const struct gdb_stop *stop);
+void gdb_session_stopped(struct gdb_session *s, const struct target_stop *stop);
 
 /* The resume that is pending failed: GDB prints `text` and shows the target as stopped. */
 void gdb_session_resume_failed(struct gdb_session *s, const char *text);

@@ -97,7 +97,7 @@ static void xml_a64_registers(struct text_buf *out)
                        "<reg name=\"cpsr\" bitsize=\"32\" regnum=\"33\"/>\n");
 }
 
-static void xml_extra_registers(struct text_buf *out, const struct gdb_register *list,
+static void xml_extra_registers(struct text_buf *out, const struct target_register *list,
                                 unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -105,19 +105,19 @@ static void xml_extra_registers(struct text_buf *out, const struct gdb_register 
         if (first)
             text_buf_printf(out, "</feature>\n<feature name=\"%s\">\n", list[i].feature);
         text_buf_printf(out, "<reg name=\"%s\" bitsize=\"%u\" type=\"%s\" regnum=\"%u\"/>\n",
-                        list[i].name, list[i].bits, list[i].type, GDB_EXTRA_NUMBER + i);
+                        list[i].name, list[i].bits, list[i].type, TARGET_EXTRA_NUMBER + i);
     }
 }
 
 /*
  * target.xml: r0-r12, sp, lr, pc numbered 0-15 and cpsr or xpsr numbered 25, as in GDB's own
  * descriptions; in the g packet it follows pc directly. Further registers come behind them, with
- * numbers from GDB_EXTRA_NUMBER on. AArch64: x0-x30, sp, pc and cpsr, numbered 0 to 33.
+ * numbers from TARGET_EXTRA_NUMBER on. AArch64: x0-x30, sp, pc and cpsr, numbered 0 to 33.
  */
-static void xml_target(struct text_buf *out, enum gdb_profile profile,
-                       const struct gdb_register *extra, unsigned count)
+static void xml_target(struct text_buf *out, enum target_profile profile,
+                       const struct target_register *extra, unsigned count)
 {
-    bool m = profile == GDB_PROFILE_M, a64 = profile == GDB_PROFILE_A64;
+    bool m = profile == TARGET_PROFILE_M, a64 = profile == TARGET_PROFILE_A64;
     text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
                        "<!DOCTYPE target SYSTEM \"gdb-target.dtd\">\n"
                        "<target version=\"1.0\">\n");
@@ -162,25 +162,25 @@ static void xml_threads_end(struct text_buf *out)
     text_buf_puts(out, "</threads>\n");
 }
 
-static const char *xml_region_name(enum gdb_region_type type)
+static const char *xml_region_name(enum target_region_type type)
 {
     switch (type) {
-    case GDB_REGION_ROM:
+    case TARGET_REGION_ROM:
         return "rom";
-    case GDB_REGION_FLASH:
+    case TARGET_REGION_FLASH:
         return "flash";
     default:
         return "ram";
     }
 }
 
-static void xml_add_region(struct text_buf *out, const struct gdb_region *region)
+static void xml_add_region(struct text_buf *out, const struct target_region *region)
 {
     text_buf_printf(out, "<memory type=\"%s\" start=\"", xml_region_name(region->type));
     xml_add_hex(out, region->start);
     text_buf_puts(out, "\" length=\"");
     xml_add_hex(out, region->length);
-    if (region->type == GDB_REGION_FLASH) {
+    if (region->type == TARGET_REGION_FLASH) {
         text_buf_puts(out, "\">\n<property name=\"blocksize\">");
         xml_add_hex(out, region->blocksize);
         text_buf_puts(out, "</property>\n</memory>\n");
@@ -189,7 +189,7 @@ static void xml_add_region(struct text_buf *out, const struct gdb_region *region
     }
 }
 
-static void xml_memory_map(struct text_buf *out, const struct gdb_region *regions, size_t count)
+static void xml_memory_map(struct text_buf *out, const struct target_region *regions, size_t count)
 {
     text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
                        "<!DOCTYPE memory-map PUBLIC \"+//IDN gnu.org//DTD GDB Memory Map V1.0//EN\""
@@ -329,7 +329,7 @@ static bool xfer_has_memory_map(const struct gdb_target *t)
 
 static int xfer_build_target(struct gdb_session *s, int annex, struct text_buf *out)
 {
-    const struct gdb_register *extra = NULL;
+    const struct target_register *extra = NULL;
     unsigned count = gdb_extra_registers(s, s->general, &extra);
     (void)annex;
     xml_target(out, gdb_core_info(s, s->general).profile, extra, count);
@@ -343,7 +343,7 @@ static int xfer_build_threads(struct gdb_session *s, int annex, struct text_buf 
     xml_threads_begin(out);
     for (int i = 0; i < s->core_count; i++) {
         char status[STATUS_SIZE] = "";
-        struct gdb_core info = gdb_core_info(s, i);
+        struct target_core info = gdb_core_info(s, i);
         if (s->target->core_status)
             s->target->core_status(s->target_ctx, i, status, sizeof(status));
         xml_threads_add(out, &(struct xml_thread){gdb_thread_of_core(i), i, info.name, status});
@@ -354,7 +354,7 @@ static int xfer_build_threads(struct gdb_session *s, int annex, struct text_buf 
 
 static int xfer_build_memory_map(struct gdb_session *s, int annex, struct text_buf *out)
 {
-    const struct gdb_region *regions = NULL;
+    const struct target_region *regions = NULL;
     (void)annex;
     int count = s->target->memory_map(s->target_ctx, &regions);
     if (count < 0)
@@ -481,7 +481,7 @@ static int answer_xfer(struct gdb_session *s, struct gdb_args *a)
 
 static int btrace_switch_on(struct gdb_session *s)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     int error = s->target->btrace_enable(s->target_ctx, s->general, &why);
     return gdb_reply_result(s, error, &why);
 }
@@ -504,13 +504,13 @@ static int answer_btrace(struct gdb_session *s, struct gdb_args *a)
     if (gdb_args_equal(a, "off"))
         return btrace_switch_off(s);
     return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                            &(struct gdb_why){"only the bts format is available"});
+                            &(struct target_error){"only the bts format is available"});
 }
 
 /* "0x10000": the one number of the protocol with a prefix. 0 is unlimited, as GDB has it. */
 static int answer_btrace_size(struct gdb_session *s, struct gdb_args *a)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     uint64_t size;
     if (!gdb_has_btrace(s->target))
         return BT_OK;

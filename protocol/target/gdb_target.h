@@ -18,142 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "btrace/types.h"
-
-#define GDB_CORES_MAX 64
-
-enum gdb_profile {
-    GDB_PROFILE_A,
-    GDB_PROFILE_R,
-    GDB_PROFILE_A64, /* AArch64: org.gnu.gdb.aarch64.core */
-    GDB_PROFILE_M,   /* described with org.gnu.gdb.arm.m-profile: xpsr in the place of cpsr */
-};
-
-struct gdb_core {
-    const char *name; /* shown by "info threads"; owned by the target, lives as long as it */
-    enum gdb_profile profile;
-    bool big_endian; /* byte order of registers on the wire; GDB takes one order for all cores */
-};
-
-/* Index into struct gdb_regs. Of AArch64 there are SP, LR (x30), PC and PSR. */
-enum gdb_reg {
-    GDB_REG_R0,
-    GDB_REG_R7 = 7,
-    GDB_REG_R11 = 11,
-    GDB_REG_SP = 13,
-    GDB_REG_LR = 14,
-    GDB_REG_PC = 15,
-    GDB_REG_PSR = 16, /* CPSR, or xPSR on the M profile */
-    GDB_REG_COUNT
-};
-
-/* Of an M-profile core: which of the banked stack pointers SP is. */
-enum gdb_security { GDB_SECURITY_UNKNOWN, GDB_SECURITY_SECURE, GDB_SECURITY_NONSECURE };
-
-/* What is not known is sent as `x` digits. PC, SP, LR and PSR should always be known. */
-struct gdb_regs {
-    uint64_t value[GDB_REG_COUNT];
-    uint32_t known; /* bit i: value[i] is valid */
-    enum gdb_security security;
-};
-
-/* Further registers of a core are numbered from here on; at most so many. */
-#define GDB_EXTRA_NUMBER 26
-#define GDB_EXTRA_MAX    64
-
-/*
- * A register beyond those of enum gdb_reg, as the target description lists it: what GDB makes of a
- * feature and its registers is written in its manual, appendix "ARM features".
- */
-struct gdb_register {
-    const char *feature; /* "org.gnu.gdb.arm.vfp"; registers of one feature are neighbours */
-    const char *name;
-    const char *type; /* "uint32", "data_ptr", "ieee_double" ... */
-    unsigned bits;    /* 8, 16, 32 or 64 */
-};
-
-/*
- * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty
- * when the operation is called; when still empty after an error, the session takes the text of
- * the error code. One short line; '#', '$', '*',
- * '}' and control characters are replaced.
- */
-struct gdb_why {
-    char text[160];
-};
-
-enum gdb_stop_kind {
-    GDB_STOP_TRAP, /* step done, halt request of somebody else, at connect */
-    GDB_STOP_INTERRUPT,
-    GDB_STOP_SWBREAK,
-    GDB_STOP_HWBREAK,
-    GDB_STOP_WATCH, /* these three: address = the address watched */
-    GDB_STOP_RWATCH,
-    GDB_STOP_AWATCH,
-    GDB_STOP_REPLAY_BEGIN, /* start of the history reached going back */
-    GDB_STOP_REPLAY_END,   /* live position reached by a continue, never by a step */
-    GDB_STOP_SIGNAL,       /* signal = GDB signal number: 11 SIGSEGV, 4 SIGILL ... */
-    GDB_STOP_EXITED,       /* the connection to the hardware is gone; signal = exit code */
-};
-
-struct gdb_stop {
-    enum gdb_stop_kind kind;
-    int core; /* becomes the general thread */
-    int signal;
-    uint64_t address;
-};
-
-/* Return value of operations that go on: the end is told with gdb_session_stopped(). */
-#define GDB_PENDING 1
-/* Return value of resume() in a session whose packets another server answers: the cores are to
- * run, so the packet is passed on. */
-#define GDB_PASS_ON 2
-
-enum gdb_action {
-    GDB_ACTION_NONE, /* stays halted */
-    GDB_ACTION_CONTINUE,
-    GDB_ACTION_STEP, /* one instruction */
-};
-
-struct gdb_resume {
-    enum gdb_action action[GDB_CORES_MAX];
-    int core;  /* the selected thread: the one that steps, else the general thread */
-    bool step; /* some core has GDB_ACTION_STEP */
-    /*
-     * GDB listed the threads since the last stop reply. False when a continue follows GDB's own
-     * step over a breakpoint at once: GDB 13.1 wants that.
-     */
-    bool threads_listed;
-};
-
-/* As in the Z packets. */
-enum gdb_breakpoint_type {
-    GDB_BREAKPOINT_SOFTWARE,
-    GDB_BREAKPOINT_HARDWARE,
-    GDB_WATCHPOINT_WRITE,
-    GDB_WATCHPOINT_READ,
-    GDB_WATCHPOINT_ACCESS,
-};
-
-struct gdb_breakpoint {
-    enum gdb_breakpoint_type type;
-    uint64_t address;
-    /* Breakpoints: 2 Thumb, 3 Thumb with a 32-bit instruction, 4 ARM. Watchpoints: bytes. */
-    uint32_t kind;
-};
-
-enum gdb_region_type {
-    GDB_REGION_RAM,
-    GDB_REGION_ROM,
-    GDB_REGION_FLASH,
-};
-
-struct gdb_region {
-    enum gdb_region_type type;
-    uint64_t start;
-    uint64_t length;
-    uint64_t blocksize; /* of one erase, flash only */
-};
+#include "drivers/target/target.h"
 
 /*
  * Of qXfer:btrace:read.
@@ -189,27 +54,25 @@ struct gdb_btrace_conf {
     uint32_t size; /* real size of the buffer in bytes, shown by "info record" */
 };
 
-/* Prints text to GDB's console; '\n' ends lines. `to` is what was given along with it. */
-typedef void (*gdb_print_fn)(void *to, const char *text);
-
 struct gdb_target {
-    /* 1 .. GDB_CORES_MAX; constant during a session. */
+    /* 1 .. TARGET_CORES_MAX; constant during a session. */
     int (*core_count)(void *ctx);
-    int (*core_info)(void *ctx, int core, struct gdb_core *info);
+    int (*core_info)(void *ctx, int core, struct target_core *info);
     /* Optional. State in words for "info threads" ("running", "replaying, at 216"). */
     int (*core_status)(void *ctx, int core, char *text, size_t size);
 
     /*
-     * State for `?`, the first question of a connection. BT_OK with *stop, or GDB_PENDING when
+     * State for `?`, the first question of a connection. BT_OK with *stop, or TARGET_PENDING when
      * a core ran: the target has asked it to halt and calls gdb_session_stopped().
      */
-    int (*halt_reason)(void *ctx, struct gdb_stop *stop);
+    int (*halt_reason)(void *ctx, struct target_stop *stop);
 
-    int (*read_regs)(void *ctx, int core, struct gdb_regs *regs);
+    int (*read_regs)(void *ctx, int core, struct target_regs *regs);
     /* Optional. Why the registers could not be read just now, in words; else GDB shows a number. */
-    void (*read_refused)(void *ctx, struct gdb_why *why);
+    void (*read_refused)(void *ctx, struct target_error *why);
     /* Optional: registers are read-only without it. */
-    int (*write_reg)(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why);
+    int (*write_reg)(void *ctx, int core, enum target_reg reg, uint32_t value,
+                     struct target_error *why);
 
     /*
      * Reads up to `len` bytes; returns how many were read from the start on (1 .. len), or an
@@ -219,24 +82,25 @@ struct gdb_target {
     int (*read_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
     /* Optional. All or an error. `len` may be 0: a probe, answer BT_OK if writing is possible. */
     int (*write_memory)(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
-                        struct gdb_why *why);
+                        struct target_error *why);
     /*
      * Optional. Points *regions to the target's own array and returns its count. GDB refuses
      * every access outside the regions; 0 regions = no restriction.
      */
-    int (*memory_map)(void *ctx, const struct gdb_region **regions);
+    int (*memory_map)(void *ctx, const struct target_region **regions);
 
     /*
      * Optional, with a text where it is refused. BT_OK: done already, *stop is filled.
-     * GDB_PENDING: runs; gdb_session_stopped() follows.
+     * TARGET_PENDING: runs; gdb_session_stopped() follows.
      */
-    int (*resume)(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                  struct gdb_why *why);
+    int (*resume)(void *ctx, const struct target_resume *resume, struct target_stop *stop,
+                  struct target_error *why);
     /*
      * Optional; announces ReverseStep+ and ReverseContinue+. One instruction back (step), or
      * back to a breakpoint or the start. Returns as resume() does: GDB manual, "Reverse Execution".
      */
-    int (*reverse)(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why);
+    int (*reverse)(void *ctx, int core, bool step, struct target_stop *stop,
+                   struct target_error *why);
     /* Optional. Ctrl-C, only while something is pending; must lead to gdb_session_stopped(). */
     void (*interrupt)(void *ctx);
 
@@ -244,16 +108,16 @@ struct gdb_target {
      * Optional, both or none. BT_ERR_UNSUPPORTED = no such type here: GDB falls back. Inserting
      * what is there already, and removing what is not, is BT_OK.
      */
-    int (*insert_breakpoint)(void *ctx, int core, const struct gdb_breakpoint *bp,
-                             struct gdb_why *why);
-    int (*remove_breakpoint)(void *ctx, int core, const struct gdb_breakpoint *bp,
-                             struct gdb_why *why);
+    int (*insert_breakpoint)(void *ctx, int core, const struct target_breakpoint *bp,
+                             struct target_error *why);
+    int (*remove_breakpoint)(void *ctx, int core, const struct target_breakpoint *bp,
+                             struct target_error *why);
 
     /* The branch trace operations: all or none. Errors with text reach the user. */
-    int (*btrace_enable)(void *ctx, int core, struct gdb_why *why); /* when enabled: BT_OK */
-    int (*btrace_disable)(void *ctx, int core);                     /* when not enabled: BT_OK */
+    int (*btrace_enable)(void *ctx, int core, struct target_error *why); /* when enabled: BT_OK */
+    int (*btrace_disable)(void *ctx, int core); /* when not enabled: BT_OK */
     /* Bytes, of all cores; 0xffffffff = unlimited. The target clamps and remembers. */
-    int (*btrace_set_size)(void *ctx, uint32_t size, struct gdb_why *why);
+    int (*btrace_set_size)(void *ctx, uint32_t size, struct target_error *why);
     /* `recording` at connect (flight recorder) makes GDB reopen the recording. */
     int (*btrace_conf)(void *ctx, int core, struct gdb_btrace_conf *conf);
     /*
@@ -271,32 +135,33 @@ struct gdb_target {
      * such command (the session says so); other errors are printed by their code. Never fails on
      * the wire: GDB cannot show texts of errors here.
      */
-    int (*monitor)(void *ctx, int core, const char *text, gdb_print_fn print, void *to);
+    int (*monitor)(void *ctx, int core, const char *text, target_print_fn print, void *to);
 
     /* Optional notifications. What happens to recording on kill and detach: target. */
     void (*detach)(void *ctx);
     void (*kill)(void *ctx);
     /* Optional: `R`, and `vRun` of "run". The target starts over and is halted afterwards. */
-    int (*restart)(void *ctx, struct gdb_why *why);
+    int (*restart)(void *ctx, struct target_error *why);
 
     /*
      * Optional, the first two or none. The list belongs to the target and is the same all through a
-     * session; returns its length, at most GDB_EXTRA_MAX. A register that cannot be read now:
+     * session; returns its length, at most TARGET_EXTRA_MAX. A register that cannot be read now:
      * BT_ERR_UNSUPPORTED (sent as unknown); other errors are errors.
      */
-    int (*extra_registers)(void *ctx, int core, const struct gdb_register **list);
+    int (*extra_registers)(void *ctx, int core, const struct target_register **list);
     int (*read_extra)(void *ctx, int core, unsigned index, uint64_t *value);
-    int (*write_extra)(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why);
+    int (*write_extra)(void *ctx, int core, unsigned index, uint64_t value,
+                       struct target_error *why);
 
     /*
      * Optional, all or none: what GDB does with regions that the memory map calls flash. Erase is
      * of whole blocks; write comes in rising order, of erased blocks, and may keep the bytes until
      * done. GDB shows no text of these errors: the target reports it elsewhere, too.
      */
-    int (*flash_erase)(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why);
+    int (*flash_erase)(void *ctx, uint64_t address, uint64_t length, struct target_error *why);
     int (*flash_write)(void *ctx, uint64_t address, const void *bytes, size_t len,
-                       struct gdb_why *why);
-    int (*flash_done)(void *ctx, struct gdb_why *why);
+                       struct target_error *why);
+    int (*flash_done)(void *ctx, struct target_error *why);
 
     /*
      * Optional, both or none, for sessions whose packets another server answers. True while the

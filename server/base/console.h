@@ -6,7 +6,7 @@
 #include "protocol/target/gdb_target.h"
 
 struct console {
-    gdb_print_fn print;
+    target_print_fn print;
     void *to;
 };
 

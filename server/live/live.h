@@ -33,7 +33,7 @@ struct live_core {
     struct elf_image *elf;
     struct code_image image;
     int source; /* of the pipeline; -1: no trace */
-    struct gdb_regs regs;
+    struct target_regs regs;
     bool recording; /* as far as the GDB in control knows, or the last one that was */
     bool jumped;    /* PC was written, or the target was reset, since the last stop */
     struct btrace_hole holes[LIVE_HOLES]; /* where the core ran without trace, oldest first */
@@ -182,7 +182,7 @@ void live_leave(struct live *l, struct gdb_client *c);
 void live_client_free(struct live_client *k);
 
 /* The summary that a target is presented with; `first` false: what of it changes. */
-void live_summary(struct live *l, bool first, gdb_print_fn print, void *to);
+void live_summary(struct live *l, bool first, target_print_fn print, void *to);
 
 /* The numbers of `monitor status` in the text format of Prometheus, version 0.0.4. */
 void live_status_page(const struct live *l, struct text_buf *out);

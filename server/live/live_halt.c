@@ -341,11 +341,11 @@ static void stop_done(struct live *l);
 
 static void record_put(struct live *l, const struct recorder_state *state)
 {
-    const struct gdb_regs *regs = &l->cores[l->record.core].regs;
+    const struct target_regs *regs = &l->cores[l->record.core].regs;
     uv_mutex_lock(&l->lock);
     if (l->recorder)
-        recorder_halted(l->recorder, l->record.core, regs->value[GDB_REG_PC],
-                        (uint32_t)regs->value[GDB_REG_PSR], state);
+        recorder_halted(l->recorder, l->record.core, regs->value[TARGET_REG_PC],
+                        (uint32_t)regs->value[TARGET_REG_PSR], state);
     uv_mutex_unlock(&l->lock);
     l->record.core++;
     record_next_core(l);
@@ -362,7 +362,7 @@ static void on_record_stack(void *ctx, uint64_t address, const uint8_t *bytes, s
         return;
     bool below = l->record.piece == 0;
     if (below && len < STACK_PIECE)
-        s->stack = s->regs[GDB_REG_SP] & ~3u;
+        s->stack = s->regs[TARGET_REG_SP] & ~3u;
     else if (address == s->stack + s->length) {
         memcpy(s->memory + s->length, bytes, len);
         s->length += (uint32_t)len;
@@ -393,11 +393,11 @@ static bool may_be_stack(const struct live_core *c, uint32_t sp)
     return !m || sp >> 29 == 1 || sp >> 29 == 0 || (sp >= 0x60000000 && sp < 0xa0000000);
 }
 
-static void on_record_regs(void *ctx, int core, const struct gdb_regs *regs)
+static void on_record_regs(void *ctx, int core, const struct target_regs *regs)
 {
     struct live *l = ctx;
     struct recorder_state *s = &l->record.state;
-    const uint32_t all = (1u << (GDB_REG_LR + 1)) - 1;
+    const uint32_t all = (1u << (TARGET_REG_LR + 1)) - 1;
     (void)core;
     if (!l->record.active)
         return;
@@ -405,9 +405,9 @@ static void on_record_regs(void *ctx, int core, const struct gdb_regs *regs)
         record_put(l, NULL);
         return;
     }
-    for (unsigned i = 0; i <= GDB_REG_LR; i++)
+    for (unsigned i = 0; i <= TARGET_REG_LR; i++)
         s->regs[i] = (uint32_t)regs->value[i];
-    uint32_t sp = s->regs[GDB_REG_SP] & ~3u;
+    uint32_t sp = s->regs[TARGET_REG_SP] & ~3u;
     s->stack = sp > STACK_PIECE ? sp - STACK_PIECE : sp;
     s->length = 0;
     l->record.piece = sp > STACK_PIECE ? 0 : 1;
@@ -424,7 +424,7 @@ static void record_next_core(struct live *l)
         return;
     }
     while (l->record.core < l->config->core_count &&
-           !(l->cores[l->record.core].regs.known >> GDB_REG_PC & 1))
+           !(l->cores[l->record.core].regs.known >> TARGET_REG_PC & 1))
         l->record.core++;
     if (l->record.core >= l->config->core_count) {
         l->record.active = false;
@@ -450,7 +450,7 @@ static void record_halt(struct live *l)
 
 static void read_next_regs(struct live *l);
 
-static void on_halted_regs(void *ctx, int core, const struct gdb_regs *regs)
+static void on_halted_regs(void *ctx, int core, const struct target_regs *regs)
 {
     struct live *l = ctx;
     if (l->reading < 0 || (unsigned)l->reading >= l->config->core_count)

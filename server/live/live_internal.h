@@ -26,7 +26,7 @@ struct live_client {
     } cores[CONFIG_MAX_CORES];
     struct reverse_motion motion;
     struct live_reverse_misses misses[2]; /* of a motion; of what is worked out ahead of it */
-    struct live_reverse_reader readers[GDB_CORES_MAX];
+    struct live_reverse_reader readers[TARGET_CORES_MAX];
 };
 
 /* Thread of the target's own GDB server, 0-based. */
@@ -47,8 +47,8 @@ static inline struct live_core *live_core_of(struct live *l, int thread)
 /* The core has halted in AArch64 state: bit 4 of its PSTATE, set in all modes of AArch32, is 0. */
 static inline bool live_is_a64(const struct live_core *c)
 {
-    return strncasecmp(c->config->type, "Cortex-A", 8) == 0 && (c->regs.known >> GDB_REG_PSR & 1) &&
-           !(c->regs.value[GDB_REG_PSR] & 1u << 4);
+    return strncasecmp(c->config->type, "Cortex-A", 8) == 0 &&
+           (c->regs.known >> TARGET_REG_PSR & 1) && !(c->regs.value[TARGET_REG_PSR] & 1u << 4);
 }
 
 /* History of a core, or NULL; between pipeline_lock() and pipeline_unlock(). */

@@ -141,7 +141,7 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
 }
 
 /* The state is that of the moment when the probe was opened: later it is not told again. */
-static void print_probe(const struct live *l, bool first, gdb_print_fn print, void *to)
+static void print_probe(const struct live *l, bool first, target_print_fn print, void *to)
 {
     char line[PROBE_SERVER_SUMMARY];
     unsigned losses;
@@ -173,7 +173,7 @@ static void print_units(const struct live *l, void (*print)(void *to, const char
     print(to, text);
 }
 
-void live_summary(struct live *l, bool first, gdb_print_fn print, void *to)
+void live_summary(struct live *l, bool first, target_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct pipeline_stats stats;

@@ -20,8 +20,8 @@ void live_view(const struct live *l, const struct live_core *c, uint32_t size,
     bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
     *view = (struct btrace_view){.image = &c->image,
                                  .history = live_history(l, (int)(c - l->cores)),
-                                 .pc = c->regs.value[GDB_REG_PC],
-                                 .thumb = m || (c->regs.value[GDB_REG_PSR] & CPSR_T),
+                                 .pc = c->regs.value[TARGET_REG_PC],
+                                 .thumb = m || (c->regs.value[TARGET_REG_PSR] & CPSR_T),
                                  .size = size,
                                  .jumped = c->jumped,
                                  .untraced = l->untraced,
@@ -92,8 +92,8 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     const struct live_reverse_core *pc = &l->reverse.cores[r->core];
     const struct live_core *c = live_core_of(l, r->core);
     bool big = c->elf && c->elf->big_endian, shared = gdb_remote_cores(l->remote) > 1;
-    enum values_memory kind =
-        reverse_memory_kind(&c->elf, c->elf ? 1 : 0, address, pc->regs.value[GDB_REG_SP], shared);
+    enum values_memory kind = reverse_memory_kind(&c->elf, c->elf ? 1 : 0, address,
+                                                  pc->regs.value[TARGET_REG_SP], shared);
     const uint8_t *bytes;
     uint8_t code[4];
     if (kind == VALUES_MEMORY_CONST) {
@@ -112,7 +112,7 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     return kind;
 }
 
-static void on_reverse_regs(void *ctx, int core, const struct gdb_regs *regs)
+static void on_reverse_regs(void *ctx, int core, const struct target_regs *regs)
 {
     struct live_reverse_core *pc = ctx;
     (void)core;
@@ -121,9 +121,9 @@ static void on_reverse_regs(void *ctx, int core, const struct gdb_regs *regs)
     const struct live_core *c = live_core_of(pc->live, pc->core);
     pc->reported = true;
     pc->regs = regs ? *regs : c->regs;
-    if (!(pc->regs.known >> GDB_REG_PSR & 1)) {
-        pc->regs.value[GDB_REG_PSR] = c->regs.value[GDB_REG_PSR];
-        pc->regs.known |= c->regs.known & 1u << GDB_REG_PSR;
+    if (!(pc->regs.known >> TARGET_REG_PSR & 1)) {
+        pc->regs.value[TARGET_REG_PSR] = c->regs.value[TARGET_REG_PSR];
+        pc->regs.known |= c->regs.known & 1u << TARGET_REG_PSR;
     }
     go_on_all_clients(pc->live);
 }
@@ -150,7 +150,7 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
     if (!pc->reported) {
         pc->asked = true;
         int error = gdb_remote_read_regs(l->remote, core, on_reverse_regs, pc);
-        return error < 0 ? error : GDB_PENDING;
+        return error < 0 ? error : TARGET_PENDING;
     }
     look_at_core_program(pc, c);
     *m = (struct reverse_machine){.regs = pc->regs,
@@ -241,15 +241,15 @@ static int live_host_fetch(void *ctx, int core)
          i < n && p->line_count + k->misses[0].waiting + k->misses[1].waiting < LIVE_REVERSE_LINES;
          i++)
         any |= ask_memory_line(k, core, ahead, m->lines[i]);
-    return any ? GDB_PENDING : BT_OK;
+    return any ? TARGET_PENDING : BT_OK;
 }
 
-static int live_host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
+static int live_host_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
 {
     const struct live_client *k = ctx;
     struct live *l = k->live;
     const struct live_core *c = live_core_of(l, core);
-    if (!c || c->source < 0 || !(c->regs.known >> GDB_REG_PC & 1)) {
+    if (!c || c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1)) {
         snprintf(why->text, sizeof why->text, "%s",
                  c && c->source >= 0 ? "the halted core cannot be read"
                                      : "the board file names no trace unit for this core");
@@ -285,13 +285,13 @@ static size_t live_host_breakpoints(void *ctx, uint64_t *addresses, size_t max, 
 {
     const struct live_client *k = ctx;
     const struct live *l = k->live;
-    const struct gdb_breakpoint *bp;
+    const struct target_breakpoint *bp;
     size_t count = gdb_remote_breakpoints(l->remote, &bp), n = 0;
     *watch = false;
     if (gdb_session_observes(k->session))
         return 0; /* those that are set are another's */
     for (size_t i = 0; i < count && n < max; i++) {
-        if (bp[i].type > GDB_BREAKPOINT_HARDWARE)
+        if (bp[i].type > TARGET_BREAKPOINT_HARDWARE)
             *watch = true;
         else
             addresses[n++] = bp[i].address;
@@ -323,14 +323,14 @@ static void live_host_later(void *ctx)
         uv_idle_start(&l->reverse.search, on_search);
 }
 
-static void live_host_stopped(void *ctx, const struct gdb_stop *stop)
+static void live_host_stopped(void *ctx, const struct target_stop *stop)
 {
     const struct live_client *k = ctx;
     if (k->session)
         gdb_session_stopped(k->session, stop);
 }
 
-static void live_host_failed(void *ctx, const struct gdb_why *why)
+static void live_host_failed(void *ctx, const struct target_error *why)
 {
     const struct live_client *k = ctx;
     if (k->session)
@@ -387,7 +387,7 @@ void live_reverse_forget(struct live *l)
 {
     struct live_reverse *p = &l->reverse;
     live_clients_forget(l);
-    for (int i = 0; i < GDB_CORES_MAX; i++)
+    for (int i = 0; i < TARGET_CORES_MAX; i++)
         p->cores[i].asked = p->cores[i].reported = false;
     p->halt++;
     p->line_count = 0;
@@ -417,7 +417,7 @@ void live_reverse_written(struct live *l, bool memory)
     bool before = l->reverse.written;
     lock_history(l);
     for (unsigned i = 0; i < l->config->core_count; i++)
-        if (l->cores[i].source >= 0 && (l->cores[i].regs.known >> GDB_REG_PC & 1))
+        if (l->cores[i].source >= 0 && (l->cores[i].regs.known >> TARGET_REG_PC & 1))
             mark_halt_written(l, &l->cores[i]);
     unlock_history(l);
     live_reverse_forget(l);

@@ -29,7 +29,7 @@ struct live_reverse_line {
 struct live_reverse_core {
     struct live *live;
     int core;
-    struct gdb_regs regs;
+    struct target_regs regs;
     bool asked; /* for the registers, at this halt */
     bool reported;
     bool program_known; /* `program` is valid */
@@ -49,7 +49,7 @@ struct live_reverse_reader {
 };
 
 struct live_reverse {
-    struct live_reverse_core cores[GDB_CORES_MAX];
+    struct live_reverse_core cores[TARGET_CORES_MAX];
     struct live_reverse_line *lines;
     size_t line_count, line_max;
     uint32_t halt; /* number of the halt that the questions were asked at */

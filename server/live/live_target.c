@@ -48,7 +48,7 @@ static void pass_control(struct live *l)
     give_control(l, l->config->others == CONFIG_OTHERS_QUEUE ? next : NULL);
 }
 
-static int take_control(struct live_client *k, struct gdb_why *why)
+static int take_control(struct live_client *k, struct target_error *why)
 {
     struct live *l = k->live;
     if (l->control == k) {
@@ -362,7 +362,7 @@ static int cmd_clients(struct live_client *k, int core, const char *rest, const 
 
 static int cmd_control(struct live_client *k, int core, const char *rest, const struct console *c)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     (void)core, (void)rest;
     if (take_control(k, &why))
         console_print(c, "%s\n", why.text);
@@ -458,7 +458,7 @@ static bool help_live_group(const struct live *l, const char *text, const struct
     return false;
 }
 
-static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+static int op_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
 {
     struct live_client *k = ctx;
     const struct console c = {print, to};
@@ -488,7 +488,7 @@ static bool op_is_replaying(void *ctx, int core)
                     : reverse_motion_active(&k->motion, core);
 }
 
-static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
+static int op_read_regs(void *ctx, int core, struct target_regs *regs)
 {
     struct live_client *k = ctx;
     return reverse_motion_regs(&k->motion, core, regs);
@@ -510,8 +510,8 @@ static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *byt
     return n;
 }
 
-static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                     struct gdb_why *why)
+static int op_resume(void *ctx, const struct target_resume *resume, struct target_stop *stop,
+                     struct target_error *why)
 {
     struct live_client *k = ctx;
     if (!reverse_motion_takes(&k->motion, resume))
@@ -519,7 +519,8 @@ static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
     return reverse_motion_resume(&k->motion, resume, stop, why);
 }
 
-static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
+static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
+                      struct target_error *why)
 {
     struct live_client *k = ctx;
     const struct live_core *c = live_core_of(k->live, core);
@@ -550,15 +551,15 @@ static int op_core_count(void *ctx)
     return n > 0 ? n : 1;
 }
 
-static int op_core_info(void *ctx, int core, struct gdb_core *info)
+static int op_core_info(void *ctx, int core, struct target_core *info)
 {
     struct live *l = ((struct live_client *)ctx)->live;
     const struct live_core *c = live_core_of(l, core);
     info->name = c ? c->config->name : "core";
-    info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? GDB_PROFILE_M
-                    : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? GDB_PROFILE_R
-                    : c && live_is_a64(c)                                   ? GDB_PROFILE_A64
-                                                                            : GDB_PROFILE_A;
+    info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? TARGET_PROFILE_M
+                    : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? TARGET_PROFILE_R
+                    : c && live_is_a64(c)                                   ? TARGET_PROFILE_A64
+                                                                            : TARGET_PROFILE_A;
     info->big_endian = c && c->elf && c->elf->big_endian;
     return BT_OK;
 }
@@ -571,7 +572,7 @@ static void set_recording(struct live_client *k, struct live_core *c, bool on)
         c->recording = on;
 }
 
-static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
+static int op_btrace_enable(void *ctx, int core, struct target_error *why)
 {
     struct live_client *k = ctx;
     struct live *l = k->live;
@@ -603,7 +604,7 @@ static int op_btrace_disable(void *ctx, int core)
     return BT_OK;
 }
 
-static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
+static int op_btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
 {
     (void)why;
     ((struct live_client *)ctx)->size = btrace_clamp_size(size);
@@ -639,7 +640,7 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
     struct live_client *k = ctx;
     struct live *l = k->live;
     struct live_core *c = traced_core(l, core);
-    if (!c || !(c->regs.known >> GDB_REG_PC & 1) || !k->cores[c - l->cores].recording)
+    if (!c || !(c->regs.known >> TARGET_REG_PC & 1) || !k->cores[c - l->cores].recording)
         return BT_ERR_UNSUPPORTED;
     bool delivered = k->cores[c - l->cores].delivered, moved = k->cores[c - l->cores].moved;
     if (annex != GDB_ANNEX_ALL && delivered && !moved && k->cores[c - l->cores].stop == l->stops)
@@ -667,7 +668,7 @@ static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
 }
 
 /* GDB's `run`: many GDB servers cannot start over by a packet of the protocol. */
-static int op_restart(void *ctx, struct gdb_why *why)
+static int op_restart(void *ctx, struct target_error *why)
 {
     (void)why;
     return restart_target(((struct live_client *)ctx)->live);

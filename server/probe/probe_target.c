@@ -18,10 +18,11 @@ static int probe_op_core_count(void *ctx)
     return (int)((const struct probe_target *)ctx)->core_count;
 }
 
-static int probe_op_core_info(void *ctx, int core, struct gdb_core *info)
+static int probe_op_core_info(void *ctx, int core, struct target_core *info)
 {
     const struct probe_target *t = ctx;
-    *info = (struct gdb_core){.name = t->ops->name(t, (unsigned)core), .profile = t->ops->profile};
+    *info =
+        (struct target_core){.name = t->ops->name(t, (unsigned)core), .profile = t->ops->profile};
     return BT_OK;
 }
 
@@ -40,21 +41,21 @@ static int probe_op_core_status(void *ctx, int core, char *text, size_t size)
 
 /* Registers. */
 
-static int probe_op_read_regs(void *ctx, int core, struct gdb_regs *regs)
+static int probe_op_read_regs(void *ctx, int core, struct target_regs *regs)
 {
     struct probe_target *t = ctx;
     int error = probe_target_ready(t);
     return probe_target_result(t, error ? error : t->ops->read_regs(t, (unsigned)core, regs), NULL);
 }
 
-static void probe_op_read_refused(void *ctx, struct gdb_why *why)
+static void probe_op_read_refused(void *ctx, struct target_error *why)
 {
     const struct probe_target *t = ctx;
     memcpy(why->text, t->reported, sizeof why->text);
 }
 
-static int probe_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value,
-                              struct gdb_why *why)
+static int probe_op_write_reg(void *ctx, int core, enum target_reg reg, uint32_t value,
+                              struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = probe_target_ready(t);
@@ -63,7 +64,7 @@ static int probe_op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t va
     return probe_target_result(t, error, why);
 }
 
-static int probe_op_extra_registers(void *ctx, int core, const struct gdb_register **list)
+static int probe_op_extra_registers(void *ctx, int core, const struct target_register **list)
 {
     struct probe_target *t = ctx;
     (void)core;
@@ -80,7 +81,7 @@ static int probe_op_read_extra(void *ctx, int core, unsigned index, uint64_t *va
 }
 
 static int probe_op_write_extra(void *ctx, int core, unsigned index, uint64_t value,
-                                struct gdb_why *why)
+                                struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = probe_target_ready(t);
@@ -121,7 +122,7 @@ static int probe_op_read_memory(void *ctx, int core, uint64_t address, void *byt
 }
 
 static int probe_op_write_memory(void *ctx, int core, uint64_t address, const void *bytes,
-                                 size_t len, struct gdb_why *why)
+                                 size_t len, struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = probe_target_ready(t);
@@ -136,7 +137,7 @@ static int probe_op_write_memory(void *ctx, int core, uint64_t address, const vo
                                    : probe_target_result(t, error, why);
 }
 
-static int probe_op_memory_map(void *ctx, const struct gdb_region **regions)
+static int probe_op_memory_map(void *ctx, const struct target_region **regions)
 {
     const struct probe_target_flash *f = &((struct probe_target *)ctx)->flash;
     *regions = f->regions;
@@ -153,7 +154,7 @@ static int prepare_flash(struct probe_target *t)
     return error;
 }
 
-static int flash_result(struct probe_target *t, int error, struct gdb_why *why)
+static int flash_result(struct probe_target *t, int error, struct target_error *why)
 {
     t->ops->forget(t);
     if (!t->flash.busy && t->moved)
@@ -164,7 +165,8 @@ static int flash_result(struct probe_target *t, int error, struct gdb_why *why)
     return probe_target_result(t, error, why);
 }
 
-static int probe_op_flash_erase(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why)
+static int probe_op_flash_erase(void *ctx, uint64_t address, uint64_t length,
+                                struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = prepare_flash(t);
@@ -173,7 +175,7 @@ static int probe_op_flash_erase(void *ctx, uint64_t address, uint64_t length, st
 }
 
 static int probe_op_flash_write(void *ctx, uint64_t address, const void *bytes, size_t len,
-                                struct gdb_why *why)
+                                struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = prepare_flash(t);
@@ -181,7 +183,7 @@ static int probe_op_flash_write(void *ctx, uint64_t address, const void *bytes, 
                         why);
 }
 
-static int probe_op_flash_done(void *ctx, struct gdb_why *why)
+static int probe_op_flash_done(void *ctx, struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = probe_target_ready(t);
@@ -194,14 +196,14 @@ static int probe_op_flash_done(void *ctx, struct gdb_why *why)
  * stand on one of the core's.
  */
 
-static bool same_breakpoint(const struct gdb_breakpoint *a, const struct gdb_breakpoint *b)
+static bool same_breakpoint(const struct target_breakpoint *a, const struct target_breakpoint *b)
 {
-    bool watch = a->type >= GDB_WATCHPOINT_WRITE;
+    bool watch = a->type >= TARGET_WATCHPOINT_WRITE;
     return a->type == b->type && a->address == b->address && (!watch || a->kind == b->kind);
 }
 
 static struct probe_target_breakpoint *find_placed(struct probe_target *t,
-                                                   const struct gdb_breakpoint *bp)
+                                                   const struct target_breakpoint *bp)
 {
     for (unsigned i = 0; i < t->breakpoint_count; i++)
         if (same_breakpoint(&t->breakpoints[i].asked, bp))
@@ -209,19 +211,19 @@ static struct probe_target_breakpoint *find_placed(struct probe_target *t,
     return NULL;
 }
 
-static enum probe_target_place place_of_type(enum gdb_breakpoint_type type)
+static enum probe_target_place place_of_type(enum target_breakpoint_type type)
 {
     static const enum probe_target_place places[] = {
-        [GDB_BREAKPOINT_SOFTWARE] = PROBE_TARGET_BREAK_SOFTWARE,
-        [GDB_BREAKPOINT_HARDWARE] = PROBE_TARGET_BREAK_HARDWARE,
-        [GDB_WATCHPOINT_WRITE] = PROBE_TARGET_WATCH_WRITE,
-        [GDB_WATCHPOINT_READ] = PROBE_TARGET_WATCH_READ,
-        [GDB_WATCHPOINT_ACCESS] = PROBE_TARGET_WATCH_ACCESS,
+        [TARGET_BREAKPOINT_SOFTWARE] = PROBE_TARGET_BREAK_SOFTWARE,
+        [TARGET_BREAKPOINT_HARDWARE] = PROBE_TARGET_BREAK_HARDWARE,
+        [TARGET_WATCHPOINT_WRITE] = PROBE_TARGET_WATCH_WRITE,
+        [TARGET_WATCHPOINT_READ] = PROBE_TARGET_WATCH_READ,
+        [TARGET_WATCHPOINT_ACCESS] = PROBE_TARGET_WATCH_ACCESS,
     };
     return places[type];
 }
 
-static int place_breakpoint(struct probe_target *t, const struct gdb_breakpoint *bp,
+static int place_breakpoint(struct probe_target *t, const struct target_breakpoint *bp,
                             enum probe_target_place as)
 {
     return t->ops->insert(t, as, (uint32_t)bp->address, bp->kind);
@@ -235,7 +237,7 @@ static bool may_try_other(const struct probe_target *t, int error)
 }
 
 /* In *placed as what. */
-static int place_software(struct probe_target *t, const struct gdb_breakpoint *bp,
+static int place_software(struct probe_target *t, const struct target_breakpoint *bp,
                           enum probe_target_place *placed)
 {
     bool hardware_first = t->ops->prefers_hardware(t, (uint32_t)bp->address);
@@ -256,8 +258,8 @@ static int place_software(struct probe_target *t, const struct gdb_breakpoint *b
     return error;
 }
 
-static int probe_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
-                           struct gdb_why *why)
+static int probe_op_insert(void *ctx, int core, const struct target_breakpoint *bp,
+                           struct target_error *why)
 {
     struct probe_target *t = ctx;
     struct probe_target_breakpoint p = {*bp, place_of_type(bp->type)};
@@ -274,7 +276,7 @@ static int probe_op_insert(void *ctx, int core, const struct gdb_breakpoint *bp,
         return probe_target_refuse(t, why, BT_ERR_RANGE, "%u breakpoints are the most",
                                    PROBE_TARGET_BREAKPOINTS);
     t->reported[0] = '\0';
-    if (bp->type == GDB_BREAKPOINT_SOFTWARE)
+    if (bp->type == TARGET_BREAKPOINT_SOFTWARE)
         error = place_software(t, bp, &p.placed);
     else
         error = place_breakpoint(t, bp, p.placed);
@@ -307,8 +309,8 @@ static int lift_breakpoint(struct probe_target *t, const struct probe_target_bre
     return t->ops->remove(t, p->placed, (uint32_t)p->asked.address, p->asked.kind);
 }
 
-static int probe_op_remove(void *ctx, int core, const struct gdb_breakpoint *bp,
-                           struct gdb_why *why)
+static int probe_op_remove(void *ctx, int core, const struct target_breakpoint *bp,
+                           struct target_error *why)
 {
     struct probe_target *t = ctx;
     struct probe_target_breakpoint *p = find_placed(t, bp);
@@ -356,7 +358,7 @@ static void report_notes(struct probe_target *t, const struct console *c)
     n->used = 0;
 }
 
-void probe_target_summary(struct probe_target *t, gdb_print_fn print, void *to)
+void probe_target_summary(struct probe_target *t, target_print_fn print, void *to)
 {
     const struct console c = {print, to};
     report_probe(t, &c);
@@ -452,7 +454,7 @@ static void print_commands(const struct probe_target_command *list, const struct
             console_print(c, "monitor %-14s %s\n", list->name, list->help);
 }
 
-void probe_target_help(const struct config *config, gdb_print_fn print, void *to)
+void probe_target_help(const struct config *config, target_print_fn print, void *to)
 {
     const struct console c = {print, to};
     print_commands(commands, &c);
@@ -472,7 +474,7 @@ static bool run_command(struct probe_target *t, const struct probe_target_comman
     return false;
 }
 
-static int probe_op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+static int probe_op_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
 {
     const struct console c = {print, to};
     struct probe_target *t = ctx;
@@ -482,7 +484,7 @@ static int probe_op_monitor(void *ctx, int core, const char *text, gdb_print_fn 
     return known ? BT_OK : BT_ERR_UNSUPPORTED;
 }
 
-static int probe_op_restart(void *ctx, struct gdb_why *why)
+static int probe_op_restart(void *ctx, struct target_error *why)
 {
     struct probe_target *t = ctx;
     int error = probe_target_ready(t);

@@ -29,7 +29,7 @@
 
 /* One of GDB's, and as what it was placed. */
 struct probe_target_breakpoint {
-    struct gdb_breakpoint asked;
+    struct target_breakpoint asked;
     enum probe_target_place placed;
 };
 
@@ -53,7 +53,7 @@ struct probe_target {
     void (*moved)(void *ctx);
     void *ctx;
     _Atomic unsigned resets;
-    struct gdb_register described[GDB_EXTRA_MAX];
+    struct target_register described[TARGET_EXTRA_MAX];
     unsigned extra_count;
     struct probe_target_breakpoint breakpoints[PROBE_TARGET_BREAKPOINTS];
     unsigned breakpoint_count;
@@ -73,7 +73,8 @@ struct probe_target {
     unsigned errors;      /* looks at cores that failed in a row */
     uint64_t looked;      /* at the cores, or for the probe: microseconds */
     unsigned pause;       /* ms to the next look at cores that run */
-    char reported[sizeof((struct gdb_why *)0)->text]; /* the last refusal; GDB shows few of them */
+    char reported[sizeof((struct target_error *)0)->text]; /* the last refusal; GDB shows few of
+                                                              them */
 };
 
 /*
@@ -102,9 +103,9 @@ void probe_target_tick(struct probe_target *t);
 unsigned probe_target_pause(const struct probe_target *t);
 
 /* Lines for the summary: probe, wire, core, state. */
-void probe_target_summary(struct probe_target *t, gdb_print_fn print, void *to);
+void probe_target_summary(struct probe_target *t, target_print_fn print, void *to);
 
 /* Lines on the `monitor` commands that only such a target has. */
-void probe_target_help(const struct config *config, gdb_print_fn print, void *to);
+void probe_target_help(const struct config *config, target_print_fn print, void *to);
 
 #endif

@@ -103,13 +103,13 @@ static enum probe_target_reason probe_a_reason_of(const struct cortex_a_status *
     return reasons[s->reason];
 }
 
-static enum gdb_stop_kind probe_a_watch_of(const struct cortex_a_status *s)
+static enum target_halt_reason probe_a_watch_of(const struct cortex_a_status *s)
 {
     if (s->watch_length == 0)
-        return GDB_STOP_TRAP;
-    return s->watch_kind == CORTEX_A_WATCH_READ     ? GDB_STOP_RWATCH
-           : s->watch_kind == CORTEX_A_WATCH_ACCESS ? GDB_STOP_AWATCH
-                                                    : GDB_STOP_WATCH;
+        return TARGET_HALT_TRAP;
+    return s->watch_kind == CORTEX_A_WATCH_READ     ? TARGET_HALT_RWATCH
+           : s->watch_kind == CORTEX_A_WATCH_ACCESS ? TARGET_HALT_AWATCH
+                                                    : TARGET_HALT_WATCH;
 }
 
 static int probe_a_look(struct probe_target *t, unsigned core, struct cortex_a_status *s)
@@ -180,7 +180,7 @@ static void probe_a_mode(struct probe_target *t, unsigned core, char *text, size
         cortex_a_mode_text(cpsr, text, size);
 }
 
-static void probe_a_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static void probe_a_name_stop(struct probe_target *t, unsigned core, struct target_stop *stop)
 {
     (void)t, (void)core, (void)stop;
 }
@@ -195,26 +195,27 @@ static void probe_a_describe_registers(struct probe_target *t)
     };
     t->extra_count = 0;
     for (unsigned i = 0; i < t->a.doubles; i++)
-        t->described[t->extra_count++] = (struct gdb_register){VFP, doubles[i], "ieee_double", 64};
+        t->described[t->extra_count++] =
+            (struct target_register){VFP, doubles[i], "ieee_double", 64, 0};
     if (t->a.doubles > 0)
-        t->described[t->extra_count++] = (struct gdb_register){VFP, "fpscr", "uint32", 32};
+        t->described[t->extra_count++] = (struct target_register){VFP, "fpscr", "uint32", 32, 0};
 }
 
 /* A core without power has no registers: GDB cannot go on without numbers. */
-static int probe_a_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
+static int probe_a_read_regs(struct probe_target *t, unsigned core, struct target_regs *regs)
 {
     int error = BT_OK;
     memset(regs, 0, sizeof *regs);
-    for (unsigned i = 0; i < GDB_REG_COUNT && !error && !t->a.off[core]; i++) {
+    for (unsigned i = 0; i < TARGET_REG_COUNT && !error && !t->a.off[core]; i++) {
         uint32_t value = 0;
         error = cortex_a_read_register(&t->a.cores[core], i, &value);
         regs->value[i] = value;
     }
-    regs->known = (1u << GDB_REG_COUNT) - 1;
+    regs->known = (1u << TARGET_REG_COUNT) - 1;
     return probe_a_note(t, core, error);
 }
 
-static int probe_a_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg,
+static int probe_a_write_reg(struct probe_target *t, unsigned core, enum target_reg reg,
                              uint32_t value)
 {
     return probe_a_note(t, core, cortex_a_write_register(&t->a.cores[core], (unsigned)reg, value));
@@ -403,7 +404,7 @@ static bool probe_a_prefers_hardware(const struct probe_target *t, uint32_t addr
 _Static_assert((int)PROBE_TARGET_BREAK_SOFTWARE == (int)CORTEX_A_BREAK_SOFTWARE &&
                    (int)PROBE_TARGET_WATCH_ACCESS == (int)CORTEX_A_WATCH_ACCESS,
                "places are in the driver's order");
-_Static_assert((int)GDB_REG_PC == (int)CORTEX_A_PC && (int)GDB_REG_PSR == (int)CORTEX_A_CPSR,
+_Static_assert((int)TARGET_REG_PC == (int)CORTEX_A_PC && (int)TARGET_REG_PSR == (int)CORTEX_A_CPSR,
                "register numbers");
 
 static bool all_named(const struct config *config)
@@ -658,7 +659,7 @@ static int probe_a_reset(struct probe_target *t)
 }
 
 const struct probe_target_core_ops probe_target_a_ops = {
-    .profile = GDB_PROFILE_A,
+    .profile = TARGET_PROFILE_A,
     .reports = &probe_target_a_reports,
     .open = probe_a_open,
     .close = probe_a_close,

@@ -40,9 +40,9 @@ struct probe_target_status {
     enum probe_target_reason reason; /* halted: why */
     bool reset_seen;                 /* since the last look */
     uint32_t pc;                     /* halted */
-    /* PROBE_TARGET_REASON_WATCHPOINT: GDB_STOP_WATCH, _RWATCH or _AWATCH; GDB_STOP_TRAP: not known
-     * which one. */
-    enum gdb_stop_kind watch;
+    /* PROBE_TARGET_REASON_WATCHPOINT: TARGET_HALT_WATCH, _RWATCH or _AWATCH; TARGET_HALT_TRAP: not
+     * known which one. */
+    enum target_halt_reason watch;
     uint32_t watch_address;
 };
 
@@ -81,7 +81,7 @@ struct probe_target_core_reports {
 };
 
 struct probe_target_core_ops {
-    enum gdb_profile profile;
+    enum target_profile profile;
     const struct probe_target_core_reports *reports;
 
     /* Attach to all cores, neither halted nor reset; *why is filled. Then what they have. */
@@ -101,14 +101,14 @@ struct probe_target_core_ops {
     int (*reset)(struct probe_target *t);
 
     /* What a stop is called when the reason alone does not say. `stop` is filled. */
-    void (*name_stop)(struct probe_target *t, unsigned core, struct gdb_stop *stop);
+    void (*name_stop)(struct probe_target *t, unsigned core, struct target_stop *stop);
     /* What was read of the registers is void. */
     void (*forget)(struct probe_target *t);
 
     /* Fills t->described. */
     void (*describe_registers)(struct probe_target *t);
-    int (*read_regs)(struct probe_target *t, unsigned core, struct gdb_regs *regs);
-    int (*write_reg)(struct probe_target *t, unsigned core, enum gdb_reg reg, uint32_t value);
+    int (*read_regs)(struct probe_target *t, unsigned core, struct target_regs *regs);
+    int (*write_reg)(struct probe_target *t, unsigned core, enum target_reg reg, uint32_t value);
     int (*read_extra)(struct probe_target *t, unsigned core, unsigned index, uint64_t *value);
     int (*write_extra)(struct probe_target *t, unsigned core, unsigned index, uint64_t value);
 

@@ -12,22 +12,22 @@ static const char none[] = "no flash algorithm: name the FLM file of the chip in
 
 /* The memory map. */
 
-static void flash_add_region(struct probe_target_flash *f, enum gdb_region_type type,
+static void flash_add_region(struct probe_target_flash *f, enum target_region_type type,
                              uint64_t start, uint64_t length, uint64_t blocksize)
 {
     if (length > 0)
-        f->regions[f->region_count++] = (struct gdb_region){type, start, length, blocksize};
+        f->regions[f->region_count++] = (struct target_region){type, start, length, blocksize};
 }
 
 static void flash_make_map(struct probe_target_flash *f)
 {
     const struct flash_algorithm *a = f->algorithm;
     uint64_t end = a ? (uint64_t)a->start + a->size : 0;
-    flash_add_region(f, GDB_REGION_RAM, 0, a ? a->start : 0, 0);
+    flash_add_region(f, TARGET_REGION_RAM, 0, a ? a->start : 0, 0);
     for (unsigned i = 0; a && i < a->region_count; i++)
-        flash_add_region(f, GDB_REGION_FLASH, a->regions[i].start, a->regions[i].size,
+        flash_add_region(f, TARGET_REGION_FLASH, a->regions[i].start, a->regions[i].size,
                          a->regions[i].sector_size);
-    flash_add_region(f, GDB_REGION_RAM, end, ADDRESS_SPACE - end, 0);
+    flash_add_region(f, TARGET_REGION_RAM, end, ADDRESS_SPACE - end, 0);
 }
 
 static int flash_open_algorithm(struct probe_target_flash *f, const struct config *config,

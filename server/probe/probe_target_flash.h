@@ -21,7 +21,7 @@ struct probe_target_flash {
     struct flash_run run;
     bool busy; /* between the first packet and done */
     /* As memory_map of struct gdb_target: flash, and everything else as RAM. */
-    struct gdb_region regions[PROBE_TARGET_FLASH_REGIONS];
+    struct target_region regions[PROBE_TARGET_FLASH_REGIONS];
     int region_count;
     char reported[200]; /* the last refusal */
 };

@@ -19,11 +19,11 @@ int probe_target_ready(struct probe_target *t);
  * Behind each operation: `error`. An error is put in words into t->reported and, when it is not
  * NULL and still empty, into `why`; a probe that turns out to be gone is noted.
  */
-int probe_target_result(struct probe_target *t, int error, struct gdb_why *why);
+int probe_target_result(struct probe_target *t, int error, struct target_error *why);
 
 /* Sets t->reported, and `why` when it is not NULL. Returns `error`. */
-int probe_target_refuse(struct probe_target *t, struct gdb_why *why, int error, const char *format,
-                        ...) __attribute__((format(printf, 4, 5)));
+int probe_target_refuse(struct probe_target *t, struct target_error *why, int error,
+                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* A line for GDB's console while something runs; dropped otherwise. */
 void probe_target_report(struct probe_target *t, const char *format, ...)
@@ -42,9 +42,9 @@ void probe_target_give_up(struct probe_target *t, const char *reason);
 int probe_target_reset(struct probe_target *t);
 
 /* probe_target_run.c: operations of struct gdb_target. */
-int probe_target_halt_reason(void *ctx, struct gdb_stop *stop);
-int probe_target_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                        struct gdb_why *why);
+int probe_target_halt_reason(void *ctx, struct target_stop *stop);
+int probe_target_resume(void *ctx, const struct target_resume *resume, struct target_stop *stop,
+                        struct target_error *why);
 void probe_target_interrupt(void *ctx);
 
 /* The cores that run: one may have halted. */

@@ -49,7 +49,7 @@ static const char *const doubles[] = {
     "d8", "d9", "d10", "d11", "d12", "d13", "d14", "d15",
 };
 
-static void probe_m_add_register(struct probe_target *t, const struct gdb_register *r,
+static void probe_m_add_register(struct probe_target *t, const struct target_register *r,
                                  unsigned first, bool pair)
 {
     t->described[t->extra_count] = *r;
@@ -62,16 +62,16 @@ static void probe_m_describe_registers(struct probe_target *t)
     t->extra_count = 0;
     for (size_t i = 0; i < sizeof system_registers / sizeof *system_registers; i++) {
         const struct system_register *s = &system_registers[i];
-        struct gdb_register r = {s->feature, cortex_m_register_name(s->reg), s->type, s->bits};
+        struct target_register r = {s->feature, cortex_m_register_name(s->reg), s->type, s->bits, 0};
         if (cortex_m_has_register(&t->m.core, s->reg))
             probe_m_add_register(t, &r, s->reg, false);
     }
     if (!cortex_m_has_register(&t->m.core, CORTEX_M_FPSCR))
         return;
     for (unsigned i = 0; i < sizeof doubles / sizeof *doubles; i++)
-        probe_m_add_register(t, &(struct gdb_register){VFP, doubles[i], "ieee_double", 64},
+        probe_m_add_register(t, &(struct target_register){VFP, doubles[i], "ieee_double", 64, 0},
                              CORTEX_M_S0 + 2 * i, true);
-    probe_m_add_register(t, &(struct gdb_register){VFP, "fpscr", "uint32", 32}, CORTEX_M_FPSCR,
+    probe_m_add_register(t, &(struct target_register){VFP, "fpscr", "uint32", 32, 0}, CORTEX_M_FPSCR,
                          false);
 }
 
@@ -82,15 +82,15 @@ static int probe_m_load_values(struct probe_target *t)
     return error;
 }
 
-static int probe_m_read_regs(struct probe_target *t, unsigned core, struct gdb_regs *regs)
+static int probe_m_read_regs(struct probe_target *t, unsigned core, struct target_regs *regs)
 {
     (void)core;
     int error = probe_m_load_values(t);
     if (error)
         return error;
-    for (unsigned i = 0; i < GDB_REG_COUNT; i++)
+    for (unsigned i = 0; i < TARGET_REG_COUNT; i++)
         regs->value[i] = t->m.values[i];
-    regs->known = (1u << GDB_REG_COUNT) - 1;
+    regs->known = (1u << TARGET_REG_COUNT) - 1;
     return BT_OK;
 }
 
@@ -100,7 +100,7 @@ static int probe_m_write_value(struct probe_target *t, unsigned reg, uint32_t va
     return cortex_m_write_register(&t->m.core, reg, value);
 }
 
-static int probe_m_write_reg(struct probe_target *t, unsigned core, enum gdb_reg reg,
+static int probe_m_write_reg(struct probe_target *t, unsigned core, enum target_reg reg,
                              uint32_t value)
 {
     (void)core;
@@ -133,9 +133,9 @@ static int probe_m_write_extra(struct probe_target *t, unsigned core, unsigned i
 }
 
 /* The first seventeen have the same numbers there and here. */
-_Static_assert((int)GDB_REG_PC == (int)CORTEX_M_PC && (int)GDB_REG_PSR == (int)CORTEX_M_XPSR,
+_Static_assert((int)TARGET_REG_PC == (int)CORTEX_M_PC && (int)TARGET_REG_PSR == (int)CORTEX_M_XPSR,
                "register numbers");
-_Static_assert(sizeof system_registers / sizeof *system_registers + 17 <= GDB_EXTRA_MAX,
+_Static_assert(sizeof system_registers / sizeof *system_registers + 17 <= TARGET_EXTRA_MAX,
                "room for all further registers");
 
 static const char *probe_m_fault_text(struct probe_target *t, char *text, size_t size)
@@ -378,13 +378,13 @@ static enum probe_target_reason probe_m_reason_of(const struct cortex_m_status *
     return reasons[s->reason];
 }
 
-static enum gdb_stop_kind probe_m_watch_of(const struct cortex_m_status *s)
+static enum target_halt_reason probe_m_watch_of(const struct cortex_m_status *s)
 {
     if (s->watch_length == 0)
-        return GDB_STOP_TRAP;
-    return s->watch_kind == CORTEX_M_WATCH_READ     ? GDB_STOP_RWATCH
-           : s->watch_kind == CORTEX_M_WATCH_ACCESS ? GDB_STOP_AWATCH
-                                                    : GDB_STOP_WATCH;
+        return TARGET_HALT_TRAP;
+    return s->watch_kind == CORTEX_M_WATCH_READ     ? TARGET_HALT_RWATCH
+           : s->watch_kind == CORTEX_M_WATCH_ACCESS ? TARGET_HALT_AWATCH
+                                                    : TARGET_HALT_WATCH;
 }
 
 static int probe_m_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
@@ -439,7 +439,7 @@ static bool probe_m_is_fault(unsigned exception)
 }
 
 /* Vector catch: before the first instruction of a handler, or of the reset. */
-static void probe_m_name_stop(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static void probe_m_name_stop(struct probe_target *t, unsigned core, struct target_stop *stop)
 {
     (void)core;
     if (probe_m_load_values(t))
@@ -447,7 +447,7 @@ static void probe_m_name_stop(struct probe_target *t, unsigned core, struct gdb_
     unsigned exception = t->m.values[CORTEX_M_XPSR] & 0x1ff;
     if (!probe_m_is_fault(exception))
         return;
-    stop->kind = GDB_STOP_SIGNAL;
+    stop->kind = TARGET_HALT_SIGNAL;
     stop->signal = exception == EXCEPTION_USAGEFAULT ? SIGNAL_ILL : SIGNAL_SEGV;
 }
 
@@ -595,7 +595,7 @@ static const struct probe_target_core_reports probe_m_reports = {
 };
 
 const struct probe_target_core_ops probe_target_m_ops = {
-    .profile = GDB_PROFILE_M,
+    .profile = TARGET_PROFILE_M,
     .reports = &probe_m_reports,
     .open = probe_m_open_core,
     .close = probe_m_close_core,

@@ -15,7 +15,7 @@ struct probe_target_m_register {
 struct probe_target_m {
     struct cortex_m core;
     struct adiv5_connect_options wake; /* what the core's port is woken up with, behind a reset */
-    struct probe_target_m_register extra[GDB_EXTRA_MAX];
+    struct probe_target_m_register extra[TARGET_EXTRA_MAX];
     uint32_t values[CORTEX_M_REGISTERS]; /* of this halt, if values_known */
     bool values_known;
     uint32_t caught;      /* CORTEX_M_CATCH_* */

@@ -41,10 +41,10 @@ void probe_target_report(struct probe_target *t, const char *format, ...)
         gdb_session_output(t->session, text);
 }
 
-int probe_target_refuse(struct probe_target *t, struct gdb_why *why, int error, const char *format,
-                        ...)
+int probe_target_refuse(struct probe_target *t, struct target_error *why, int error,
+                        const char *format, ...)
 {
-    struct gdb_why text;
+    struct target_error text;
     va_list args;
     va_start(args, format);
     vsnprintf(text.text, sizeof text.text, format, args);
@@ -57,7 +57,7 @@ int probe_target_refuse(struct probe_target *t, struct gdb_why *why, int error, 
 
 void probe_target_give_up(struct probe_target *t, const char *reason)
 {
-    struct gdb_stop stop = {.kind = GDB_STOP_INTERRUPT, .core = (int)t->last};
+    struct target_stop stop = {.kind = TARGET_HALT_INTERRUPT, .core = (int)t->last};
     if (!t->running)
         return;
     probe_target_report(t, "%s", reason);
@@ -132,7 +132,7 @@ int probe_target_ready(struct probe_target *t)
     return t->gone ? look_for_probe(t) : BT_OK;
 }
 
-int probe_target_result(struct probe_target *t, int error, struct gdb_why *why)
+int probe_target_result(struct probe_target *t, int error, struct target_error *why)
 {
     char text[sizeof t->reported];
     if (error >= 0)

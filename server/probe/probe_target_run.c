@@ -10,23 +10,23 @@
 #define SAME_FIRST     8u /* resumes */
 
 /* GDB runs on where it is told of a breakpoint that it does not have. */
-static enum gdb_stop_kind stop_kind_at(const struct probe_target *t, uint32_t address)
+static enum target_halt_reason stop_kind_at(const struct probe_target *t, uint32_t address)
 {
-    enum gdb_stop_kind kind = GDB_STOP_TRAP;
+    enum target_halt_reason kind = TARGET_HALT_TRAP;
     for (unsigned i = 0; i < t->breakpoint_count; i++) {
-        const struct gdb_breakpoint *bp = &t->breakpoints[i].asked;
-        if (bp->address == address && bp->type == GDB_BREAKPOINT_SOFTWARE)
-            return GDB_STOP_SWBREAK;
-        if (bp->address == address && bp->type == GDB_BREAKPOINT_HARDWARE)
-            kind = GDB_STOP_HWBREAK;
+        const struct target_breakpoint *bp = &t->breakpoints[i].asked;
+        if (bp->address == address && bp->type == TARGET_BREAKPOINT_SOFTWARE)
+            return TARGET_HALT_SWBREAK;
+        if (bp->address == address && bp->type == TARGET_BREAKPOINT_HARDWARE)
+            kind = TARGET_HALT_HWBREAK;
     }
     return kind;
 }
 
 static void name_core_stop(struct probe_target *t, unsigned core,
-                           const struct probe_target_status *s, struct gdb_stop *stop)
+                           const struct probe_target_status *s, struct target_stop *stop)
 {
-    *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP, .core = (int)core};
+    *stop = (struct target_stop){.kind = TARGET_HALT_TRAP, .core = (int)core};
     switch (s->reason) {
     case PROBE_TARGET_REASON_BREAKPOINT:
         stop->kind = stop_kind_at(t, s->pc);
@@ -41,7 +41,7 @@ static void name_core_stop(struct probe_target *t, unsigned core,
     case PROBE_TARGET_REASON_REQUEST:
     case PROBE_TARGET_REASON_EXTERNAL:
         if (t->interrupted)
-            stop->kind = GDB_STOP_INTERRUPT;
+            stop->kind = TARGET_HALT_INTERRUPT;
         break;
     default:
         break;
@@ -60,7 +60,7 @@ static void report_reason(struct probe_target *t, unsigned core,
 
 /* All cores stand: the trace comes first, so that it is complete when the stop is told. */
 static void take_core_halt(struct probe_target *t, unsigned core,
-                           const struct probe_target_status *s, struct gdb_stop *stop)
+                           const struct probe_target_status *s, struct target_stop *stop)
 {
     struct message why;
     t->ops->forget(t);
@@ -127,13 +127,14 @@ static int halt_all(struct probe_target *t, unsigned first, unsigned *core,
 
 /* While one core steps the others stand, unless the user wants it otherwise: in the milliseconds
  * that a step takes here they would run far, and push its trace out of a buffer. */
-static bool is_to_run(const struct probe_target *t, const struct gdb_resume *resume, unsigned core)
+static bool is_to_run(const struct probe_target *t, const struct target_resume *resume,
+                      unsigned core)
 {
-    return resume->action[core] == GDB_ACTION_CONTINUE && (!resume->step || t->step_all);
+    return resume->action[core] == TARGET_ACTION_CONTINUE && (!resume->step || t->step_all);
 }
 
 /* A core that is to run, and has stopped for a reason that nobody was told of. */
-static bool find_pending_stop(struct probe_target *t, const struct gdb_resume *resume,
+static bool find_pending_stop(struct probe_target *t, const struct target_resume *resume,
                               unsigned *core, struct probe_target_status *s)
 {
     for (unsigned i = 0; i < t->core_count; i++) {
@@ -145,7 +146,7 @@ static bool find_pending_stop(struct probe_target *t, const struct gdb_resume *r
         int error = t->ops->status(t, i, s);
         bool gone = error || s->state != PROBE_TARGET_HALTED || s->pc != p.status.pc ||
                     (s->reason == PROBE_TARGET_REASON_BREAKPOINT &&
-                     stop_kind_at(t, s->pc) == GDB_STOP_TRAP);
+                     stop_kind_at(t, s->pc) == TARGET_HALT_TRAP);
         *core = i;
         if (!gone)
             return true;
@@ -165,7 +166,7 @@ static void begin_run(struct probe_target *t)
 static void end_run(struct probe_target *t, unsigned first)
 {
     struct probe_target_status s;
-    struct gdb_stop stop;
+    struct target_stop stop;
     unsigned core;
     int error = halt_all(t, first, &core, &s);
     probe_target_result(t, error, NULL);
@@ -198,13 +199,14 @@ static void take_reset(struct probe_target *t)
 static void take_lockup(struct probe_target *t, unsigned core)
 {
     struct probe_target_status s;
-    struct gdb_stop stop;
+    struct target_stop stop;
     probe_target_report(t, "the core is locked up: a fault within a fault handler");
     if (halt_all(t, core, &core, &s))
         return;
     take_core_halt(t, core, &s, &stop);
     t->running = false;
-    stop = (struct gdb_stop){.kind = GDB_STOP_SIGNAL, .signal = SIGNAL_SEGV, .core = (int)core};
+    stop =
+        (struct target_stop){.kind = TARGET_HALT_SIGNAL, .signal = SIGNAL_SEGV, .core = (int)core};
     gdb_session_stopped(t->session, &stop);
 }
 
@@ -245,14 +247,14 @@ void probe_target_watch(struct probe_target *t)
 }
 
 /* Cores that run are halted: GDB can do nothing with one that does not stand. */
-int probe_target_halt_reason(void *ctx, struct gdb_stop *stop)
+int probe_target_halt_reason(void *ctx, struct target_stop *stop)
 {
     struct probe_target *t = ctx;
     struct probe_target_status s = {.state = PROBE_TARGET_RUNNING};
     unsigned core;
     probe_target_flash_abandon(&t->flash);
     int error = probe_target_ready(t);
-    *stop = (struct gdb_stop){.kind = GDB_STOP_TRAP};
+    *stop = (struct target_stop){.kind = TARGET_HALT_TRAP};
     bool ran = false;
     for (unsigned i = 0; i < t->core_count && !error; i++) {
         error = t->ops->status(t, i, &s);
@@ -282,7 +284,7 @@ static bool is_run_over(struct probe_target *t)
 
 /* Those that are to run freely; the first failure ends it. Who goes first changes now and then:
  * a breakpoint that one core hits again and again must not keep the others from running. */
-static int let_cores_go(struct probe_target *t, const struct gdb_resume *resume)
+static int let_cores_go(struct probe_target *t, const struct target_resume *resume)
 {
     unsigned first = t->resumes++ / SAME_FIRST % t->core_count;
     int error = BT_OK;
@@ -298,7 +300,7 @@ static int let_cores_go(struct probe_target *t, const struct gdb_resume *resume)
     return error;
 }
 
-static int step_core(struct probe_target *t, unsigned core, struct gdb_stop *stop)
+static int step_core(struct probe_target *t, unsigned core, struct target_stop *stop)
 {
     struct probe_target_status s;
     t->ops->forget(t);
@@ -311,8 +313,8 @@ static int step_core(struct probe_target *t, unsigned core, struct gdb_stop *sto
     return error;
 }
 
-int probe_target_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                        struct gdb_why *why)
+int probe_target_resume(void *ctx, const struct target_resume *resume, struct target_stop *stop,
+                        struct target_error *why)
 {
     struct probe_target *t = ctx;
     struct probe_target_status s;
@@ -338,7 +340,7 @@ int probe_target_resume(void *ctx, const struct gdb_resume *resume, struct gdb_s
         return error;
     }
     begin_run(t);
-    return GDB_PENDING;
+    return TARGET_PENDING;
 }
 
 void probe_target_interrupt(void *ctx)

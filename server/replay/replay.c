@@ -14,22 +14,22 @@
 #define XPSR_T       (1u << 24)
 #define CPSR_DEFAULT 0x1d3u /* supervisor mode, interrupts masked: the state after a reset */
 
-static void set_reg(struct gdb_regs *regs, unsigned reg, uint64_t value)
+static void set_reg(struct target_regs *regs, unsigned reg, uint64_t value)
 {
     regs->value[reg] = value;
     regs->known |= 1u << reg;
 }
 
 /* Names of a core's registers in recordings, in GDB's order. The first that is there counts. */
-static void read_recorded_regs(const struct snapshot_device *device, struct gdb_regs *regs)
+static void read_recorded_regs(const struct snapshot_device *device, struct target_regs *regs)
 {
     static const struct {
         const char *name;
         unsigned reg;
     } names[] = {
-        {"SP", GDB_REG_SP},    {"R13", GDB_REG_SP},   {"LR", GDB_REG_LR},
-        {"R14", GDB_REG_LR},   {"PC", GDB_REG_PC},    {"R15", GDB_REG_PC},
-        {"CPSR", GDB_REG_PSR}, {"xPSR", GDB_REG_PSR}, {"PSR", GDB_REG_PSR},
+        {"SP", TARGET_REG_SP},    {"R13", TARGET_REG_SP},   {"LR", TARGET_REG_LR},
+        {"R14", TARGET_REG_LR},   {"PC", TARGET_REG_PC},    {"R15", TARGET_REG_PC},
+        {"CPSR", TARGET_REG_PSR}, {"xPSR", TARGET_REG_PSR}, {"PSR", TARGET_REG_PSR},
     };
     uint64_t value;
     for (unsigned i = 0; i <= 12; i++) {
@@ -52,7 +52,7 @@ static void read_recorded_state(const struct snapshot_device *device, struct rep
     if (!core->ours || !core->regs.known)
         return;
     if (snapshot_reg(device, RECORDER_STATE_BYTES, &state) != BT_OK || state != bytes)
-        core->regs.known &= 1u << GDB_REG_PC | 1u << GDB_REG_PSR;
+        core->regs.known &= 1u << TARGET_REG_PC | 1u << TARGET_REG_PSR;
     else if (snapshot_reg(device, RECORDER_STACK, &core->stack) != BT_OK ||
              snapshot_reg(device, RECORDER_STACK_BYTES, &core->stack_bytes) != BT_OK)
         core->stack_bytes = 0;
@@ -99,28 +99,28 @@ static bool find_traced_end(struct history *h, uint64_t *address, enum bt_isa *i
 static void complete_regs(struct replay_core *core)
 {
     uint64_t address = 0;
-    enum bt_isa isa = core->profile == GDB_PROFILE_M ? BT_ISA_T32 : BT_ISA_A32;
+    enum bt_isa isa = core->profile == TARGET_PROFILE_M ? BT_ISA_T32 : BT_ISA_A32;
     bool traced = core->trace && find_traced_end(core->trace->history, &address, &isa);
-    if (!(core->regs.known >> GDB_REG_PC & 1))
-        set_reg(&core->regs, GDB_REG_PC, traced ? address : 0);
+    if (!(core->regs.known >> TARGET_REG_PC & 1))
+        set_reg(&core->regs, TARGET_REG_PC, traced ? address : 0);
     if (traced && isa == BT_ISA_A64)
-        core->profile = GDB_PROFILE_A64;
-    if (core->regs.known >> GDB_REG_PSR & 1)
+        core->profile = TARGET_PROFILE_A64;
+    if (core->regs.known >> TARGET_REG_PSR & 1)
         return;
     bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
-    if (core->profile == GDB_PROFILE_M)
-        set_reg(&core->regs, GDB_REG_PSR, XPSR_T);
+    if (core->profile == TARGET_PROFILE_M)
+        set_reg(&core->regs, TARGET_REG_PSR, XPSR_T);
     else
-        set_reg(&core->regs, GDB_REG_PSR, CPSR_DEFAULT | (thumb ? CPSR_T : 0));
+        set_reg(&core->regs, TARGET_REG_PSR, CPSR_DEFAULT | (thumb ? CPSR_T : 0));
 }
 
-static enum gdb_profile profile_of(const struct snapshot_device *device)
+static enum target_profile profile_of(const struct snapshot_device *device)
 {
     if (device && strncasecmp(device->type, "Cortex-M", 8) == 0)
-        return GDB_PROFILE_M;
+        return TARGET_PROFILE_M;
     if (device && strncasecmp(device->type, "Cortex-R", 8) == 0)
-        return GDB_PROFILE_R;
-    return GDB_PROFILE_A;
+        return TARGET_PROFILE_R;
+    return TARGET_PROFILE_A;
 }
 
 static void add_replay_core(struct replay *r, const char *name,
@@ -162,10 +162,10 @@ static void agree_on_width(struct replay *r)
 {
     bool a64 = false;
     for (size_t i = 0; i < r->core_count; i++)
-        a64 |= r->cores[i].profile == GDB_PROFILE_A64;
+        a64 |= r->cores[i].profile == TARGET_PROFILE_A64;
     for (size_t i = 0; a64 && i < r->core_count; i++)
-        if (r->cores[i].profile == GDB_PROFILE_A)
-            r->cores[i].profile = GDB_PROFILE_A64;
+        if (r->cores[i].profile == TARGET_PROFILE_A)
+            r->cores[i].profile = TARGET_PROFILE_A64;
 }
 
 /* Cores with trace come first: GDB selects the first thread. */
@@ -175,11 +175,11 @@ static int add_replay_cores(struct replay *r)
     r->cores = calloc(rec->source_count + rec->core_count + 1, sizeof *r->cores);
     if (!r->cores)
         return BT_ERR_NOMEM;
-    for (size_t i = 0; i < r->trace_count && r->core_count < GDB_CORES_MAX; i++) {
+    for (size_t i = 0; i < r->trace_count && r->core_count < TARGET_CORES_MAX; i++) {
         const struct recording_source *s = r->traces[i].source;
         add_replay_core(r, s->core_name, s->core, &r->traces[i], &rec->cores[s->config.core]);
     }
-    for (size_t i = 0; i < rec->core_count && r->core_count < GDB_CORES_MAX; i++)
+    for (size_t i = 0; i < rec->core_count && r->core_count < TARGET_CORES_MAX; i++)
         if (!has_trace(r, rec->cores[i].device))
             add_replay_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL,
                             &rec->cores[i]);
@@ -234,17 +234,17 @@ static void set_replay_view(const struct replay_client *k, int core, struct btra
 {
     const struct replay *r = k->replay;
     const struct replay_core *c = &r->cores[core];
-    bool m = c->profile == GDB_PROFILE_M, a64 = c->profile == GDB_PROFILE_A64;
+    bool m = c->profile == TARGET_PROFILE_M, a64 = c->profile == TARGET_PROFILE_A64;
     *view = (struct btrace_view){.history = c->trace->history,
                                  .image = c->image,
                                  .key = c->key,
-                                 .pc = c->regs.value[GDB_REG_PC],
-                                 .thumb = m || (!a64 && (c->regs.value[GDB_REG_PSR] & CPSR_T)),
+                                 .pc = c->regs.value[TARGET_REG_PC],
+                                 .thumb = m || (!a64 && (c->regs.value[TARGET_REG_PSR] & CPSR_T)),
                                  .odd_thumb = r->odd_thumb,
                                  .size = k->size};
 }
 
-static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
+static int host_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
 {
     const struct replay_client *k = ctx;
     const struct replay *r = k->replay;
@@ -273,7 +273,7 @@ static bool is_present(const struct replay_core *c, uint32_t address)
 {
     uint64_t in = address - c->stack;
     if (!c->ours)
-        return c->recorded >> GDB_REG_PC & 1;
+        return c->recorded >> TARGET_REG_PC & 1;
     return address >= c->stack && c->stack_bytes >= 4 && in <= c->stack_bytes - 4;
 }
 
@@ -283,7 +283,7 @@ static enum values_memory kind_of(const struct replay *r, const struct replay_co
 {
     bool shared = r->core_count > 1;
     enum values_memory kind = reverse_memory_kind(r->recording.elf, r->recording.elf_count, address,
-                                                  c->regs.value[GDB_REG_SP], shared);
+                                                  c->regs.value[TARGET_REG_SP], shared);
     return kind == VALUES_MEMORY_OTHER && dumped && !shared ? VALUES_MEMORY_RAM : kind;
 }
 
@@ -307,7 +307,7 @@ static int host_machine(void *ctx, int core, struct reverse_machine *m)
 {
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     struct replay_core *c = &r->cores[core];
-    bool is_m = c->profile == GDB_PROFILE_M;
+    bool is_m = c->profile == TARGET_PROFILE_M;
     *m = (struct reverse_machine){.regs = c->regs,
                                   .m_profile = is_m,
                                   .program =
@@ -320,7 +320,7 @@ static int host_machine(void *ctx, int core, struct reverse_machine *m)
     return BT_OK;
 }
 
-static size_t find_breakpoint(const struct replay_client *k, const struct gdb_breakpoint *bp)
+static size_t find_breakpoint(const struct replay_client *k, const struct target_breakpoint *bp)
 {
     size_t i = 0;
     while (i < k->breakpoint_count &&
@@ -333,16 +333,16 @@ static size_t find_breakpoint(const struct replay_client *k, const struct gdb_br
  * GDB keeps to itself why a watchpoint cannot be inserted, but shows why a motion is refused: it
  * may insert them where the motions are ours.
  */
-static bool is_taken(const struct replay_client *k, const struct gdb_breakpoint *bp)
+static bool is_taken(const struct replay_client *k, const struct target_breakpoint *bp)
 {
     bool records = false;
     for (size_t i = 0; i < k->replay->core_count; i++)
         records |= k->cores[i].recording;
-    return bp->type <= GDB_BREAKPOINT_HARDWARE || !records;
+    return bp->type <= TARGET_BREAKPOINT_HARDWARE || !records;
 }
 
-static int insert_breakpoint(struct replay_client *k, const struct gdb_breakpoint *bp,
-                             struct gdb_why *why)
+static int insert_breakpoint(struct replay_client *k, const struct target_breakpoint *bp,
+                             struct target_error *why)
 {
     if (!is_taken(k, bp))
         return BT_ERR_UNSUPPORTED;
@@ -356,7 +356,7 @@ static int insert_breakpoint(struct replay_client *k, const struct gdb_breakpoin
     return BT_OK;
 }
 
-static int remove_breakpoint(struct replay_client *k, const struct gdb_breakpoint *bp)
+static int remove_breakpoint(struct replay_client *k, const struct target_breakpoint *bp)
 {
     size_t i = find_breakpoint(k, bp);
     if (i == k->breakpoint_count && !is_taken(k, bp))
@@ -372,7 +372,7 @@ static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool 
     size_t n = 0;
     *watch = false;
     for (size_t i = 0; i < k->breakpoint_count && n < max; i++) {
-        if (k->breakpoints[i].type > GDB_BREAKPOINT_HARDWARE)
+        if (k->breakpoints[i].type > TARGET_BREAKPOINT_HARDWARE)
             *watch = true;
         else
             addresses[n++] = k->breakpoints[i].address;
@@ -392,14 +392,14 @@ static void host_later(void *ctx)
         r->io.later(r->io.ctx);
 }
 
-static void host_stopped(void *ctx, const struct gdb_stop *stop)
+static void host_stopped(void *ctx, const struct target_stop *stop)
 {
     const struct replay_client *k = ctx;
     if (k->session)
         gdb_session_stopped(k->session, stop);
 }
 
-static void host_failed(void *ctx, const struct gdb_why *why)
+static void host_failed(void *ctx, const struct target_error *why)
 {
     const struct replay_client *k = ctx;
     if (k->session)
@@ -476,7 +476,7 @@ static int op_replay_core_count(void *ctx)
     return (int)((struct replay_client *)ctx)->replay->core_count;
 }
 
-static int op_replay_core_info(void *ctx, int core, struct gdb_core *info)
+static int op_replay_core_info(void *ctx, int core, struct target_core *info)
 {
     const struct replay_core *c = &((struct replay_client *)ctx)->replay->cores[core];
     info->name = c->name;
@@ -500,15 +500,15 @@ static int op_core_status(void *ctx, int core, char *text, size_t size)
     return BT_OK;
 }
 
-static int op_halt_reason(void *ctx, struct gdb_stop *stop)
+static int op_halt_reason(void *ctx, struct target_stop *stop)
 {
     (void)ctx;
     memset(stop, 0, sizeof *stop);
-    stop->kind = GDB_STOP_TRAP;
+    stop->kind = TARGET_HALT_TRAP;
     return BT_OK;
 }
 
-static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
+static int op_read_regs(void *ctx, int core, struct target_regs *regs)
 {
     struct replay_client *k = ctx;
     struct replay *r = k->replay;
@@ -518,7 +518,8 @@ static int op_read_regs(void *ctx, int core, struct gdb_regs *regs)
     return BT_OK;
 }
 
-static int op_write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
+static int op_write_reg(void *ctx, int core, enum target_reg reg, uint32_t value,
+                        struct target_error *why)
 {
     (void)ctx, (void)core, (void)reg, (void)value;
     snprintf(why->text, sizeof why->text, "a recording is read-only");
@@ -544,15 +545,15 @@ static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, si
 }
 
 static int op_write_memory(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
-                           struct gdb_why *why)
+                           struct target_error *why)
 {
     (void)ctx, (void)core, (void)address, (void)bytes, (void)len;
     snprintf(why->text, sizeof why->text, "a recording is read-only");
     return BT_ERR_UNSUPPORTED;
 }
 
-static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop *stop,
-                     struct gdb_why *why)
+static int op_resume(void *ctx, const struct target_resume *resume, struct target_stop *stop,
+                     struct target_error *why)
 {
     struct replay_client *k = ctx;
     if (reverse_motion_takes(&k->reverse, resume))
@@ -562,10 +563,11 @@ static int op_resume(void *ctx, const struct gdb_resume *resume, struct gdb_stop
     return BT_ERR_UNSUPPORTED;
 }
 
-static int op_reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
+static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
+                      struct target_error *why)
 {
     struct replay_client *k = ctx;
-    if (k->replay->cores[core].profile == GDB_PROFILE_A64) {
+    if (k->replay->cores[core].profile == TARGET_PROFILE_A64) {
         snprintf(why->text, sizeof why->text,
                  "values of AArch64 cannot be reconstructed: use 'record btrace' first");
         return BT_ERR_UNSUPPORTED;
@@ -580,13 +582,15 @@ static void op_interrupt(void *ctx)
 
 /* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
  * history. */
-static int op_insert(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+static int op_insert(void *ctx, int core, const struct target_breakpoint *bp,
+                     struct target_error *why)
 {
     (void)core;
     return insert_breakpoint(ctx, bp, why);
 }
 
-static int op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struct gdb_why *why)
+static int op_remove(void *ctx, int core, const struct target_breakpoint *bp,
+                     struct target_error *why)
 {
     (void)core, (void)why;
     return remove_breakpoint(ctx, bp);
@@ -597,14 +601,14 @@ static int op_remove(void *ctx, int core, const struct gdb_breakpoint *bp, struc
  * expect them, and does not find them described, does not survive a `finish`.
  */
 #define VFP    "org.gnu.gdb.arm.vfp"
-#define DOUBLE "ieee_double", 64
+#define DOUBLE "ieee_double", 64, 0
 
-static const struct gdb_register float_registers[] = {
+static const struct target_register float_registers[] = {
     {VFP, "d0", DOUBLE},          {VFP, "d1", DOUBLE},  {VFP, "d2", DOUBLE},  {VFP, "d3", DOUBLE},
     {VFP, "d4", DOUBLE},          {VFP, "d5", DOUBLE},  {VFP, "d6", DOUBLE},  {VFP, "d7", DOUBLE},
     {VFP, "d8", DOUBLE},          {VFP, "d9", DOUBLE},  {VFP, "d10", DOUBLE}, {VFP, "d11", DOUBLE},
     {VFP, "d12", DOUBLE},         {VFP, "d13", DOUBLE}, {VFP, "d14", DOUBLE}, {VFP, "d15", DOUBLE},
-    {VFP, "fpscr", "uint32", 32},
+    {VFP, "fpscr", "uint32", 32, 0},
 };
 
 #define FLOAT_COUNT (sizeof float_registers / sizeof *float_registers)
@@ -621,11 +625,11 @@ static bool may_have_float(const char *type)
     return false;
 }
 
-static int op_extra_registers(void *ctx, int core, const struct gdb_register **list)
+static int op_extra_registers(void *ctx, int core, const struct target_register **list)
 {
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     const struct replay_core *c = &r->cores[core];
-    if (c->profile == GDB_PROFILE_A64)
+    if (c->profile == TARGET_PROFILE_A64)
         return 0;
     bool wanted = c->device && may_have_float(c->device->type);
     for (size_t i = 0; i < r->recording.elf_count; i++)
@@ -640,7 +644,7 @@ static int op_read_extra(void *ctx, int core, unsigned index, uint64_t *value)
     return BT_ERR_UNSUPPORTED;
 }
 
-static int op_btrace_enable(void *ctx, int core, struct gdb_why *why)
+static int op_btrace_enable(void *ctx, int core, struct target_error *why)
 {
     struct replay_client *k = ctx;
     struct replay *r = k->replay;
@@ -666,7 +670,7 @@ static int op_btrace_disable(void *ctx, int core)
     return BT_OK;
 }
 
-static int op_btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
+static int op_btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
 {
     (void)why;
     ((struct replay_client *)ctx)->size = btrace_clamp_size(size);
@@ -705,12 +709,12 @@ static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
     ((struct replay_client *)ctx)->cores[core].delivered = true;
 }
 
-static int op_monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+static int op_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
 {
     return replay_monitor(ctx, core, text, print, to);
 }
 
-static int op_restart(void *ctx, struct gdb_why *why)
+static int op_restart(void *ctx, struct target_error *why)
 {
     (void)ctx, (void)why;
     return BT_OK; /* a recording is always at its end */

@@ -19,9 +19,9 @@ struct replay_core {
     struct recording_history *trace;      /* NULL: no trace that can be decoded */
     const struct code_image *image;
     uint16_t image_core; /* for struct code_key */
-    enum gdb_profile profile;
+    enum target_profile profile;
     bool big_endian;
-    struct gdb_regs regs;
+    struct target_regs regs;
     uint32_t recorded; /* bit n: register n is that of the recording, not a stand-in */
     bool ours;         /* the recording tells which memory is that of its end: this */
     uint64_t stack, stack_bytes;
@@ -58,9 +58,9 @@ struct replay_client {
     struct {
         bool recording; /* as far as GDB knows */
         bool delivered; /* the history was read since it was enabled or GDB connected */
-    } cores[GDB_CORES_MAX];
+    } cores[TARGET_CORES_MAX];
     struct reverse_motion reverse;
-    struct gdb_breakpoint breakpoints[REVERSE_BREAKPOINTS_MAX];
+    struct target_breakpoint breakpoints[REVERSE_BREAKPOINTS_MAX];
     size_t breakpoint_count;
 };
 
@@ -89,7 +89,7 @@ void replay_go_on(struct replay *r);
 void replay_status_page(const struct replay *r, struct text_buf *out);
 
 /* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
-int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,
+int replay_monitor(struct replay_client *k, int core, const char *text, target_print_fn print,
                    void *to);
 
 #endif

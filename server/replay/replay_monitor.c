@@ -30,7 +30,7 @@ static uint64_t replay_up_s(const struct replay *r)
 static void report_numbers(const struct replay *r, const struct console *c)
 {
     struct status_clients clients;
-    struct status_core cores[GDB_CORES_MAX];
+    struct status_core cores[TARGET_CORES_MAX];
     unsigned count = gather_replay_cores(r, cores);
     gather_replay_clients(r, &clients);
     console_print(c, "target        a recording; up %" PRIu64 " s\n", replay_up_s(r));
@@ -42,7 +42,7 @@ static void report_numbers(const struct replay *r, const struct console *c)
 void replay_status_page(const struct replay *r, struct text_buf *out)
 {
     struct status_clients clients;
-    struct status_core cores[GDB_CORES_MAX];
+    struct status_core cores[TARGET_CORES_MAX];
     unsigned count = gather_replay_cores(r, cores);
     gather_replay_clients(r, &clients);
     status_number(out, "up_seconds", "gauge", "Seconds since the start.", replay_up_s(r));
@@ -88,7 +88,7 @@ static int cmd_status(struct replay_client *k, int core, const char *rest, const
         console_print(c, "buffer        %" PRIu64 " bytes, one source without frames\n",
                       pass->raw_bytes);
     status_report_history(c, h);
-    console_print(c, "halted at     0x%08" PRIx64 "\n", one->regs.value[GDB_REG_PC]);
+    console_print(c, "halted at     0x%08" PRIx64 "\n", one->regs.value[TARGET_REG_PC]);
     return BT_OK;
 }
 
@@ -112,7 +112,7 @@ static bool replay_query(const struct replay_client *k, int core, struct call_qu
                              .image = one->image,
                              .elf = r->recording.elf,
                              .elf_count = r->recording.elf_count,
-                             .m_profile = one->profile == GDB_PROFILE_M,
+                             .m_profile = one->profile == TARGET_PROFILE_M,
                              .end = reverse_motion_position(&k->reverse, core)};
     if (!one->trace)
         console_print(c, "%s: no trace in this recording\n", one->name);
@@ -220,7 +220,7 @@ static int cmd_help(struct replay_client *k, int core, const char *rest, const s
     return BT_OK;
 }
 
-int replay_monitor(struct replay_client *k, int core, const char *text, gdb_print_fn print,
+int replay_monitor(struct replay_client *k, int core, const char *text, target_print_fn print,
                    void *to)
 {
     const struct console c = {print, to};

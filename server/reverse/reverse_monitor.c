@@ -11,7 +11,7 @@
 
 static bool open_reverse(struct reverse_motion *m, int core, const struct console *c)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     int error = reverse_motion_open(m, core, &why);
     if (error)
         console_print(c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
@@ -111,12 +111,12 @@ static unsigned register_named(const char *name)
         if (strcasecmp(names[i], name) == 0)
             return i;
     if (strcasecmp(name, "cpsr") == 0 || strcasecmp(name, "xpsr") == 0)
-        return GDB_REG_PSR;
+        return TARGET_REG_PSR;
     if (strcasecmp(name, "fp") == 0)
-        return GDB_REG_R11;
+        return TARGET_REG_R11;
     if (strcasecmp(name, "r13") == 0 || strcasecmp(name, "r14") == 0)
-        return name[2] == '3' ? GDB_REG_SP : GDB_REG_LR;
-    return GDB_REG_COUNT;
+        return name[2] == '3' ? TARGET_REG_SP : TARGET_REG_LR;
+    return TARGET_REG_COUNT;
 }
 
 static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64_t step,
@@ -135,14 +135,14 @@ static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64
 
 /* `reported`: registers that GDB knows here. */
 static void explain_register(struct reverse_motion *m, struct reverse_core *k, unsigned reg,
-                             uint32_t reported, const struct gdb_regs *regs,
+                             uint32_t reported, const struct target_regs *regs,
                              const struct console *c)
 {
     const struct reverse *p = &k->reverse;
     struct values_answer a;
-    if (reg == GDB_REG_PC) {
+    if (reg == TARGET_REG_PC) {
         console_print(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
-    } else if (reg == GDB_REG_PSR) {
+    } else if (reg == TARGET_REG_PSR) {
         console_print(c,
                       "psr = 0x%08" PRIx64
                       ": the instruction set is traced, flags are known in part,"
@@ -173,8 +173,8 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
     struct reverse_core *k = &m->cores[core];
     unsigned reg = register_named(rest);
     uint32_t reported = k->reported;
-    struct gdb_regs regs;
-    if (*rest && reg == GDB_REG_COUNT)
+    struct target_regs regs;
+    if (*rest && reg == TARGET_REG_COUNT)
         console_print(
             c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n", rest);
     else if (!reverse_motion_active(m, core))
@@ -184,8 +184,8 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
     else if (*rest)
         explain_register(m, k, reg, reported, &regs, c);
     else
-        for (reg = 0; reg <= GDB_REG_PSR; reg++)
-            if (reg <= GDB_REG_PC || reg == GDB_REG_PSR)
+        for (reg = 0; reg <= TARGET_REG_PSR; reg++)
+            if (reg <= TARGET_REG_PC || reg == TARGET_REG_PSR)
                 explain_register(m, k, reg, reported, &regs, c);
     k->reported = reported; /* the question was not GDB's */
 }
@@ -271,7 +271,7 @@ static const struct {
     {"past", cmd_reverse, "how these three stand"},
 };
 
-int reverse_monitor(struct reverse_motion *m, int core, const char *text, gdb_print_fn print,
+int reverse_monitor(struct reverse_motion *m, int core, const char *text, target_print_fn print,
                     void *to)
 {
     const struct console c = {print, to};
@@ -288,7 +288,7 @@ int reverse_monitor(struct reverse_motion *m, int core, const char *text, gdb_pr
     return BT_ERR_UNSUPPORTED;
 }
 
-void reverse_monitor_help(gdb_print_fn print, void *to)
+void reverse_monitor_help(target_print_fn print, void *to)
 {
     const struct console c = {print, to};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

@@ -316,7 +316,7 @@ static void unlock_history(struct reverse_motion *m)
         m->host->unlock(m->ctx);
 }
 
-int reverse_motion_open(struct reverse_motion *m, int core, struct gdb_why *why)
+int reverse_motion_open(struct reverse_motion *m, int core, struct target_error *why)
 {
     struct reverse_core *c = &m->cores[core];
     struct btrace_view view;
@@ -345,9 +345,9 @@ static struct reverse_core *moving_core(struct reverse_motion *m)
     return &m->cores[m->core];
 }
 
-static void set_stop(struct reverse_motion *m, enum gdb_stop_kind kind, uint64_t position)
+static void set_stop(struct reverse_motion *m, enum target_halt_reason kind, uint64_t position)
 {
-    m->stop = (struct gdb_stop){.kind = kind, .core = m->core};
+    m->stop = (struct target_stop){.kind = kind, .core = m->core};
     moving_core(m)->reverse.position = position;
     moving_core(m)->reported = UINT32_MAX;
     m->state = REVERSE_VALUES;
@@ -359,17 +359,17 @@ static void do_step(struct reverse_motion *m, bool back)
 {
     struct reverse *p = &moving_core(m)->reverse;
     if (back && p->position == p->first) {
-        set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
+        set_stop(m, TARGET_HALT_REPLAY_BEGIN, p->first);
         return;
     }
     report_unwatched(m);
     uint64_t behind = back ? p->position : p->position + 1;
     report_gap(m, reverse_gap_before(p, behind));
-    set_stop(m, GDB_STOP_TRAP, back ? behind - 1 : behind);
+    set_stop(m, TARGET_HALT_TRAP, back ? behind - 1 : behind);
     moving_core(m)->arrived = !back && p->position == p->end;
 }
 
-static int begin_search(struct reverse_motion *m, bool back, struct gdb_why *why)
+static int begin_search(struct reverse_motion *m, bool back, struct target_error *why)
 {
     struct reverse *p = &moving_core(m)->reverse;
     struct reverse_search *q = &m->search;
@@ -384,7 +384,7 @@ static int begin_search(struct reverse_motion *m, bool back, struct gdb_why *why
         return BT_ERR_UNSUPPORTED;
     }
     if (back && p->position == p->first) {
-        set_stop(m, GDB_STOP_REPLAY_BEGIN, p->first);
+        set_stop(m, TARGET_HALT_REPLAY_BEGIN, p->first);
         return BT_OK;
     }
     if (back)
@@ -397,12 +397,13 @@ static int begin_search(struct reverse_motion *m, bool back, struct gdb_why *why
 static void search_done(struct reverse_motion *m, int found)
 {
     struct reverse *p = &moving_core(m)->reverse;
-    enum gdb_stop_kind edge = m->search.back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
+    enum target_halt_reason edge =
+        m->search.back ? TARGET_HALT_REPLAY_BEGIN : TARGET_HALT_REPLAY_END;
     report_left_out(m);
     if (found == REVERSE_FOUND_GAP ||
         (found == REVERSE_FOUND_NOTHING && !m->search.back && !p->join.known))
         report_gap(m, found == REVERSE_FOUND_GAP ? m->search.cause : BT_GAP_UNKNOWN_ADDR);
-    set_stop(m, found == REVERSE_FOUND_BREAKPOINT ? GDB_STOP_SWBREAK : edge, m->search.found);
+    set_stop(m, found == REVERSE_FOUND_BREAKPOINT ? TARGET_HALT_SWBREAK : edge, m->search.found);
 }
 
 static bool is_searching(const struct reverse_motion *m)
@@ -414,14 +415,14 @@ static int do_search(struct reverse_motion *m)
 {
     struct reverse *p = &moving_core(m)->reverse;
     if (m->state == REVERSE_INTERRUPTED) {
-        set_stop(m, GDB_STOP_INTERRUPT, m->search.reached);
+        set_stop(m, TARGET_HALT_INTERRUPT, m->search.reached);
         return BT_OK;
     }
     int found = search_windows(p, &m->search, SLICE);
     if (found < 0)
         return found;
     if (found == REVERSE_FOUND_MORE)
-        return GDB_PENDING;
+        return TARGET_PENDING;
     search_done(m, found);
     return BT_OK;
 }
@@ -443,7 +444,7 @@ static int do_values(struct reverse_motion *m, int core)
     if (error != BT_OK || !m->host->fetch || m->rounds++ >= ROUNDS_MAX)
         return error;
     error = m->host->fetch(m->ctx, core);
-    if (error == GDB_PENDING)
+    if (error == TARGET_PENDING)
         reverse_values_again(&c->values);
     return error;
 }
@@ -452,7 +453,7 @@ static int do_values(struct reverse_motion *m, int core)
 static bool take_ahead(struct reverse_motion *m, struct reverse_core *c)
 {
     c->waits = m->host->fetch && c->rounds_ahead++ < ROUNDS_MAX;
-    if (c->waits && m->host->fetch(m->ctx, m->core) == GDB_PENDING) {
+    if (c->waits && m->host->fetch(m->ctx, m->core) == TARGET_PENDING) {
         reverse_values_drop(&c->values);
         return false;
     }
@@ -472,7 +473,7 @@ static bool work_ahead(struct reverse_motion *m)
     m->state = REVERSE_AHEAD;
     int error =
         reverse_values_ahead(&c->values, &c->reverse, &c->machine, c->reverse.position, AHEAD);
-    bool more = error == REVERSE_AHEAD_DONE ? take_ahead(m, c) : error == GDB_PENDING;
+    bool more = error == REVERSE_AHEAD_DONE ? take_ahead(m, c) : error == TARGET_PENDING;
     m->state = REVERSE_IDLE;
     unlock_history(m);
     return more;
@@ -490,7 +491,7 @@ static int run_motion_once(struct reverse_motion *m, bool *soon)
     lock_history(m);
     if (is_searching(m)) {
         error = do_search(m);
-        *soon = error == GDB_PENDING;
+        *soon = error == TARGET_PENDING;
     }
     if (error == BT_OK && m->state == REVERSE_VALUES)
         error = do_values(m, m->core);
@@ -499,8 +500,8 @@ static int run_motion_once(struct reverse_motion *m, bool *soon)
 }
 
 /*
- * BT_OK: the motion is over; GDB_PENDING; or an error. What was asked for may come at once, while
- * it is being asked for.
+ * BT_OK: the motion is over; TARGET_PENDING; or an error. What was asked for may come at once,
+ * while it is being asked for.
  */
 static int run_motion(struct reverse_motion *m)
 {
@@ -510,7 +511,7 @@ static int run_motion(struct reverse_motion *m)
         m->turn = REVERSE_INSIDE;
         soon = false;
         error = run_motion_once(m, &soon);
-    } while (error == GDB_PENDING && m->turn == REVERSE_INSIDE_AGAIN);
+    } while (error == TARGET_PENDING && m->turn == REVERSE_INSIDE_AGAIN);
     m->turn = REVERSE_OUTSIDE;
     if (soon)
         m->host->later(m->ctx);
@@ -518,7 +519,7 @@ static int run_motion(struct reverse_motion *m)
 }
 
 /* Without values the core is still at its position: registers are estimates. */
-static int end_motion(struct reverse_motion *m, int error, struct gdb_why *why)
+static int end_motion(struct reverse_motion *m, int error, struct target_error *why)
 {
     bool placed = m->state == REVERSE_VALUES;
     m->state = REVERSE_IDLE;
@@ -533,13 +534,13 @@ static int end_motion(struct reverse_motion *m, int error, struct gdb_why *why)
 
 void reverse_motion_go_on(struct reverse_motion *m)
 {
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     if (m->turn != REVERSE_OUTSIDE)
         m->turn = REVERSE_INSIDE_AGAIN;
     if (!reverse_motion_running(m) || m->turn != REVERSE_OUTSIDE)
         return;
     int error = run_motion(m);
-    if (error == GDB_PENDING)
+    if (error == TARGET_PENDING)
         return;
     error = end_motion(m, error, &why);
     if (error == BT_OK)
@@ -557,7 +558,7 @@ void reverse_motion_idle(struct reverse_motion *m)
 }
 
 static int start_motion(struct reverse_motion *m, int core, bool step, bool back,
-                        struct gdb_stop *stop, struct gdb_why *why)
+                        struct target_stop *stop, struct target_error *why)
 {
     int error = reverse_motion_open(m, core, why);
     if (error != BT_OK)
@@ -572,7 +573,7 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
         c->goto_wanted = false;
         c->reverse.position = c->goto_position;
         if (step)
-            set_stop(m, GDB_STOP_TRAP, c->goto_position);
+            set_stop(m, TARGET_HALT_TRAP, c->goto_position);
         else
             error = begin_search(m, back, why);
     } else if (step) {
@@ -583,15 +584,15 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
     unlock_history(m);
     if (error == BT_OK)
         error = run_motion(m);
-    if (error == GDB_PENDING)
+    if (error == TARGET_PENDING)
         return error;
     error = end_motion(m, error, why);
     *stop = m->stop;
     return error;
 }
 
-int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct gdb_stop *stop,
-                        struct gdb_why *why)
+int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct target_stop *stop,
+                        struct target_error *why)
 {
     return start_motion(m, core, step, true, stop, why);
 }
@@ -604,22 +605,22 @@ bool reverse_motion_concerned(const struct reverse_motion *m)
     return false;
 }
 
-bool reverse_motion_takes(const struct reverse_motion *m, const struct gdb_resume *r)
+bool reverse_motion_takes(const struct reverse_motion *m, const struct target_resume *r)
 {
     const struct reverse_core *c = &m->cores[r->core];
     return reverse_motion_any(m) || c->goto_wanted ||
            (c->arrived && !r->step && !r->threads_listed);
 }
 
-int reverse_motion_resume(struct reverse_motion *m, const struct gdb_resume *r,
-                          struct gdb_stop *stop, struct gdb_why *why)
+int reverse_motion_resume(struct reverse_motion *m, const struct target_resume *r,
+                          struct target_stop *stop, struct target_error *why)
 {
     struct reverse_core *c = &m->cores[r->core];
     if (reverse_motion_active(m, r->core) || c->goto_wanted)
         return start_motion(m, r->core, r->step, false, stop, why);
     if (c->arrived && !r->step && !r->threads_listed) {
         c->arrived = false;
-        *stop = (struct gdb_stop){.kind = GDB_STOP_REPLAY_END, .core = r->core};
+        *stop = (struct target_stop){.kind = TARGET_HALT_REPLAY_END, .core = r->core};
         return BT_OK;
     }
     snprintf(why->text, sizeof why->text,
@@ -637,7 +638,7 @@ static void work_out(struct reverse_core *c)
         reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position, false);
 }
 
-int reverse_motion_regs(struct reverse_motion *m, int core, struct gdb_regs *regs)
+int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *regs)
 {
     struct reverse_core *c = &m->cores[core];
     lock_history(m);

@@ -56,16 +56,17 @@ struct reverse_host {
      * The history that leads to the halted core. BT_ERR_UNSUPPORTED with a text: there is none.
      * Between lock() and unlock(), both optional.
      */
-    int (*view)(void *ctx, int core, struct btrace_view *view, struct gdb_why *why);
+    int (*view)(void *ctx, int core, struct btrace_view *view, struct target_error *why);
     void (*lock)(void *ctx);
     void (*unlock)(void *ctx);
-    /* The halted core, for its values. GDB_PENDING: reverse_motion_go_on() follows,
+    /* The halted core, for its values. TARGET_PENDING: reverse_motion_go_on() follows,
      * asked again then. */
     int (*machine)(void *ctx, int core, struct reverse_machine *m);
     /*
-     * Optional. Fetches memory that machine.read was asked for in vain: GDB_PENDING when something
-     * is on its way, BT_OK when there was nothing to fetch. reverse_motion_go_on() follows, or, if
-     * it was asked for while reverse_motion_ahead() was true, reverse_motion_fetched().
+     * Optional. Fetches memory that machine.read was asked for in vain: TARGET_PENDING when
+     * something is on its way, BT_OK when there was nothing to fetch. reverse_motion_go_on()
+     * follows, or, if it was asked for while reverse_motion_ahead() was true,
+     * reverse_motion_fetched().
      */
     int (*fetch)(void *ctx, int core);
     /* Breakpoints that are set: at most `max` addresses; *watch: there is a watchpoint. */
@@ -73,9 +74,9 @@ struct reverse_host {
     const char *(*core_name)(void *ctx, int core);
     /* reverse_motion_idle() is wanted from the event loop, soon. */
     void (*later)(void *ctx);
-    /* A motion that was GDB_PENDING is over; text of a failure in *why. */
-    void (*stopped)(void *ctx, const struct gdb_stop *stop);
-    void (*failed)(void *ctx, const struct gdb_why *why);
+    /* A motion that was TARGET_PENDING is over; text of a failure in *why. */
+    void (*stopped)(void *ctx, const struct target_stop *stop);
+    void (*failed)(void *ctx, const struct target_error *why);
     /* Text for GDB's console, only while a motion goes on. */
     void (*report)(void *ctx, const char *text);
 };
@@ -129,7 +130,7 @@ struct reverse_motion {
     bool quick;      /* a step: it waits for short windows only */
     unsigned rounds; /* of fetching memory, at this position */
     struct reverse_search search;
-    struct gdb_stop stop;
+    struct target_stop stop;
 };
 
 /* `host` and `ctx` must outlive it. BT_OK or BT_ERR_NOMEM; release in both cases. */
@@ -155,7 +156,7 @@ static inline bool reverse_motion_any(const struct reverse_motion *m)
     return false;
 }
 
-/* A motion is GDB_PENDING. */
+/* A motion is TARGET_PENDING. */
 static inline bool reverse_motion_running(const struct reverse_motion *m)
 {
     return m->state != REVERSE_IDLE && m->state != REVERSE_AHEAD;
@@ -165,12 +166,12 @@ static inline bool reverse_motion_running(const struct reverse_motion *m)
 bool reverse_motion_concerned(const struct reverse_motion *m);
 
 /* The operations of struct gdb_target. */
-int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct gdb_stop *stop,
-                        struct gdb_why *why);
+int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct target_stop *stop,
+                        struct target_error *why);
 /* A resume is such a motion, see reverse_motion_resume(); else the cores run. */
-bool reverse_motion_takes(const struct reverse_motion *m, const struct gdb_resume *resume);
-int reverse_motion_resume(struct reverse_motion *m, const struct gdb_resume *resume,
-                          struct gdb_stop *stop, struct gdb_why *why);
+bool reverse_motion_takes(const struct reverse_motion *m, const struct target_resume *resume);
+int reverse_motion_resume(struct reverse_motion *m, const struct target_resume *resume,
+                          struct target_stop *stop, struct target_error *why);
 static inline void reverse_motion_interrupt(struct reverse_motion *m)
 {
     if (m->state == REVERSE_SEARCH)
@@ -195,10 +196,10 @@ static inline bool reverse_motion_ahead(const struct reverse_motion *m)
 void reverse_motion_fetched(struct reverse_motion *m, int core);
 
 /* The core's history is open, maybe from now on. BT_OK or a bt_error with a text. */
-int reverse_motion_open(struct reverse_motion *m, int core, struct gdb_why *why);
+int reverse_motion_open(struct reverse_motion *m, int core, struct target_error *why);
 
 /* For a core at a replay position. */
-int reverse_motion_regs(struct reverse_motion *m, int core, struct gdb_regs *regs);
+int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *regs);
 size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t address, uint8_t *bytes,
                              size_t len);
 
@@ -213,8 +214,8 @@ bool reverse_motion_status(const struct reverse_motion *m, int core, char *text,
 
 /* server/reverse/reverse_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED:
  * no such command here. */
-int reverse_monitor(struct reverse_motion *m, int core, const char *text, gdb_print_fn print,
+int reverse_monitor(struct reverse_motion *m, int core, const char *text, target_print_fn print,
                     void *to);
-void reverse_monitor_help(gdb_print_fn print, void *to);
+void reverse_monitor_help(target_print_fn print, void *to);
 
 #endif

@@ -12,8 +12,8 @@
 #define HALF         (REVERSE_LOCAL_WINDOW / 2)
 #define EDGE         (HALF / 2) /* so near to where a window ends another one is wanted */
 #define AHEAD        16384u     /* instructions that history is decoded before they are reached */
-#define SP           GDB_REG_SP
-#define LR           GDB_REG_LR
+#define SP           TARGET_REG_SP
+#define LR           TARGET_REG_LR
 #define CPSR_T       (1u << 5)
 #define XPSR_T       (1u << 24)
 #define XPSR_NUMBER  0x1ffu
@@ -123,7 +123,7 @@ static bool knows_sp(const struct reverse_known *k, uint64_t position)
 {
     struct values_answer answer;
     return reverse_known_holds(k, position) && k->values && !k->conflict &&
-           values_register(k->values, (size_t)(position - k->from), GDB_REG_SP, &answer);
+           values_register(k->values, (size_t)(position - k->from), TARGET_REG_SP, &answer);
 }
 
 /* Distance of a position to the nearer end. */
@@ -252,7 +252,7 @@ static void warm_up(struct reverse_values *v, struct reverse *p, const struct re
     size_t index;
     uint64_t at = position > p->first + AHEAD ? position - AHEAD : p->first;
     if (m->m_profile)
-        handler_at(&v->handler, p, position, m->regs.value[GDB_REG_PSR] & 0x1ff, false);
+        handler_at(&v->handler, p, position, m->regs.value[TARGET_REG_PSR] & 0x1ff, false);
     if (reverse_history_window_find(p, at, &index) != BT_OK || v->warm == index + 1)
         return;
     v->warm = index + 1;
@@ -277,7 +277,7 @@ int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
     }
     if (error)
         reverse_work_end(&v->work);
-    return error ? error : done ? REVERSE_AHEAD_DONE : GDB_PENDING;
+    return error ? error : done ? REVERSE_AHEAD_DONE : TARGET_PENDING;
 }
 
 void reverse_values_forget(struct reverse_values *v)
@@ -414,7 +414,7 @@ static uint32_t estimate_register(const struct reverse_values *v, const struct r
 static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                        uint64_t position, enum bt_isa isa)
 {
-    uint32_t psr = m->regs.value[GDB_REG_PSR] & ~IT_BITS;
+    uint32_t psr = m->regs.value[TARGET_REG_PSR] & ~IT_BITS;
     uint32_t t = m->m_profile ? XPSR_T : CPSR_T;
     uint32_t mask = 0, inferred = 0, flags = 0;
     psr = isa == BT_ISA_A32 ? psr & ~t : psr | t;
@@ -427,27 +427,27 @@ static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct
     return (psr & ~XPSR_NUMBER) | (number == HANDLER_ANY ? 0 : number);
 }
 
-static enum gdb_security security_at(struct reverse *p, uint64_t position)
+static enum target_security security_at(struct reverse *p, uint64_t position)
 {
     enum bt_security state;
     if (reverse_security(p, position, &state) != BT_OK)
-        return GDB_SECURITY_UNKNOWN;
-    return state == BT_SEC_SECURE ? GDB_SECURITY_SECURE : GDB_SECURITY_NONSECURE;
+        return TARGET_SECURITY_UNKNOWN;
+    return state == BT_SEC_SECURE ? TARGET_SECURITY_SECURE : TARGET_SECURITY_NONSECURE;
 }
 
 int reverse_values_regs(struct reverse_values *v, struct reverse *p,
-                        const struct reverse_machine *m, uint64_t position, struct gdb_regs *regs,
-                        uint32_t *estimated)
+                        const struct reverse_machine *m, uint64_t position,
+                        struct target_regs *regs, uint32_t *estimated)
 {
-    uint32_t guessed = 1u << GDB_REG_PSR;
+    uint32_t guessed = 1u << TARGET_REG_PSR;
     uint64_t pc;
     enum bt_isa isa;
     int error = reverse_pc(p, position, &pc, &isa);
     if (error)
         return error;
-    *regs = (struct gdb_regs){.known = 1u << GDB_REG_PC | 1u << GDB_REG_PSR};
-    regs->value[GDB_REG_PC] = (uint32_t)pc;
-    regs->value[GDB_REG_PSR] = psr_at(v, p, m, position, isa);
+    *regs = (struct target_regs){.known = 1u << TARGET_REG_PC | 1u << TARGET_REG_PSR};
+    regs->value[TARGET_REG_PC] = (uint32_t)pc;
+    regs->value[TARGET_REG_PSR] = psr_at(v, p, m, position, isa);
     if (m->m_profile)
         regs->security = security_at(p, position);
     for (unsigned reg = 0; reg <= LR; reg++) {

@@ -26,7 +26,7 @@ struct reverse_program {
 
 /* The halted core. */
 struct reverse_machine {
-    struct gdb_regs regs;
+    struct target_regs regs;
     bool m_profile;
     struct reverse_program program;
     bool v4t;
@@ -153,8 +153,9 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
 
 /*
  * Works out, a slice at a time, what positions nearby will need, a longer window first of all.
- * GDB_PENDING: there is more to do; BT_OK: there is not; REVERSE_AHEAD_DONE: a window is complete,
- * reverse_values_take() or reverse_values_drop() it. Less than 0: a bt_error, nothing is under way.
+ * TARGET_PENDING: there is more to do; BT_OK: there is not; REVERSE_AHEAD_DONE: a window is
+ * complete, reverse_values_take() or reverse_values_drop() it. Less than 0: a bt_error, nothing is
+ * under way.
  */
 #define REVERSE_AHEAD_DONE 2
 int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
@@ -172,8 +173,8 @@ static inline void reverse_values_drop(struct reverse_values *v)
  * regs->value[n] is none that is known; `estimated` may be NULL.
  */
 int reverse_values_regs(struct reverse_values *v, struct reverse *p,
-                        const struct reverse_machine *m, uint64_t position, struct gdb_regs *regs,
-                        uint32_t *estimated);
+                        const struct reverse_machine *m, uint64_t position,
+                        struct target_regs *regs, uint32_t *estimated);
 
 /*
  * `bytes` are the present contents of `len` bytes at `address`: those that were others at the

@@ -238,11 +238,11 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->final_isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
     if (!halted || m->registers_written)
         return;
-    for (unsigned i = 0; i <= GDB_REG_PC; i++)
+    for (unsigned i = 0; i <= TARGET_REG_PC; i++)
         w->final[i] = m->regs.value[i];
     w->final_known = m->regs.known & 0xffff;
-    w->final_cpsr = m->regs.value[GDB_REG_PSR];
-    w->final_cpsr_known = m->regs.known >> GDB_REG_PSR & 1;
+    w->final_cpsr = m->regs.value[TARGET_REG_PSR];
+    w->final_cpsr_known = m->regs.known >> TARGET_REG_PSR & 1;
 }
 
 /*
@@ -273,8 +273,8 @@ static int finish_window(struct reverse_window *w)
         uint64_t pc = 0;
         enum bt_isa isa = BT_ISA_A32;
         if (!error && reverse_pc(p, w->to, &pc, &isa) == BT_OK) {
-            w->w.final[GDB_REG_PC] = (uint32_t)pc;
-            w->w.final_known = 1u << GDB_REG_PC;
+            w->w.final[TARGET_REG_PC] = (uint32_t)pc;
+            w->w.final_known = 1u << TARGET_REG_PC;
             w->w.final_isa = (uint8_t)isa;
         }
     }
@@ -371,7 +371,7 @@ void reverse_work_take(struct reverse_work *w, struct reverse_known *known)
     if (known->values) {
         values_counts(known->values, &known->counts);
         known->stack_known =
-            values_range(known->values, GDB_REG_SP, &known->stack_low, &known->stack_high);
+            values_range(known->values, TARGET_REG_SP, &known->stack_low, &known->stack_high);
     }
     known->conflict = known->counts.conflicts != 0;
     w->values = NULL;

@@ -63,9 +63,9 @@ static void got_reply(void *ctx, const char *reply, size_t len)
     answered(ctx);
 }
 
-static void got_regs(void *ctx, int core, const struct gdb_regs *regs)
+static void got_regs(void *ctx, int core, const struct target_regs *regs)
 {
-    if (core < 0 || (regs != NULL && (regs->known >> GDB_REG_PC & 1) == 0))
+    if (core < 0 || (regs != NULL && (regs->known >> TARGET_REG_PC & 1) == 0))
         abort();
     answered(ctx);
 }
@@ -187,7 +187,7 @@ static void check(const struct run *r)
         abort();
     if (gdb_remote_is_running(u) && !gdb_remote_is_ready(u) && !r->fake.has_session)
         abort();
-    if (gdb_remote_cores(u) < 1 || gdb_remote_cores(u) > GDB_CORES_MAX)
+    if (gdb_remote_cores(u) < 1 || gdb_remote_cores(u) > TARGET_CORES_MAX)
         abort();
     if (gdb_remote_stopped_core(u) >= gdb_remote_cores(u))
         abort();

@@ -37,7 +37,7 @@ static void check_frames(const struct text_buf *sent)
 /* Cut into pieces; what is pending stops (or fails) after each. */
 static void feed(struct fake_wire *w, const uint8_t *data, size_t size, size_t piece)
 {
-    static const struct gdb_stop stop = {GDB_STOP_WATCH, 1, 0, 0x20000000};
+    static const struct target_stop stop = {TARGET_HALT_WATCH, 1, 0, 0x20000000};
     for (size_t at = 0; at < size; at += piece) {
         size_t len = size - at < piece ? size - at : piece;
         gdb_session_input(&w->session, data + at, len);
@@ -94,7 +94,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fake_wire_release(&whole);
         fake_wire_release(&bytes);
     }
-    open_wire(&whole, GDB_PENDING);
+    open_wire(&whole, TARGET_PENDING);
     feed(&whole, data, size, 7);
     fake_wire_release(&whole);
     return 0;

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int answer(struct fake_target *t, struct gdb_why *why)
+static int answer(struct fake_target *t, struct target_error *why)
 {
     if (t->result < 0 && t->why != NULL && why != NULL)
         snprintf(why->text, sizeof(why->text), "%s", t->why);
     return t->result;
 }
 
-static int stop_answer(struct fake_target *t, struct gdb_stop *stop, struct gdb_why *why)
+static int stop_answer(struct fake_target *t, struct target_stop *stop, struct target_error *why)
 {
     *stop = t->stop;
     if (t->stop_session != NULL)
@@ -25,11 +25,11 @@ static int core_count(void *ctx)
     return ((struct fake_target *)ctx)->cores;
 }
 
-static int core_info(void *ctx, int core, struct gdb_core *info)
+static int core_info(void *ctx, int core, struct target_core *info)
 {
     static const char *const names[FAKE_CORES] = {"A9 #0", "A9 <#1>", "A9 #2"};
     struct fake_target *t = ctx;
-    *info = (struct gdb_core){names[core], t->profile, t->big_endian};
+    *info = (struct target_core){names[core], t->profile, t->big_endian};
     return BT_OK;
 }
 
@@ -40,28 +40,29 @@ static int core_status(void *ctx, int core, char *text, size_t size)
     return BT_OK;
 }
 
-static int halt_reason(void *ctx, struct gdb_stop *stop)
+static int halt_reason(void *ctx, struct target_stop *stop)
 {
     struct fake_target *t = ctx;
     text_buf_puts(&t->log, "halt;");
     return stop_answer(t, stop, NULL);
 }
 
-static int read_regs(void *ctx, int core, struct gdb_regs *regs)
+static int read_regs(void *ctx, int core, struct target_regs *regs)
 {
     struct fake_target *t = ctx;
     *regs = t->regs[core];
     return answer(t, NULL);
 }
 
-static void read_refused(void *ctx, struct gdb_why *why)
+static void read_refused(void *ctx, struct target_error *why)
 {
     const struct fake_target *t = ctx;
     if (t->why != NULL)
         snprintf(why->text, sizeof(why->text), "%s", t->why);
 }
 
-static int write_reg(void *ctx, int core, enum gdb_reg reg, uint32_t value, struct gdb_why *why)
+static int write_reg(void *ctx, int core, enum target_reg reg, uint32_t value,
+                     struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "reg %d %d %x;", core, (int)reg, value);
@@ -83,7 +84,7 @@ static int read_memory(void *ctx, int core, uint64_t address, void *bytes, size_
 }
 
 static int write_memory(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
-                        struct gdb_why *why)
+                        struct target_error *why)
 {
     struct fake_target *t = ctx;
     if (address < FAKE_MEMORY || address > FAKE_MEMORY + FAKE_SIZE ||
@@ -94,14 +95,15 @@ static int write_memory(void *ctx, int core, uint64_t address, const void *bytes
     return answer(t, why);
 }
 
-static int memory_map(void *ctx, const struct gdb_region **regions)
+static int memory_map(void *ctx, const struct target_region **regions)
 {
     struct fake_target *t = ctx;
     *regions = t->regions;
     return t->region_count;
 }
 
-static int resume(void *ctx, const struct gdb_resume *r, struct gdb_stop *stop, struct gdb_why *why)
+static int resume(void *ctx, const struct target_resume *r, struct target_stop *stop,
+                  struct target_error *why)
 {
     static const char letters[] = {'-', 'c', 's'};
     struct fake_target *t = ctx;
@@ -113,7 +115,8 @@ static int resume(void *ctx, const struct gdb_resume *r, struct gdb_stop *stop, 
     return stop_answer(t, stop, why);
 }
 
-static int reverse(void *ctx, int core, bool step, struct gdb_stop *stop, struct gdb_why *why)
+static int reverse(void *ctx, int core, bool step, struct target_stop *stop,
+                   struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "reverse %d%s;", core, step ? " step" : "");
@@ -126,8 +129,8 @@ static void interrupt(void *ctx)
     text_buf_puts(&t->log, "interrupt;");
 }
 
-static int insert_breakpoint(void *ctx, int core, const struct gdb_breakpoint *bp,
-                             struct gdb_why *why)
+static int insert_breakpoint(void *ctx, int core, const struct target_breakpoint *bp,
+                             struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "insert %d %d %llx %x;", core, (int)bp->type,
@@ -135,8 +138,8 @@ static int insert_breakpoint(void *ctx, int core, const struct gdb_breakpoint *b
     return answer(t, why);
 }
 
-static int remove_breakpoint(void *ctx, int core, const struct gdb_breakpoint *bp,
-                             struct gdb_why *why)
+static int remove_breakpoint(void *ctx, int core, const struct target_breakpoint *bp,
+                             struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "remove %d %d %llx %x;", core, (int)bp->type,
@@ -144,7 +147,7 @@ static int remove_breakpoint(void *ctx, int core, const struct gdb_breakpoint *b
     return answer(t, why);
 }
 
-static int btrace_enable(void *ctx, int core, struct gdb_why *why)
+static int btrace_enable(void *ctx, int core, struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "enable %d;", core);
@@ -160,7 +163,7 @@ static int btrace_disable(void *ctx, int core)
     return t->result;
 }
 
-static int btrace_set_size(void *ctx, uint32_t size, struct gdb_why *why)
+static int btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "size %x;", size);
@@ -191,7 +194,7 @@ static void btrace_delivered(void *ctx, int core, enum gdb_annex annex)
     text_buf_printf(&t->log, "delivered %d %d;", core, (int)annex);
 }
 
-static int monitor(void *ctx, int core, const char *text, gdb_print_fn print, void *to)
+static int monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "monitor %d '%s';", core, text);
@@ -212,19 +215,19 @@ static void kill_target(void *ctx)
     text_buf_puts(&((struct fake_target *)ctx)->log, "kill;");
 }
 
-static int restart(void *ctx, struct gdb_why *why)
+static int restart(void *ctx, struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_puts(&t->log, "restart;");
     return answer(t, why);
 }
 
-static int extra_registers(void *ctx, int core, const struct gdb_register **list)
+static int extra_registers(void *ctx, int core, const struct target_register **list)
 {
-    static const struct gdb_register extra[FAKE_EXTRA] = {
-        {"org.gnu.gdb.arm.m-system", "msp", "data_ptr", 32},
-        {"org.gnu.gdb.arm.m-system", "primask", "uint8", 8},
-        {"org.gnu.gdb.arm.vfp", "d0", "ieee_double", 64},
+    static const struct target_register extra[FAKE_EXTRA] = {
+        {"org.gnu.gdb.arm.m-system", "msp", "data_ptr", 32, 0},
+        {"org.gnu.gdb.arm.m-system", "primask", "uint8", 8, 0},
+        {"org.gnu.gdb.arm.vfp", "d0", "ieee_double", 64, 0},
     };
     const struct fake_target *t = ctx;
     (void)core;
@@ -240,14 +243,15 @@ static int read_extra(void *ctx, int core, unsigned index, uint64_t *value)
     return t->extra_result;
 }
 
-static int write_extra(void *ctx, int core, unsigned index, uint64_t value, struct gdb_why *why)
+static int write_extra(void *ctx, int core, unsigned index, uint64_t value,
+                       struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "extra %d %u %llx;", core, index, (unsigned long long)value);
     return answer(t, why);
 }
 
-static int flash_erase(void *ctx, uint64_t address, uint64_t length, struct gdb_why *why)
+static int flash_erase(void *ctx, uint64_t address, uint64_t length, struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "erase %llx %llx;", (unsigned long long)address,
@@ -256,7 +260,7 @@ static int flash_erase(void *ctx, uint64_t address, uint64_t length, struct gdb_
 }
 
 static int flash_write(void *ctx, uint64_t address, const void *bytes, size_t len,
-                       struct gdb_why *why)
+                       struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "flash %llx ", (unsigned long long)address);
@@ -265,7 +269,7 @@ static int flash_write(void *ctx, uint64_t address, const void *bytes, size_t le
     return answer(t, why);
 }
 
-static int flash_done(void *ctx, struct gdb_why *why)
+static int flash_done(void *ctx, struct target_error *why)
 {
     struct fake_target *t = ctx;
     text_buf_puts(&t->log, "done;");
@@ -312,8 +316,8 @@ void fake_target_init(struct fake_target *t)
         NULL,
     };
     for (int c = 0; c < FAKE_CORES; c++) {
-        t->regs[c].known = (1u << GDB_REG_COUNT) - 1;
-        for (int i = 0; i < GDB_REG_COUNT; i++)
+        t->regs[c].known = (1u << TARGET_REG_COUNT) - 1;
+        for (int i = 0; i < TARGET_REG_COUNT; i++)
             t->regs[c].value[i] = (uint32_t)(0x100 * c + i);
     }
     for (size_t i = 0; i < FAKE_SIZE; i++)

@@ -18,20 +18,20 @@
 struct fake_target {
     struct gdb_target ops;
     int cores;
-    enum gdb_profile profile;
+    enum target_profile profile;
     bool big_endian;
-    struct gdb_regs regs[FAKE_CORES];
+    struct target_regs regs[FAKE_CORES];
     unsigned extra_count; /* at first 0, of the three that there are: 32, 8 and 64 bits */
     uint64_t extra[FAKE_EXTRA];
     int extra_result; /* of reading one */
     uint8_t memory[FAKE_SIZE];
-    const struct gdb_region *regions;
+    const struct target_region *regions;
     int region_count;
 
     /* What operations that may fail return, with this explanation. */
     int result;
     const char *why;
-    struct gdb_stop stop;             /* of resume, reverse and halt_reason */
+    struct target_stop stop;          /* of resume, reverse and halt_reason */
     struct gdb_session *stop_session; /* told the stop from within the operation */
 
     bool recording[FAKE_CORES];

@@ -52,14 +52,14 @@ static void got_reply(void *ctx, const char *reply, size_t len)
         text_buf_printf(answers(), "'%.*s';", (int)len, reply);
 }
 
-static void got_regs(void *ctx, int core, const struct gdb_regs *regs)
+static void got_regs(void *ctx, int core, const struct target_regs *regs)
 {
     (void)ctx;
     if (regs == NULL)
         text_buf_printf(answers(), "core %d none;", core);
     else
         text_buf_printf(answers(), "core %d pc %" PRIx64 " psr %" PRIx64 " known %x;", core,
-                        regs->value[GDB_REG_PC], regs->value[GDB_REG_PSR], regs->known);
+                        regs->value[TARGET_REG_PC], regs->value[TARGET_REG_PSR], regs->known);
 }
 
 static void got_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
@@ -178,7 +178,7 @@ START_TEST(endless_threads)
     ck_assert_int_eq(asked, 1025);
     fake_server_sends_packet(&f, "vCont;c");
     LOG("ready 0;");
-    ck_assert_int_eq(gdb_remote_cores(f.u), GDB_CORES_MAX);
+    ck_assert_int_eq(gdb_remote_cores(f.u), TARGET_CORES_MAX);
 }
 END_TEST
 

@@ -176,11 +176,11 @@ START_TEST(extended_mode)
 }
 END_TEST
 
-static void got_regs(void *ctx, int core, const struct gdb_regs *regs)
+static void got_regs(void *ctx, int core, const struct target_regs *regs)
 {
     (void)ctx;
     text_buf_printf(&f.log, "core %d pc %" PRIx64 ";", core,
-                    regs != NULL ? regs->value[GDB_REG_PC] : UINT64_C(0));
+                    regs != NULL ? regs->value[TARGET_REG_PC] : UINT64_C(0));
 }
 
 START_TEST(own_questions_in_between)

@@ -58,8 +58,8 @@ static void connect_m33(void)
     f.target.ops.reverse_memory = reverse_memory;
     f.target.ops.reverse = all.reverse;
     f.target.ops.read_regs = all.read_regs;
-    f.target.regs[0].value[GDB_REG_SP] = 0x38001000;
-    f.target.regs[0].value[GDB_REG_PSR] = 3;
+    f.target.regs[0].value[TARGET_REG_SP] = 0x38001000;
+    f.target.regs[0].value[TARGET_REG_PSR] = 3;
 }
 
 /* Asked for registers, the server is first told of which thread. */
@@ -97,13 +97,13 @@ static const char *one_shown(enum gdb_stack stack)
 START_TEST(stack_of_the_state_then)
 {
     connect_m33();
-    f.target.regs[0].security = GDB_SECURITY_NONSECURE;
+    f.target.regs[0].security = TARGET_SECURITY_NONSECURE;
     ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222"
                                                "1111111122222222" REPLAY_SP "44444444");
     ck_assert_str_eq(one_shown(GDB_STACK_MSP), REPLAY_SP);
     ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), "11111111");
     ck_assert_str_eq(one_shown(GDB_STACK_MSP_NS), REPLAY_SP);
-    f.target.regs[0].security = GDB_SECURITY_SECURE;
+    f.target.regs[0].security = TARGET_SECURITY_SECURE;
     ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222" REPLAY_SP "22222222"
                                                "3333333344444444");
     ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), REPLAY_SP);

@@ -120,30 +120,30 @@ START_TEST(refused_resumes)
 }
 END_TEST
 
-static const char *stop_reply(enum gdb_stop_kind kind)
+static const char *stop_reply(enum target_halt_reason kind)
 {
-    w.target.stop = (struct gdb_stop){kind, 1, 11, 0x20000010};
+    w.target.stop = (struct target_stop){kind, 1, 11, 0x20000010};
     return fake_ask(&w, "?");
 }
 
 START_TEST(stop_replies)
 {
     fake_ask(&w, "qSupported:swbreak+;hwbreak+");
-    ck_assert_str_eq(stop_reply(GDB_STOP_TRAP), "T05thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_INTERRUPT), "T02thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_SWBREAK), "T05swbreak:;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_HWBREAK), "T05hwbreak:;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_WATCH), "T05watch:20000010;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_RWATCH), "T05rwatch:20000010;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_AWATCH), "T05awatch:20000010;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_REPLAY_BEGIN), "T05replaylog:begin;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_REPLAY_END), "T05replaylog:end;thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_SIGNAL), "T0bthread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_EXITED), "W0b");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_TRAP), "T05thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_INTERRUPT), "T02thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_SWBREAK), "T05swbreak:;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_HWBREAK), "T05hwbreak:;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_WATCH), "T05watch:20000010;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_RWATCH), "T05rwatch:20000010;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_AWATCH), "T05awatch:20000010;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_REPLAY_BEGIN), "T05replaylog:begin;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_REPLAY_END), "T05replaylog:end;thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_SIGNAL), "T0bthread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_EXITED), "W0b");
     /* A client that does not know these reasons does not get them. */
     fake_ask(&w, "qSupported:hwbreak-");
-    ck_assert_str_eq(stop_reply(GDB_STOP_SWBREAK), "T05thread:2;");
-    ck_assert_str_eq(stop_reply(GDB_STOP_HWBREAK), "T05thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_SWBREAK), "T05thread:2;");
+    ck_assert_str_eq(stop_reply(TARGET_HALT_HWBREAK), "T05thread:2;");
     w.target.stop.core = 7;
     ASK("?", "T05thread:2;");
 }
@@ -151,8 +151,8 @@ END_TEST
 
 START_TEST(resume_that_is_pending)
 {
-    static const struct gdb_stop stop = {GDB_STOP_INTERRUPT, 1, 0, 0};
-    w.target.result = GDB_PENDING;
+    static const struct target_stop stop = {TARGET_HALT_INTERRUPT, 1, 0, 0};
+    w.target.result = TARGET_PENDING;
     gdb_session_input(&w.session, "\x03", 1);
     gdb_session_stopped(&w.session, &stop);
     ASK("vCont;c", "(none)");
@@ -176,8 +176,8 @@ END_TEST
 
 START_TEST(pending_in_other_ways)
 {
-    static const struct gdb_stop stop = {GDB_STOP_TRAP, 1, 0, 0};
-    w.target.result = GDB_PENDING;
+    static const struct target_stop stop = {TARGET_HALT_TRAP, 1, 0, 0};
+    w.target.result = TARGET_PENDING;
     ASK("?", "(none)");
     gdb_session_stopped(&w.session, &stop);
     ck_assert_str_eq(fake_replies(&w), "T05thread:2;");
@@ -206,7 +206,7 @@ START_TEST(reverse_execution)
     /* Hc0 means the general thread at the time of the packet. */
     ASK("Hc0", "OK");
     ASK("Hg2", "OK");
-    w.target.stop = (struct gdb_stop){GDB_STOP_REPLAY_BEGIN, 1, 0, 0};
+    w.target.stop = (struct target_stop){TARGET_HALT_REPLAY_BEGIN, 1, 0, 0};
     ASK("bs", "T05replaylog:begin;thread:2;");
     ASK("Hc1", "OK");
     ASK("bc", "T05replaylog:begin;thread:2;");

@@ -116,7 +116,7 @@ START_TEST(incomplete_targets)
     ck_assert_int_eq(gdb_session_init(&s, &t, &w.target, NULL, NULL), BT_ERR_INVAL);
     w.target.cores = 0;
     ck_assert_int_eq(gdb_session_init(&s, &full, &w.target, NULL, NULL), BT_ERR_INVAL);
-    w.target.cores = GDB_CORES_MAX + 1;
+    w.target.cores = TARGET_CORES_MAX + 1;
     ck_assert_int_eq(gdb_session_init(&s, &full, &w.target, NULL, NULL), BT_ERR_INVAL);
     w.target.cores = 2;
 }
@@ -245,7 +245,7 @@ END_TEST
 START_TEST(registers_read)
 {
     w.target.regs[0].value[13] = 0x12345678;
-    w.target.regs[0].known = (1u << GDB_REG_COUNT) - 1 - (1u << 2);
+    w.target.regs[0].known = (1u << TARGET_REG_COUNT) - 1 - (1u << 2);
     ASK("g", "0000000001000000xxxxxxxx0300000004000000050000000600000007000000"
              "08000000090000000a0000000b0000000c000000785634120e0000000f00000010000000");
     ASK("pd", "78563412");
@@ -459,7 +459,7 @@ START_TEST(target_descriptions)
     ck_assert_ptr_nonnull(strstr(text, "<reg name=\"cpsr\" bitsize=\"32\" regnum=\"25\"/>"));
     ck_assert_ptr_nonnull(strstr(text, "name=\"r12\""));
     ck_assert_ptr_null(strstr(text, "xpsr"));
-    w.target.profile = GDB_PROFILE_M;
+    w.target.profile = TARGET_PROFILE_M;
     text = fake_ask(&w, "qXfer:features:read:target.xml:0,3fff");
     ck_assert_ptr_nonnull(strstr(text, "<feature name=\"org.gnu.gdb.arm.m-profile\">"));
     ck_assert_ptr_nonnull(strstr(text, "<reg name=\"xpsr\" bitsize=\"32\" regnum=\"25\"/>"));
@@ -479,10 +479,10 @@ END_TEST
 
 START_TEST(memory_maps)
 {
-    static const struct gdb_region regions[] = {
-        {GDB_REGION_RAM, 0x20000000, 0x3000, 0},
-        {GDB_REGION_FLASH, 0x8000000, 0x100000, 0x4000},
-        {GDB_REGION_ROM, 0xfffff000, 0x1000, 0},
+    static const struct target_region regions[] = {
+        {TARGET_REGION_RAM, 0x20000000, 0x3000, 0},
+        {TARGET_REGION_FLASH, 0x8000000, 0x100000, 0x4000},
+        {TARGET_REGION_ROM, 0xfffff000, 0x1000, 0},
     };
     w.target.regions = regions;
     w.target.region_count = 3;

@@ -34,7 +34,7 @@ struct fixture {
     bool watch;
     char reported[400];
     unsigned later, stopped, failed;
-    struct gdb_stop stop;
+    struct target_stop stop;
 };
 
 static unsigned size_at(const struct fixture *x, uint64_t address, enum bt_isa isa)
@@ -83,14 +83,14 @@ static bool is_hit(const struct fixture *x, uint64_t position)
 
 /* Where a continue ends, and how. */
 static uint64_t model_continue(const struct fixture *x, uint64_t from, bool back,
-                               enum gdb_stop_kind *kind)
+                               enum target_halt_reason *kind)
 {
     uint64_t at = from, end = x->motion.cores[0].reverse.end;
-    *kind = back ? GDB_STOP_REPLAY_BEGIN : GDB_STOP_REPLAY_END;
+    *kind = back ? TARGET_HALT_REPLAY_BEGIN : TARGET_HALT_REPLAY_END;
     while (at != (back ? 0 : end)) {
         at = back ? at - 1 : at + 1;
         if (is_hit(x, at)) {
-            *kind = GDB_STOP_SWBREAK;
+            *kind = TARGET_HALT_SWBREAK;
             return at;
         }
         if (x->model.gap[at] == 1)
@@ -99,7 +99,7 @@ static uint64_t model_continue(const struct fixture *x, uint64_t from, bool back
     return at;
 }
 
-static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_why *why)
+static int host_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
 {
     (void)core, (void)why;
     *view = ((struct fixture *)ctx)->view;
@@ -109,7 +109,8 @@ static int host_view(void *ctx, int core, struct btrace_view *view, struct gdb_w
 static int host_machine(void *ctx, int core, struct reverse_machine *m)
 {
     (void)ctx, (void)core;
-    *m = (struct reverse_machine){.regs.known = 1u << GDB_REG_SP, .regs.value[GDB_REG_SP] = 0x1000};
+    *m = (struct reverse_machine){.regs.known = 1u << TARGET_REG_SP,
+                                  .regs.value[TARGET_REG_SP] = 0x1000};
     return BT_OK;
 }
 
@@ -133,14 +134,14 @@ static void host_later(void *ctx)
     ((struct fixture *)ctx)->later++;
 }
 
-static void host_stopped(void *ctx, const struct gdb_stop *stop)
+static void host_stopped(void *ctx, const struct target_stop *stop)
 {
     struct fixture *x = ctx;
     x->stop = *stop;
     x->stopped++;
 }
 
-static void host_failed(void *ctx, const struct gdb_why *why)
+static void host_failed(void *ctx, const struct target_error *why)
 {
     (void)why;
     ((struct fixture *)ctx)->failed++;
@@ -217,13 +218,13 @@ static void tear_down(struct fixture *x)
 /* Runs a motion to its end; the stop is in x->stop. */
 static void move(struct fixture *x, bool step, bool back)
 {
-    struct gdb_resume r = {.step = step, .threads_listed = true};
-    struct gdb_why why = {""};
+    struct target_resume r = {.step = step, .threads_listed = true};
+    struct target_error why = {""};
     unsigned stopped = x->stopped;
     int rc = back ? reverse_motion_back(&x->motion, 0, step, &x->stop, &why)
                   : reverse_motion_resume(&x->motion, &r, &x->stop, &why);
     ck_assert_msg(rc >= 0, "%s", why.text);
-    while (rc == GDB_PENDING && x->stopped == stopped)
+    while (rc == TARGET_PENDING && x->stopped == stopped)
         reverse_motion_idle(&x->motion);
     ck_assert(!reverse_motion_running(&x->motion));
 }
@@ -235,13 +236,13 @@ static uint64_t position(const struct fixture *x)
 
 static void check_here(struct fixture *x, uint64_t wanted)
 {
-    struct gdb_regs regs;
+    struct target_regs regs;
     ck_assert_uint_eq(position(x), wanted);
     if (wanted == x->motion.cores[0].reverse.end)
         return;
     ck_assert_int_eq(reverse_motion_regs(&x->motion, 0, &regs), 0);
-    ck_assert_uint_eq(regs.value[GDB_REG_PC], x->model.pc[wanted]);
-    for (unsigned reg = GDB_REG_SP; reg <= GDB_REG_PSR; reg++)
+    ck_assert_uint_eq(regs.value[TARGET_REG_PC], x->model.pc[wanted]);
+    for (unsigned reg = TARGET_REG_SP; reg <= TARGET_REG_PSR; reg++)
         ck_assert_uint_eq(regs.known >> reg & 1, 1);
 }
 
@@ -255,7 +256,7 @@ START_TEST(any_mixture_of_moves_equals_the_model)
     ck_assert_uint_eq(end, x.model.count);
     check_here(&x, at);
     for (unsigned n = 0; n < MOVES; n++) {
-        enum gdb_stop_kind kind = GDB_STOP_TRAP;
+        enum target_halt_reason kind = TARGET_HALT_TRAP;
         bool step = rand() % 3 == 0, back = rand() % 2;
         if (!reverse_motion_any(&x.motion))
             back = true;
@@ -265,7 +266,7 @@ START_TEST(any_mixture_of_moves_equals_the_model)
         x.reported[0] = '\0';
         uint64_t from = at;
         if (step && back && at == 0)
-            kind = GDB_STOP_REPLAY_BEGIN;
+            kind = TARGET_HALT_REPLAY_BEGIN;
         else if (step)
             at = back ? at - 1 : at + 1;
         else
@@ -286,20 +287,20 @@ START_TEST(the_end_is_reported_to_a_continue_not_to_a_step)
 {
     static struct fixture x;
     set_up(&x, 3, 2000, 256);
-    struct gdb_resume step = {.step = true}, go = {.step = false};
+    struct target_resume step = {.step = true}, go = {.step = false};
     move(&x, true, true);
     ck_assert(reverse_motion_takes(&x.motion, &step));
     move(&x, true, false);
-    ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_TRAP);
+    ck_assert_int_eq((int)x.stop.kind, (int)TARGET_HALT_TRAP);
     ck_assert(!reverse_motion_any(&x.motion));
     ck_assert(!reverse_motion_takes(&x.motion, &step));
     ck_assert(reverse_motion_takes(&x.motion, &go));
     go.threads_listed = true;
     ck_assert(!reverse_motion_takes(&x.motion, &go));
     go.threads_listed = false;
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     ck_assert_int_eq(reverse_motion_resume(&x.motion, &go, &x.stop, &why), 0);
-    ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_REPLAY_END);
+    ck_assert_int_eq((int)x.stop.kind, (int)TARGET_HALT_REPLAY_END);
     ck_assert(!reverse_motion_takes(&x.motion, &go));
     tear_down(&x);
 }
@@ -309,9 +310,9 @@ END_TEST
 START_TEST(an_interrupt_ends_a_long_search)
 {
     static struct fixture x;
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     set_up_gaps(&x, 8, 30000, 64, false);
-    ck_assert_int_eq(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), GDB_PENDING);
+    ck_assert_int_eq(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), TARGET_PENDING);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert(reverse_motion_running(&x.motion));
         reverse_motion_idle(&x.motion);
@@ -321,7 +322,7 @@ START_TEST(an_interrupt_ends_a_long_search)
     reverse_motion_interrupt(&x.motion);
     reverse_motion_idle(&x.motion);
     ck_assert_uint_eq(x.stopped, 1);
-    ck_assert_int_eq((int)x.stop.kind, (int)GDB_STOP_INTERRUPT);
+    ck_assert_int_eq((int)x.stop.kind, (int)TARGET_HALT_INTERRUPT);
     uint64_t at = position(&x);
     ck_assert(at > 0 && at < x.motion.cores[0].reverse.end);
     check_here(&x, at);
@@ -334,7 +335,7 @@ END_TEST
 START_TEST(watchpoints_are_refused)
 {
     static struct fixture x;
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     set_up(&x, 2, 2000, 256);
     x.watch = true;
     ck_assert_int_lt(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), 0);
@@ -349,7 +350,7 @@ END_TEST
 START_TEST(nothing_traced)
 {
     static struct fixture x;
-    struct gdb_why why = {""};
+    struct target_error why = {""};
     struct history_config hc = {.checkpoint_bytes = 256};
     set_up(&x, 2, 100, 256);
     history_free(x.history);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a GDB session needs beside the target: its history, its replay position, and commands of
+ * ours. Live and recorded targets each supply one, for each client one `ctx`. GDB sees one thread a
+ * core.
+ *
+ * Every operation gets the `ctx` that was given to gdb_session_init(), is called from within
+ * gdb_session_input() or an answer of the target (one thread), and returns BT_OK, a count where
+ * said so, or a negative enum bt_error. Packets: GDB manual, "Packets" and "General Query Packets";
+ * what is said of GDB itself was found with GDB 13.1.
+ */
+#ifndef PROTOCOL_GDB_HOST_H
+#define PROTOCOL_GDB_HOST_H
+
+#include "drivers/target/target.h"
+
+/* Return value of resume(): the cores are to run, not the replay position. */
+#define GDB_PASS_ON 2
+
+/*
+ * Of qXfer:btrace:read.
+ *
+ * ALL    everything retained; the oldest block with its real begin
+ * NEW    the same if anything ran since the last delivered read, else no block
+ * DELTA  what ran since the last delivered read; the oldest block has begin 0
+ */
+enum gdb_annex {
+    GDB_ANNEX_ALL,
+    GDB_ANNEX_NEW,
+    GDB_ANNEX_DELTA,
+};
+
+struct gdb_btrace_block {
+    uint64_t begin; /* first instruction */
+    uint64_t end;   /* first byte of the last instruction */
+};
+
+/* Filled by btrace_read(), newest block first. Owned by the session. */
+struct gdb_btrace_blocks {
+    struct gdb_btrace_block *block;
+    size_t count;
+    size_t capacity;
+};
+
+/* Both append one older block: BT_OK or BT_ERR_NOMEM. Neighbouring gaps become one. */
+int gdb_btrace_blocks_add(struct gdb_btrace_blocks *b, uint64_t begin, uint64_t end);
+int gdb_btrace_blocks_add_gap(struct gdb_btrace_blocks *b);
+
+struct gdb_btrace_conf {
+    bool recording;
+    uint32_t size; /* real size of the buffer in bytes, shown by "info record" */
+};
+
+struct gdb_host {
+    /* The branch trace operations: all or none. Errors with text reach the user. */
+    int (*btrace_enable)(void *ctx, int core, struct target_error *why); /* when enabled: BT_OK */
+    int (*btrace_disable)(void *ctx, int core); /* when not enabled: BT_OK */
+    /* Bytes, of all cores; 0xffffffff = unlimited. The target clamps and remembers. */
+    int (*btrace_set_size)(void *ctx, uint32_t size, struct target_error *why);
+    /* `recording` at connect (flight recorder) makes GDB reopen the recording. */
+    int (*btrace_conf)(void *ctx, int core, struct gdb_btrace_conf *conf);
+    /*
+     * Fills `out`, which is empty, newest block first; the newest ends at the halted PC. An error
+     * makes the annex fail and GDB tries the next one (also for when delta must fail). The session
+     * refuses a delta whose oldest block does not begin at 0: GDB would abort. Must not move the
+     * mark of what was read: only btrace_delivered() does.
+     */
+    int (*btrace_read)(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out);
+    /* The last chunk of what btrace_read() gave was sent. */
+    void (*btrace_delivered)(void *ctx, int core, enum gdb_annex annex);
+
+    /*
+     * Optional. One line of "monitor"; output through print(to, text). BT_ERR_UNSUPPORTED = no
+     * such command (the session says so); other errors are printed by their code. Never fails on
+     * the wire: GDB cannot show texts of errors here.
+     */
+    int (*monitor)(void *ctx, int core, const char *text, target_print_fn print, void *to);
+
+    /*
+     * The replay position; all or none. True while the core (-1: any of them, or a motion is under
+     * way) is at one: then its registers come from read_regs(), memory that was read from the
+     * target goes through reverse_memory(), every resume comes to resume() first, and nothing is
+     * written.
+     */
+    bool (*is_replaying)(void *ctx, int core);
+    int (*read_regs)(void *ctx, int core, struct target_regs *regs);
+    /* `bytes` are the present ones: replaces those that were others; returns how many can be
+     * told from the start on, 0 .. len. */
+    size_t (*reverse_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
+    /*
+     * With a text where it is refused. BT_OK: done already, *stop is filled. TARGET_PENDING: runs;
+     * gdb_session_stopped() follows. GDB_PASS_ON: it is the target's.
+     */
+    int (*resume)(void *ctx, const struct target_resume *resume, struct target_stop *stop,
+                  struct target_error *why);
+    /*
+     * One instruction back (step), or back to a breakpoint or the start. Returns as resume() does:
+     * GDB manual, "Reverse Execution".
+     */
+    int (*reverse)(void *ctx, int core, bool step, struct target_stop *stop,
+                   struct target_error *why);
+    /* Ctrl-C while that is pending; must lead to gdb_session_stopped(). */
+    void (*interrupt)(void *ctx);
+
+    /* Optional. State in words for "info threads" ("replaying, at 216"); "": that of the target. */
+    void (*core_status)(void *ctx, int core, char *text, size_t size);
+    /* Optional: the client lets go, by `D` or `k`. */
+    void (*leave)(void *ctx);
+    /* Optional: R and vRun, where the target itself cannot. BT_OK: done or under way, clients are
+     * held until then; BT_ERR_UNSUPPORTED: the target is asked. */
+    int (*restart)(void *ctx, struct target_error *why);
+};
+
+#endif
