@@ -12,7 +12,11 @@
 
 #define JOINED_MAX (1 << 20) /* instructions of one block: longer ones are for the slow path */
 
+/* A block as a whole: in a register, and where it lies. No memcpy() copies it: where the C library
+ * checks that (_FORTIFY_SOURCE), compilers weigh it as a call when they order branches, and put the
+ * usual case behind the loop. */
 typedef uint64_t block_bits __attribute__((vector_size(16)));
+typedef block_bits block_memory __attribute__((aligned(4), may_alias));
 
 /* What of a range's second half is its block. */
 static const block_bits range_block = {UINT32_MAX, 0xffffffff0000ffff};
@@ -70,10 +74,8 @@ static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s,
                                                const struct code_range *range, enum bt_cond cond)
 {
     if (s->joined == 0) {
-        block_bits block;
-        memcpy(&block, &range->start, sizeof block);
-        block = (block & range_block) + (block_bits){0, (uint64_t)cond << 36};
-        memcpy(s->b, &block, sizeof block);
+        block_bits block = *(const block_memory *)&range->start & range_block;
+        *(block_memory *)s->b = block + (block_bits){0, (uint64_t)cond << 36};
     } else {
         s->b->first = s->first;
         s->b->extent = (uint32_t)(range->start - s->first) + range->extent;
