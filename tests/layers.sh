@@ -25,10 +25,10 @@ decoder/source
 decoder/library
 
 layer drivers: decoder/include/btrace/types.h
+drivers/probe
 drivers/usb
 drivers/target
 drivers/adi
-drivers/probe
 drivers/probe/cmsis_dap
 drivers/probe/ftdi
 drivers/probe/orbtrace

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/usb/usb.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define CLASS_HID        0x03u
@@ -109,4 +110,18 @@ bool usb_may_be_cmsis_dap(const struct usb_device_info *device)
 bool usb_serial_matches(const struct usb_device_info *device, const char *serial)
 {
     return !serial || serial[0] == '\0' || strcmp(device->serial, serial) == 0;
+}
+
+void usb_describe(const struct usb_device_info *device, const char *more, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s%s%s%s", device->product_name, device->serial[0] ? ", serial " : "",
+             device->serial, *more ? ", " : "", more);
+}
+
+void usb_describe_refusal(const struct usb_device_info *device, int error, char *text, size_t size)
+{
+    snprintf(text, size, "capture unit '%s' cannot be started: %s", device->product_name,
+             error == BT_ERR_UNSUPPORTED ? "it refuses this input (tpiu_width, swo_rate)"
+             : error == BT_ERR_NOMEM     ? "out of memory"
+                                         : "it does not answer; unplug it and plug it in again");
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * USB as the drivers see it: two small interfaces that a USB library implements, and plain
- * descriptions of devices from which an interface is chosen. No USB library is needed here.
+ * USB as the drivers see it: a small interface that a USB library implements, and plain
+ * descriptions of devices from which an interface is chosen. No USB library is needed here. An
+ * endpoint that delivers without being asked is a trace_stream.
  * CMSIS-DAP's: CMSIS-DAP manual, USB configuration.
  */
 #ifndef DRIVERS_USB_H
@@ -26,23 +27,6 @@ struct usb_pipe {
     void *self;
     uint16_t out_packet; /* wMaxPacketSize; with HID: bytes of a report */
     uint16_t in_packet;
-};
-
-/* An endpoint that delivers without being asked, with transfers queued ahead. */
-struct usb_stream_ops {
-    /* `bytes` is called from within start, poll and stop, and from within operations on a pipe of
-     * the same device. `lost`: bytes are missing before `data` (length may be 0). */
-    int (*start)(void *self,
-                 void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost),
-                 void *user);
-    /* Deliver what is there, wait at most `timeout_ms` for something. Return 0 or BT_ERR_IO. */
-    int (*poll)(void *self, unsigned timeout_ms);
-    int (*stop)(void *self);
-};
-
-struct usb_stream {
-    const struct usb_stream_ops *ops;
-    void *self;
 };
 
 #define USB_ENDPOINT_IN 0x80u
@@ -107,6 +91,12 @@ int usb_choose_cmsis_dap(const struct usb_device_info *device, struct usb_dap_ch
 /* Could one whose names are hidden be a CMSIS-DAP probe? By its interfaces alone: hubs, disks and
  * sound cards could not. */
 bool usb_may_be_cmsis_dap(const struct usb_device_info *device);
+
+/* The device in words, with what is told of it in `more` (""). */
+void usb_describe(const struct usb_device_info *device, const char *more, char *text, size_t size);
+
+/* Why a capture unit that was opened cannot be started: a bt_error. */
+void usb_describe_refusal(const struct usb_device_info *device, int error, char *text, size_t size);
 
 /* Does the device have this serial number? NULL or "": any. */
 bool usb_serial_matches(const struct usb_device_info *device, const char *serial);

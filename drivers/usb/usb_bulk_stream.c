@@ -34,8 +34,7 @@ static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
     slot->in_flight = false;
     s->in_flight--;
     if (t->actual_length > 0) {
-        s->bytes(s->user, slot->data, (size_t)t->actual_length, s->lost);
-        s->lost = false;
+        s->sink.bytes(s->sink.user, slot->data, (size_t)t->actual_length);
         s->errors = 0;
     }
     switch (t->status) {
@@ -49,10 +48,10 @@ static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
         return;
     case LIBUSB_TRANSFER_STALL: /* cleared in poll: not allowed here */
         s->stalled = true;
-        s->lost = true;
+        s->sink.lost(s->sink.user, BT_GAP_LOST_BYTES);
         return;
     default:
-        s->lost = true;
+        s->sink.lost(s->sink.user, BT_GAP_LOST_BYTES);
         if (++s->errors > ERRORS)
             s->gone = true;
         break;
@@ -67,9 +66,8 @@ static void handle_events(struct usb_bulk_stream *s, unsigned timeout_ms)
     (void)libusb_handle_events_timeout_completed(s->context, &tv, NULL);
 }
 
-static int stream_poll(void *self, unsigned timeout_ms)
+int usb_bulk_stream_poll(struct usb_bulk_stream *s, unsigned timeout_ms)
 {
-    struct usb_bulk_stream *s = self;
     if (!s->slots)
         return BT_ERR_INVAL;
     if (s->stalled) {
@@ -106,15 +104,8 @@ int usb_bulk_stream_stop(struct usb_bulk_stream *s)
     return 0;
 }
 
-static int stream_stop(void *self)
+int usb_bulk_stream_start(struct usb_bulk_stream *s, const struct trace_sink *sink)
 {
-    return usb_bulk_stream_stop(self);
-}
-
-static int stream_start(void *self, void (*bytes)(void *, const uint8_t *, size_t, bool),
-                        void *user)
-{
-    struct usb_bulk_stream *s = self;
     if (s->slots)
         return BT_ERR_INVAL;
     s->slots = calloc(s->transfers, sizeof *s->slots);
@@ -123,9 +114,8 @@ static int stream_start(void *self, void (*bytes)(void *, const uint8_t *, size_
         (void)usb_bulk_stream_stop(s);
         return BT_ERR_NOMEM;
     }
-    s->bytes = bytes;
-    s->user = user;
-    s->stopping = s->stalled = s->gone = s->lost = false;
+    s->sink = *sink;
+    s->stopping = s->stalled = s->gone = false;
     s->errors = 0;
     for (unsigned k = 0; k < s->transfers; k++) {
         struct usb_bulk_slot *slot = &s->slots[k];
@@ -157,9 +147,24 @@ void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
                                   .size = size};
 }
 
-struct usb_stream usb_bulk_stream_ops(struct usb_bulk_stream *s)
+static int endpoint_start(void *self, const struct trace_sink *sink)
 {
-    static const struct usb_stream_ops OPS = {
-        .start = stream_start, .poll = stream_poll, .stop = stream_stop};
-    return (struct usb_stream){.ops = &OPS, .self = s};
+    return usb_bulk_stream_start(self, sink);
+}
+
+static int endpoint_poll(void *self, unsigned timeout_ms)
+{
+    return usb_bulk_stream_poll(self, timeout_ms);
+}
+
+static int endpoint_stop(void *self)
+{
+    return usb_bulk_stream_stop(self);
+}
+
+struct trace_stream usb_bulk_trace_stream(struct usb_bulk_stream *s)
+{
+    static const struct trace_stream_ops OPS = {
+        .start = endpoint_start, .poll = endpoint_poll, .stop = endpoint_stop};
+    return (struct trace_stream){.ops = &OPS, .self = s};
 }

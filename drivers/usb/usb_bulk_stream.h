@@ -9,7 +9,7 @@
 
 #include <libusb.h>
 
-#include "drivers/usb/usb.h"
+#include "drivers/probe/trace_stream.h"
 
 struct usb_bulk_slot;
 
@@ -22,14 +22,12 @@ struct usb_bulk_stream {
     size_t size; /* of one, bytes */
     struct usb_bulk_slot *slots;
     uint8_t *memory; /* of all transfers */
-    void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost);
-    void *user;
+    struct trace_sink sink;
     unsigned in_flight;
     unsigned errors; /* in a row */
     bool stopping;
     bool stalled;
     bool gone;
-    bool lost;
 };
 
 /* `size` is a multiple of the endpoint's wMaxPacketSize. What they come to should hold what the
@@ -38,11 +36,16 @@ void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
                           libusb_device_handle *handle, uint8_t endpoint, unsigned transfers,
                           size_t size);
 
-/* As usb.h describes it. Start: BT_ERR_INVAL (runs already), BT_ERR_NOMEM, BT_ERR_IO. */
-struct usb_stream usb_bulk_stream_ops(struct usb_bulk_stream *s);
+/* Transfers, one at a time. Start: BT_ERR_INVAL (runs already), BT_ERR_NOMEM, BT_ERR_IO. `sink` is
+ * copied, and needs no room(). */
+int usb_bulk_stream_start(struct usb_bulk_stream *s, const struct trace_sink *sink);
+int usb_bulk_stream_poll(struct usb_bulk_stream *s, unsigned timeout_ms);
 
 /* 0 also if it does not run; BT_ERR_IO: a transfer does not come back,
  * and `s` must never be freed. */
 int usb_bulk_stream_stop(struct usb_bulk_stream *s);
+
+/* The same. */
+struct trace_stream usb_bulk_trace_stream(struct usb_bulk_stream *s);
 
 #endif

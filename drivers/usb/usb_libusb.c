@@ -565,11 +565,11 @@ struct usb_pipe usb_probe_pipe(struct usb_probe *probe)
                              .in_packet = probe->choice.in_packet};
 }
 
-struct usb_stream usb_probe_stream(struct usb_probe *probe)
+struct trace_stream usb_probe_stream(struct usb_probe *probe)
 {
     if (probe->choice.swo == 0)
-        return (struct usb_stream){0};
-    return usb_bulk_stream_ops(&probe->stream);
+        return (struct trace_stream){0};
+    return usb_bulk_trace_stream(&probe->stream);
 }
 
 void usb_probe_close(struct usb_probe *probe)

@@ -5,6 +5,7 @@
 #ifndef DRIVERS_USB_LIBUSB_H
 #define DRIVERS_USB_LIBUSB_H
 
+#include "drivers/probe/trace_stream.h"
 #include "drivers/usb/usb.h"
 
 struct usb_probe;
@@ -64,6 +65,6 @@ void usb_probe_close(struct usb_probe *probe);
 const struct usb_device_info *usb_probe_info(const struct usb_probe *probe);
 const struct usb_dap_choice *usb_probe_choice(const struct usb_probe *probe);
 struct usb_pipe usb_probe_pipe(struct usb_probe *probe);
-struct usb_stream usb_probe_stream(struct usb_probe *probe);
+struct trace_stream usb_probe_stream(struct usb_probe *probe);
 
 #endif

@@ -9,15 +9,16 @@
 
 #define DEFAULT_RING (16u << 20)
 #define STEP         (64u << 10) /* bytes decoded between two looks at waiting readers */
+#define SPARE_SLOTS  64u
 
-/* One entry of the ring: a transfer, or what is missing (data NULL). */
-struct pipeline_item {
-    struct pipeline_item *next;
+/* One entry of the ring: bytes of a buffer that it holds, or what is missing (buffer NULL). */
+struct pipeline_slot {
+    struct trace_buffer *buffer;
+    const uint8_t *data;
+    size_t len;
     uint64_t lost;
     bool known; /* lost bytes are counted */
     enum bt_gap_cause cause;
-    size_t len;
-    uint8_t data[];
 };
 
 struct pipeline {
@@ -27,16 +28,22 @@ struct pipeline {
     struct formatter formatter;
     uv_thread_t thread;
     bool running;
-    /* The ring: a list whose bytes are bounded. The producer appends, the decode thread takes the
-     * head; `ring` guards both ends and the counters, never held while decoding. */
+    /* Of the producer: the buffer that takes the next bytes (NULL: out of memory). */
+    struct trace_pool *pool;
+    struct trace_buffer *fill;
+    size_t used;
+    uint8_t waste[TRACE_ROOM + TRACE_ROOM_SPARE]; /* takes them when there is no buffer */
+    /* The ring: the producer appends, the decode thread takes the oldest; `ring` guards both ends
+     * and the counters, never held while decoding. Bytes that wait and slots are bounded. */
     uv_mutex_t ring;
     uv_cond_t filled;  /* there is work, or the end */
     uv_cond_t emptied; /* there is room, or a drain may be over */
-    struct pipeline_item *first, *last;
-    uint64_t pushed, taken; /* entries */
+    struct pipeline_slot *slots;
+    size_t slot_max;
+    uint64_t pushed, taken; /* slots */
+    uint64_t decoded;       /* of those that were taken */
     bool stop;
-    bool overrun;   /* the last transfer found no room */
-    bool loss_open; /* the last entry is a loss that grows while the ring stays full */
+    bool overrun; /* the last transfer found no room */
     struct pipeline_stats stats;
     int error;
     /* The histories: held by the decode thread for one step, or by a reader. `readers` makes the
@@ -83,7 +90,7 @@ static void on_ignored_run(void *ctx, const struct formatter_run *run)
     (void)ctx, (void)run;
 }
 
-static void pipeline_decode_step(struct pipeline *p, const struct pipeline_item *t, size_t at,
+static void pipeline_decode_step(struct pipeline *p, const struct pipeline_slot *t, size_t at,
                                  size_t len)
 {
     if (!p->config.formatted)
@@ -93,14 +100,14 @@ static void pipeline_decode_step(struct pipeline *p, const struct pipeline_item 
 }
 
 /* What is missing is missing from all sources: which ones it was nobody knows. */
-static void pipeline_decode_loss(struct pipeline *p, const struct pipeline_item *t)
+static void pipeline_decode_loss(struct pipeline *p, const struct pipeline_slot *t)
 {
     if (p->config.formatted)
         formatter_discontinuity(&p->formatter, on_ignored_run, NULL);
     pipeline_gap_everywhere(p, t->cause, t->known ? t->lost : 0);
 }
 
-static void pipeline_decode_item(struct pipeline *p, const struct pipeline_item *t)
+static void pipeline_decode_slot(struct pipeline *p, const struct pipeline_slot *t)
 {
     size_t at = 0;
     do {
@@ -117,74 +124,83 @@ static void pipeline_decode_item(struct pipeline *p, const struct pipeline_item 
     } while (at < t->len);
 }
 
-static struct pipeline_item *pipeline_next_item(struct pipeline *p)
+static bool pipeline_take_slot(struct pipeline *p, struct pipeline_slot *slot)
 {
     uv_mutex_lock(&p->ring);
-    while (!p->first && !p->stop)
+    while (p->taken == p->pushed && !p->stop)
         uv_cond_wait(&p->filled, &p->ring);
-    struct pipeline_item *t = p->first;
-    if (t) {
-        p->first = t->next;
-        if (!p->first)
-            p->last = NULL;
-        p->loss_open = p->loss_open && p->first;
-    }
+    bool more = p->taken != p->pushed;
+    if (more)
+        *slot = p->slots[p->taken++ % p->slot_max];
     uv_mutex_unlock(&p->ring);
-    return t;
+    return more;
 }
 
 static void pipeline_decode_thread(void *arg)
 {
     struct pipeline *p = arg;
     pthread_setname_np(pthread_self(), "decode"); /* for top and debuggers */
-    for (struct pipeline_item *t; (t = pipeline_next_item(p));) {
-        pipeline_decode_item(p, t);
+    for (struct pipeline_slot t; pipeline_take_slot(p, &t);) {
+        pipeline_decode_slot(p, &t);
+        trace_buffer_release(t.buffer);
         uv_mutex_lock(&p->ring);
-        p->stats.decoded += t->len;
-        p->stats.waiting -= t->len;
+        p->stats.decoded += t.len;
+        p->stats.waiting -= t.len;
         p->stats.aligned = !p->config.formatted || p->formatter.aligned;
         p->stats.losses = p->formatter.losses;
-        p->taken++;
+        p->decoded++;
         uv_cond_broadcast(&p->emptied);
         uv_mutex_unlock(&p->ring);
-        free(t);
     }
 }
 
-/* The capture side. */
+/* The ring, with its mutex held. */
 
-static void pipeline_append(struct pipeline *p, struct pipeline_item *t)
+/* The newest slot, while the decoder has not taken it. */
+static struct pipeline_slot *pipeline_newest(struct pipeline *p)
 {
-    t->next = NULL;
-    if (p->last)
-        p->last->next = t;
-    else
-        p->first = t;
-    p->last = t;
-    p->pushed++;
-    p->stats.waiting += t->len;
+    return p->taken == p->pushed ? NULL : &p->slots[(p->pushed - 1) % p->slot_max];
+}
+
+static void pipeline_append(struct pipeline *p, const struct pipeline_slot *t)
+{
+    p->slots[p->pushed++ % p->slot_max] = *t;
     uv_cond_signal(&p->filled);
 }
 
-/* A loss at the end of the ring. Neighbours are one: a full ring makes one gap, not thousands. */
+/* A loss at the end of the ring. Neighbours are one: a full ring makes one gap, not thousands.
+ * Bytes leave a slot free for it; behind a loss of another cause there may be none. */
 static void pipeline_append_loss(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes,
                                  bool known)
 {
-    if (p->loss_open && p->last && p->last->cause == cause) {
-        p->last->lost += bytes;
-        p->last->known = p->last->known && known;
+    struct pipeline_slot *last = pipeline_newest(p);
+    bool full = p->pushed - p->taken == p->slot_max;
+    if (last && !last->buffer && (last->cause == cause || full)) {
+        last->lost += bytes;
+        last->known = last->known && known;
         return;
     }
-    struct pipeline_item *t = calloc(1, sizeof *t);
-    if (!t) {
-        p->error = BT_ERR_NOMEM;
+    pipeline_append(p, &(struct pipeline_slot){.lost = bytes, .known = known, .cause = cause});
+}
+
+static void pipeline_drop(struct pipeline *p, size_t len)
+{
+    p->stats.dropped += len;
+    p->stats.drops++;
+    pipeline_append_loss(p, BT_GAP_LOST_BYTES, len, true);
+}
+
+/* Small pieces that follow each other in a buffer are one slot. */
+static void pipeline_append_bytes(struct pipeline *p, const uint8_t *data, size_t len)
+{
+    struct pipeline_slot *last = pipeline_newest(p);
+    p->stats.waiting += len;
+    if (last && last->buffer == p->fill && last->data + last->len == data) {
+        last->len += len;
         return;
     }
-    t->lost = bytes;
-    t->known = known;
-    t->cause = cause;
-    pipeline_append(p, t);
-    p->loss_open = true;
+    trace_buffer_hold(p->fill);
+    pipeline_append(p, &(struct pipeline_slot){.buffer = p->fill, .data = data, .len = len});
 }
 
 static bool pipeline_room_for(struct pipeline *p, size_t len, bool wait)
@@ -192,7 +208,8 @@ static bool pipeline_room_for(struct pipeline *p, size_t len, bool wait)
     /* Full once, it must be half empty again: else each transfer that just fits between two that do
      * not makes a gap of its own. */
     size_t most = p->overrun ? p->config.ring_bytes / 2 : p->config.ring_bytes;
-    while (p->stats.waiting && p->stats.waiting + len > most) {
+    size_t slots = p->slot_max - 2 - len / TRACE_BUFFER_SIZE;
+    while ((p->stats.waiting && p->stats.waiting + len > most) || p->pushed - p->taken > slots) {
         if (!wait)
             return false;
         uv_cond_wait(&p->emptied, &p->ring);
@@ -200,32 +217,63 @@ static bool pipeline_room_for(struct pipeline *p, size_t len, bool wait)
     return true;
 }
 
+/* The capture side. */
+
+uint8_t *pipeline_room(struct pipeline *p, size_t least, size_t *size)
+{
+    if (p->fill && trace_buffer_is_own(p->fill))
+        p->used = 0;
+    if (!p->fill || TRACE_BUFFER_SIZE - p->used < least) {
+        trace_buffer_release(p->fill);
+        p->fill = trace_pool_take(p->pool);
+        p->used = 0;
+    }
+    *size = p->fill ? TRACE_BUFFER_SIZE - p->used : sizeof p->waste;
+    return p->fill ? p->fill->bytes + p->used : p->waste;
+}
+
+/* The first of `*len` bytes in a buffer, where they may be already; *len: how many. NULL: out of
+ * memory. */
+static const uint8_t *pipeline_place(struct pipeline *p, const uint8_t *data, size_t *len)
+{
+    if (data == p->waste)
+        return NULL;
+    const uint8_t *there = p->fill ? p->fill->bytes + p->used : NULL;
+    if (data != there) {
+        size_t size, least = *len < TRACE_ROOM ? *len : TRACE_ROOM;
+        uint8_t *room = pipeline_room(p, least, &size);
+        if (room == p->waste)
+            return NULL;
+        *len = *len < size ? *len : size;
+        memcpy(room, data, *len);
+        there = room;
+    }
+    p->used += *len;
+    return there;
+}
+
 bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wait)
 {
-    if (len == 0)
-        return true;
-    struct pipeline_item *t = malloc(sizeof *t + len);
-    if (t) {
-        t->lost = 0;
-        t->known = true;
-        t->len = len;
-        memcpy(t->data, data, len);
-    }
     uv_mutex_lock(&p->ring);
     p->stats.captured += len;
-    bool taken = t && pipeline_room_for(p, len, wait);
+    bool taken = pipeline_room_for(p, len, false);
+    if (!taken && !wait)
+        pipeline_drop(p, len);
+    taken = taken || wait;
     p->overrun = !taken;
-    if (taken) {
-        pipeline_append(p, t);
-        p->loss_open = false;
-    } else {
-        p->stats.dropped += len;
-        p->stats.drops++;
-        pipeline_append_loss(p, BT_GAP_LOST_BYTES, len, true);
-    }
     uv_mutex_unlock(&p->ring);
-    if (!taken)
-        free(t);
+    for (size_t n; len > 0; data += n, len -= n) {
+        n = len;
+        const uint8_t *there = pipeline_place(p, data, &n);
+        if (p->config.tap)
+            p->config.tap(p->config.tap_ctx, there ? p->fill : NULL, there, n);
+        uv_mutex_lock(&p->ring);
+        if (taken && there && pipeline_room_for(p, n, true))
+            pipeline_append_bytes(p, there, n);
+        else if (taken)
+            pipeline_drop(p, n);
+        uv_mutex_unlock(&p->ring);
+    }
     return taken;
 }
 
@@ -243,12 +291,12 @@ bool pipeline_drain(struct pipeline *p, unsigned timeout_ms)
     uv_mutex_lock(&p->ring);
     uint64_t goal = p->pushed;
     bool done;
-    while (!(done = p->taken >= goal)) {
+    while (!(done = p->decoded >= goal)) {
         uint64_t now = uv_hrtime();
         if (now >= deadline || uv_cond_timedwait(&p->emptied, &p->ring, deadline - now) != 0)
             break;
     }
-    done = p->taken >= goal;
+    done = p->decoded >= goal;
     uv_mutex_unlock(&p->ring);
     return done;
 }
@@ -275,7 +323,7 @@ void pipeline_stats(struct pipeline *p, struct pipeline_stats *stats)
     pipeline_lock(p); /* for `seen`, which the decode thread writes along with the histories */
     uv_mutex_lock(&p->ring);
     *stats = p->stats;
-    stats->idle = p->taken == p->pushed;
+    stats->idle = p->decoded == p->pushed;
     stats->error = p->error;
     uv_mutex_unlock(&p->ring);
     pipeline_unlock(p);
@@ -309,12 +357,16 @@ int pipeline_new(const struct pipeline_config *config, struct pipeline **out)
     p->config = *config;
     if (!p->config.ring_bytes)
         p->config.ring_bytes = DEFAULT_RING;
+    /* Slots of less than that follow each other in one buffer. */
+    p->slot_max = SPARE_SLOTS + 2 * (p->config.ring_bytes / (TRACE_BUFFER_SIZE - TRACE_ROOM));
+    p->slots = calloc(p->slot_max, sizeof *p->slots);
+    p->pool = trace_pool_new();
     formatter_init(&p->formatter, config->mode);
     uv_mutex_init(&p->ring);
     uv_mutex_init(&p->store);
     uv_cond_init(&p->filled);
     uv_cond_init(&p->emptied);
-    int error = pipeline_make_histories(p);
+    int error = p->slots && p->pool ? pipeline_make_histories(p) : BT_ERR_NOMEM;
     if (!error && uv_thread_create(&p->thread, pipeline_decode_thread, p) != 0)
         error = BT_ERR_NOMEM;
     p->running = !error;
@@ -337,6 +389,9 @@ void pipeline_free(struct pipeline *p)
         uv_thread_join(&p->thread);
     for (unsigned i = 0; i < p->config.source_count; i++)
         history_free(p->histories[i]);
+    trace_buffer_release(p->fill);
+    trace_pool_free(p->pool);
+    free(p->slots);
     uv_cond_destroy(&p->emptied);
     uv_cond_destroy(&p->filled);
     uv_mutex_destroy(&p->store);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Live trace on its way: a capture thread pushes raw bytes, a decode thread takes them apart and
- * appends them to one history a source, and the event loop reads the histories.
+ * appends them to one history a source, and the event loop reads the histories. Between the two is
+ * a bounded ring that holds the buffers the bytes were captured to: they are not copied.
  *
  * Threads and owners:
- *   - pipeline_push(), pipeline_lost(): the capture thread alone (one producer);
+ *   - pipeline_room(), pipeline_push(): the capture thread alone (one producer);
+ *   - pipeline_lost(): any thread;
  *   - the pipeline's own decode thread is the one consumer and the only writer of histories;
  *   - everything else: any thread. A history is read between pipeline_lock() and
  *     pipeline_unlock(); the decode thread waits meanwhile, and the ring takes what arrives.
@@ -14,6 +16,8 @@
 
 #include "decoder/history/history.h"
 #include "decoder/port/formatter.h"
+#include "drivers/probe/trace_stream.h"
+#include "server/capture/trace_pool.h"
 
 #define PIPELINE_MAX_SOURCES 16
 
@@ -27,6 +31,10 @@ struct pipeline_config {
     bool formatted;           /* CoreSight frames */
     enum formatter_mode mode; /* of the frames */
     size_t ring_bytes;        /* captured bytes that may wait for the decoder; 0: 16 MiB */
+    /* NULL, or who wants each piece before the decoder, in order and in pipeline_push(), also one
+     * that is dropped: `buffer` may be held on; NULL: the piece is lost for want of memory. */
+    void (*tap)(void *ctx, struct trace_buffer *buffer, const uint8_t *data, size_t len);
+    void *tap_ctx;
     struct history_config history;
     struct pipeline_source sources[PIPELINE_MAX_SOURCES];
     unsigned source_count;
@@ -55,11 +63,14 @@ int pipeline_new(const struct pipeline_config *config, struct pipeline **out);
 /* Decodes what is in the ring, then ends. No push may be under way. */
 void pipeline_free(struct pipeline *p);
 
+/* As trace_sink's room(): where the bytes of the next push are best put. */
+uint8_t *pipeline_room(struct pipeline *p, size_t least, size_t *size);
+
 /*
- * One transfer. `wait`: the source can be held up, so a full ring makes this call block. Otherwise
- * a transfer that finds no room is dropped whole, and so are those behind it until the ring is half
- * empty; a loss takes their place in the order: it becomes one gap with the bytes dropped. Returns
- * false if it was dropped.
+ * One transfer: at pipeline_room(), or it is copied. `wait`: the source can be held up, so a full
+ * ring makes this call block. Otherwise a transfer that finds no room is dropped whole, and so are
+ * those behind it until the ring is half empty; a loss takes their place in the order: it becomes
+ * one gap with the bytes dropped. Returns false if it was dropped.
  */
 bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wait);
 

@@ -1,32 +1,37 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/capture/trace_link.h"
+#include "drivers/probe/orbtrace/orbflow_frames.h"
 #include "trace_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <uv.h>
 
-#define FRAME 16u
+#define FRAME   TRACE_ROOM_SPARE
+#define POLL_MS 20u /* so long the end of the link may have to wait */
 
 struct trace_link {
     struct trace_input input;
-    struct trace_input_sink taps; /* what the input calls */
-    struct trace_link_sink sink;
-    int wake[2]; /* a byte in it ends the thread */
+    struct trace_sink sink;
+    int wake[2];        /* a byte in it ends the thread */
+    atomic_bool ending; /* the same, without a system call */
     uv_thread_t thread;
     bool running;
     /* Of the thread. */
     bool open;
     bool was_away; /* nothing has come since it was opened again */
+    size_t came;   /* bytes of this poll */
     uint8_t part[FRAME];
-    size_t part_len; /* of a frame that is not whole yet */
-    uv_mutex_t lock; /* guards the rest */
+    size_t part_len;  /* of a frame that is not whole yet */
+    uint8_t *orbflow; /* TRACE_ROOM bytes, of which frames are made */
+    uv_mutex_t lock;  /* guards the rest */
     uv_cond_t arrived;
     struct trace_link_stats stats;
     uint64_t last;        /* time of the last byte that is more than a sync, ns */
@@ -44,10 +49,20 @@ static bool only_syncs(const uint8_t *data, size_t n)
     return i == n;
 }
 
-static void trace_link_pass(struct trace_link *l, const uint8_t *data, size_t n)
+static void link_loss(void *user, enum bt_gap_cause cause)
 {
+    struct trace_link *l = user;
+    l->was_away = false;
+    l->sink.lost(l->sink.user, cause);
+}
+
+static void link_bytes(void *user, const uint8_t *data, size_t n)
+{
+    struct trace_link *l = user;
     bool idle = only_syncs(data, n);
-    l->sink.bytes(l->sink.ctx, data, n);
+    if (l->was_away)
+        link_loss(l, BT_GAP_LOST_BYTES);
+    l->sink.bytes(l->sink.user, data, n);
     if (idle)
         return;
     uv_mutex_lock(&l->lock);
@@ -55,53 +70,81 @@ static void trace_link_pass(struct trace_link *l, const uint8_t *data, size_t n)
     uv_mutex_unlock(&l->lock);
 }
 
-/* A piece may be dropped when the decoder is late: then whole frames are. */
-static void trace_link_pass_frames(struct trace_link *l, const uint8_t *data, size_t n)
+static uint8_t *link_room(void *user, size_t least, size_t *size)
 {
-    if (l->part_len > 0) {
-        size_t wanted = FRAME - l->part_len, take = n < wanted ? n : wanted;
-        memcpy(l->part + l->part_len, data, take);
-        l->part_len += take;
-        data += take;
-        n -= take;
-        if (l->part_len < FRAME)
-            return;
-        trace_link_pass(l, l->part, FRAME);
-        l->part_len = 0;
-    }
-    size_t whole = n - n % FRAME;
-    if (whole > 0)
-        trace_link_pass(l, data, whole);
-    memcpy(l->part, data + whole, n - whole);
-    l->part_len = n - whole;
+    struct trace_link *l = user;
+    return l->sink.room(l->sink.user, least, size);
+}
+
+/* A piece may be dropped when the decoder is late: then whole frames are. What is left of the last
+ * one goes in front of the next piece, which is always put at room(). */
+static uint8_t *frames_room(void *user, size_t least, size_t *size)
+{
+    struct trace_link *l = user;
+    uint8_t *room = link_room(l, least + TRACE_ROOM_SPARE, size);
+    memcpy(room, l->part, l->part_len);
+    *size -= l->part_len;
+    return room + l->part_len;
+}
+
+static void frames_bytes(void *user, const uint8_t *data, size_t n)
+{
+    struct trace_link *l = user;
+    const uint8_t *begin = data - l->part_len;
+    size_t len = l->part_len + n;
+    l->part_len = len % FRAME;
+    memcpy(l->part, begin + len - l->part_len, l->part_len);
+    if (len >= FRAME)
+        link_bytes(l, begin, len - l->part_len);
+}
+
+/* What the stream calls. */
+
+static void on_bytes(void *user, const uint8_t *data, size_t n)
+{
+    struct trace_link *l = user;
+    const struct trace_sink frames = {
+        .user = l, .bytes = link_bytes, .lost = link_loss, .room = link_room};
+    if (l->input.orbflow)
+        orbflow_frames_feed(l->input.orbflow, data, n, &frames);
+    else if (l->input.whole_frames)
+        frames_bytes(l, data, n);
+    else
+        link_bytes(l, data, n);
+    l->came += n;
 }
 
 static void on_lost(void *user, enum bt_gap_cause cause)
 {
     struct trace_link *l = user;
-    l->was_away = false;
-    l->sink.lost(l->sink.ctx, cause);
-}
-
-static void on_bytes(void *user, const uint8_t *data, size_t n)
-{
-    struct trace_link *l = user;
-    if (l->was_away)
-        on_lost(l, BT_GAP_LOST_BYTES);
-    if (l->input.whole_frames)
-        trace_link_pass_frames(l, data, n);
+    const struct trace_sink frames = {
+        .user = l, .bytes = link_bytes, .lost = link_loss, .room = link_room};
+    if (l->input.orbflow)
+        orbflow_frames_lost(l->input.orbflow, &frames);
     else
-        trace_link_pass(l, data, n);
+        link_loss(l, cause);
 }
 
-static void on_arrived(void *user, size_t n)
+static uint8_t *on_room(void *user, size_t least, size_t *size)
 {
     struct trace_link *l = user;
+    if (l->orbflow) {
+        *size = TRACE_ROOM;
+        return l->orbflow;
+    }
+    return l->input.whole_frames ? frames_room(l, least, size) : link_room(l, least, size);
+}
+
+static void trace_link_count(struct trace_link *l)
+{
+    if (l->came == 0)
+        return;
     uv_mutex_lock(&l->lock);
-    l->stats.bytes += n;
-    l->stats.connection += n;
+    l->stats.bytes += l->came;
+    l->stats.connection += l->came;
     uv_cond_broadcast(&l->arrived);
     uv_mutex_unlock(&l->lock);
+    l->came = 0;
 }
 
 /* False: the thread is to end. */
@@ -128,27 +171,36 @@ static void trace_link_mark(struct trace_link *l, bool connected, const char *st
     uv_mutex_unlock(&l->lock);
 }
 
-static int trace_link_open(struct trace_link *l, struct message *why)
+static int trace_link_open(struct trace_link *l)
 {
+    const struct trace_stream *in = &l->input.stream;
+    const struct trace_sink sink = {.user = l, .bytes = on_bytes, .lost = on_lost, .room = on_room};
     char text[400];
     l->part_len = 0;
-    int error = l->input.ops->open(l->input.self, &l->taps, why);
-    if (!error)
-        l->input.ops->describe(l->input.self, text, sizeof text);
+    if (l->input.orbflow)
+        orbflow_frames_restart(l->input.orbflow);
+    int error = in->ops->start(in->self, &sink);
+    in->ops->describe(in->self, text, sizeof text);
     l->open = !error;
-    trace_link_mark(l, l->open, error ? why->text : text);
+    trace_link_mark(l, l->open, text);
+    trace_link_count(l);
     return error;
+}
+
+static int trace_link_wait_fd(const struct trace_link *l)
+{
+    const struct trace_stream *in = &l->input.stream;
+    return in->ops->wait_fd ? in->ops->wait_fd(in->self) : -1;
 }
 
 /* False: the thread is to end. */
 static bool trace_link_await(struct trace_link *l)
 {
-    struct message why;
     while (!l->open) {
-        int fd = l->input.ops->wait_fd(l->input.self);
+        int fd = trace_link_wait_fd(l);
         if (fd >= 0 && !trace_link_wait_for(l, fd, -1))
             return false;
-        if (trace_link_open(l, &why) && !trace_link_wait_for(l, -1, (int)l->input.retry_ms))
+        if (trace_link_open(l) && !trace_link_wait_for(l, -1, (int)l->input.retry_ms))
             return false;
     }
     return true;
@@ -157,13 +209,22 @@ static bool trace_link_await(struct trace_link *l)
 /* False: the thread is to end. */
 static bool trace_link_read(struct trace_link *l)
 {
-    for (;;) {
-        int fd = l->input.ops->wait_fd(l->input.self);
-        if (!trace_link_wait_for(l, fd, fd >= 0 ? -1 : 0))
+    const struct trace_stream *in = &l->input.stream;
+    int fd = trace_link_wait_fd(l), error = BT_OK;
+    while (!error) {
+        if (fd >= 0 ? !trace_link_wait_for(l, fd, -1) : atomic_load(&l->ending))
             return false;
-        if (l->input.ops->read(l->input.self))
-            return true;
+        error = in->ops->poll(in->self, POLL_MS);
+        trace_link_count(l);
     }
+    return true;
+}
+
+static void trace_link_close(struct trace_link *l)
+{
+    (void)l->input.stream.ops->stop(l->input.stream.self);
+    trace_link_count(l);
+    l->open = false;
 }
 
 static void capture_thread(void *arg)
@@ -173,8 +234,7 @@ static void capture_thread(void *arg)
     pthread_setname_np(pthread_self(), "capture"); /* for top and debuggers */
     while (go_on && trace_link_await(l)) {
         go_on = trace_link_read(l);
-        l->input.ops->close(l->input.self);
-        l->open = false;
+        trace_link_close(l);
         l->was_away = true;
         trace_link_mark(l, false, l->input.gone);
     }
@@ -242,7 +302,7 @@ static int trace_link_start_thread(struct trace_link *l, struct message *why)
     return BT_ERR_IO;
 }
 
-int trace_link_start(const struct config *config, const struct trace_link_sink *sink,
+int trace_link_start(const struct config *config, const struct trace_sink *sink,
                      struct trace_link **out, struct message *why)
 {
     *out = NULL;
@@ -252,20 +312,20 @@ int trace_link_start(const struct config *config, const struct trace_link_sink *
         return BT_ERR_NOMEM;
     }
     l->sink = *sink;
-    l->taps = (struct trace_input_sink){
-        .trace = {.user = l, .bytes = on_bytes, .lost = on_lost},
-        .arrived = on_arrived,
-    };
     l->wake[0] = l->wake[1] = -1;
     uv_mutex_init(&l->lock);
     uv_cond_init(&l->arrived);
     int error = trace_link_open_wake(l, why);
     if (!error)
         error = trace_input_make(config, &l->input, why);
+    if (!error && l->input.orbflow && !(l->orbflow = malloc(TRACE_ROOM))) {
+        message_set(why, "out of memory");
+        error = BT_ERR_NOMEM;
+    }
     if (!error)
         trace_link_mark(l, false, l->input.absent);
-    if (!error && l->input.required)
-        error = trace_link_open(l, why);
+    if (!error && l->input.required && (error = trace_link_open(l)) != 0)
+        message_set(why, "%s", l->state.text);
     if (!error)
         error = trace_link_start_thread(l, why);
     l->running = !error;
@@ -282,6 +342,7 @@ void trace_link_stop(struct trace_link *l)
         return;
     if (l->running) {
         ssize_t n;
+        atomic_store(&l->ending, true);
         do
             n = write(l->wake[1], "", 1);
         while (n < 0 && errno == EINTR);
@@ -291,9 +352,9 @@ void trace_link_stop(struct trace_link *l)
         if (l->wake[i] >= 0)
             close(l->wake[i]);
     if (l->open)
-        l->input.ops->close(l->input.self);
-    if (l->input.ops)
-        l->input.ops->release(l->input.self);
+        trace_link_close(l);
+    trace_input_release(&l->input);
+    free(l->orbflow);
     uv_cond_destroy(&l->arrived);
     uv_mutex_destroy(&l->lock);
     free(l);

@@ -6,17 +6,10 @@
 #ifndef SERVER_TRACE_LINK_H
 #define SERVER_TRACE_LINK_H
 
+#include "drivers/probe/trace_stream.h"
 #include "server/config/config.h"
 
 struct trace_link; /* private */
-
-struct trace_link_sink {
-    /* Called in the link's thread, in order. May block: then the source is held up. */
-    void (*bytes)(void *ctx, const uint8_t *data, size_t len);
-    /* Bytes are missing here: the input says so, or it was away. */
-    void (*lost)(void *ctx, enum bt_gap_cause cause);
-    void *ctx;
-};
 
 struct trace_link_stats {
     uint64_t bytes;      /* of all connections */
@@ -26,10 +19,11 @@ struct trace_link_stats {
 };
 
 /*
- * What the board file names; `config` must outlive the link. A socket is ready for the source when
+ * What the board file names; `config` must outlive the link. `sink` is called in the link's thread,
+ * has a room(), and may block: then the source is held up. A socket is ready for the source when
  * this returns, a capture unit captures. Returns 0 or a bt_error with *why filled.
  */
-int trace_link_start(const struct config *config, const struct trace_link_sink *sink,
+int trace_link_start(const struct config *config, const struct trace_sink *sink,
                      struct trace_link **out, struct message *why);
 
 /* Ends the thread; nothing is called after it. NULL is allowed. */

@@ -55,13 +55,20 @@ int live_record_stop(struct live *l)
     return r ? recorder_stop(r) : BT_OK;
 }
 
-/* Bytes from whoever captures, in its thread. */
+/* Bytes from whoever captures, in its thread, on their way to the decoder. */
+static void on_captured(void *ctx, struct trace_buffer *buffer, const uint8_t *data, size_t len)
+{
+    struct live *l = ctx;
+    uv_mutex_lock(&l->lock);
+    if (l->recorder && buffer)
+        recorder_bytes(l->recorder, buffer, data, len);
+    else if (l->recorder)
+        recorder_lost(l->recorder);
+    uv_mutex_unlock(&l->lock);
+}
+
 static void take_trace(struct live *l, const uint8_t *data, size_t len)
 {
-    uv_mutex_lock(&l->lock);
-    if (l->recorder)
-        recorder_bytes(l->recorder, data, len);
-    uv_mutex_unlock(&l->lock);
     pipeline_push(l->pipeline, data, len, l->config->backpressure || l->units.wanted);
 }
 
@@ -92,6 +99,14 @@ static void on_link_bytes(void *ctx, const uint8_t *data, size_t len)
 static void on_trace_lost(void *ctx, enum bt_gap_cause cause)
 {
     take_trace_loss(ctx, cause);
+}
+
+static uint8_t *on_room(void *user, size_t least, size_t *size)
+{
+    const struct live *l = user;
+    *size = TRACE_ROOM + TRACE_ROOM_SPARE;
+    return l->readout.bytes ? l->readout.bytes + l->config->buffer
+                            : pipeline_room(l->pipeline, least, size);
 }
 
 static void on_sink_bytes(void *user, const uint8_t *data, size_t length)
@@ -245,7 +260,8 @@ static int add_trace_source(struct live *l, struct live_core *c, struct pipeline
 
 static int open_pipeline(struct live *l, const struct pipeline_config *p, struct message *why)
 {
-    const struct trace_link_sink sink = {.bytes = on_link_bytes, .lost = on_trace_lost, .ctx = l};
+    const struct trace_sink sink = {
+        .user = l, .bytes = on_link_bytes, .lost = on_trace_lost, .room = on_room};
     int error = pipeline_new(p, &l->pipeline);
     if (error == BT_ERR_NOMEM)
         message_set(why, "out of memory");
@@ -253,7 +269,8 @@ static int open_pipeline(struct live *l, const struct pipeline_config *p, struct
         message_set(why, "%s: the trace cannot be decoded with this [history]", l->config->path);
     if (error)
         return error;
-    if (l->config->buffer && !(l->readout.bytes = malloc(l->config->buffer))) {
+    if (l->config->buffer &&
+        !(l->readout.bytes = malloc(l->config->buffer + TRACE_ROOM + TRACE_ROOM_SPARE))) {
         message_set(why, "out of memory");
         return BT_ERR_NOMEM;
     }
@@ -281,6 +298,8 @@ static int start_sources(struct live *l, struct message *why)
         .formatted = l->config->formatted,
         .mode = l->config->mode,
         .ring_bytes = l->config->ring,
+        .tap = on_captured,
+        .tap_ctx = l,
         .history = {.max_bytes = l->config->memory, .checkpoint_bytes = l->config->checkpoint}};
     int error = BT_OK;
     for (unsigned i = 0; i < l->config->core_count && !error; i++)

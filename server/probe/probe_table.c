@@ -83,7 +83,7 @@ static int cmsis_open_usb(struct cmsis_dap_probe *c, const struct usb_probe_filt
 static int cmsis_open_swo(struct probe_link *p, struct cmsis_dap_probe *c, struct message *why)
 {
     const struct config *config = p->config;
-    struct usb_stream stream = usb_probe_stream(c->usb);
+    struct trace_stream stream = usb_probe_stream(c->usb);
     if (config->sink != CONFIG_SINK_SWO || config_has_trace_input(config))
         return BT_OK;
     int error = cmsis_dap_swo_init(&c->swo, &c->dap, &stream, CMSIS_DAP_SWO_UART, config->swo_rate,

@@ -253,15 +253,19 @@ static int board_add_state(struct recorder_board *b, unsigned core, const struct
     return error;
 }
 
-#define BLOCK     ((size_t)256 << 10) /* of memory, holds bytes in order */
+#define PIECES    4096u /* that wait: neighbours in a buffer are one */
 #define FRAME     16u
 #define COMMIT_MS 1000 /* at least, between two commits for halts */
 
-struct recorder_block {
-    struct recorder_block *next;
+/* Bytes in order: the end of those before, which was held back, and `data` in a buffer that is
+ * held. */
+struct recorder_piece {
+    struct trace_buffer *buffer; /* NULL: no data */
+    const uint8_t *data;
     size_t len;
     bool lost; /* bytes are missing before the first one */
-    uint8_t bytes[BLOCK];
+    uint8_t tail_len;
+    uint8_t tail[FRAME];
 };
 
 struct recorder_halt {
@@ -276,9 +280,8 @@ struct recorder_halt {
 struct recorder {
     pthread_mutex_t mutex; /* guards these: */
     pthread_cond_t wake;
-    struct recorder_block *first, *last; /* waiting */
-    struct recorder_block *fill;         /* takes the next bytes, during recorder_put() */
-    size_t memory;                       /* of the blocks */
+    struct recorder_piece *pieces; /* a ring of PIECES */
+    uint64_t put, taken;           /* pieces of it; those between them wait */
     struct recorder_halt halts[CONFIG_MAX_CORES];
     uint64_t queued; /* bytes and marks that are on disk in the end */
     size_t held;     /* tail_len, for the others */
@@ -331,11 +334,13 @@ static int recorder_write_mark(struct recorder *r)
     return snapshot_writer_append(r->board.writer, r->board.buffer, mark, mark_size(r));
 }
 
-static int recorder_write_block(struct recorder *r, const struct recorder_block *b)
+static int recorder_write_piece(struct recorder *r, const struct recorder_piece *p)
 {
-    int error = b->lost ? recorder_write_mark(r) : BT_OK;
-    if (!error)
-        error = snapshot_writer_append(r->board.writer, r->board.buffer, b->bytes, b->len);
+    int error = p->lost ? recorder_write_mark(r) : BT_OK;
+    if (!error && p->tail_len)
+        error = snapshot_writer_append(r->board.writer, r->board.buffer, p->tail, p->tail_len);
+    if (!error && p->len)
+        error = snapshot_writer_append(r->board.writer, r->board.buffer, p->data, p->len);
     return error;
 }
 
@@ -370,7 +375,7 @@ static int64_t monotonic_ms(void)
 /* Until there is something to do. Called with the mutex held. */
 static void recorder_wait(struct recorder *r, int64_t commit_at)
 {
-    while (!r->first && !r->stop) {
+    while (r->taken == r->put && !r->stop) {
         if (!r->halted) {
             pthread_cond_wait(&r->wake, &r->mutex);
             continue;
@@ -389,14 +394,15 @@ static void *recorder_thread(void *arg)
     pthread_mutex_lock(&r->mutex);
     for (;;) {
         recorder_wait(r, commit_at);
-        struct recorder_block *b = r->first;
+        struct recorder_piece piece;
+        bool more = r->taken != r->put;
         struct recorder_halt halts[CONFIG_MAX_CORES];
         bool commit =
-            r->halted && !r->stats.error && (monotonic_ms() >= commit_at || (r->stop && !b));
-        if (!b && !commit && r->stop)
+            r->halted && !r->stats.error && (monotonic_ms() >= commit_at || (r->stop && !more));
+        if (!more && !commit && r->stop)
             break;
-        if (b && !(r->first = b->next))
-            r->last = NULL;
+        if (more)
+            piece = r->pieces[r->taken++ % PIECES];
         memcpy(halts, r->halts, sizeof halts);
         bool taken = commit || r->stats.error;
         if (taken) {
@@ -406,7 +412,7 @@ static void *recorder_thread(void *arg)
         bool failed = r->stats.error != 0;
         pthread_mutex_unlock(&r->mutex);
 
-        int error = b && !failed ? recorder_write_block(r, b) : BT_OK;
+        int error = more && !failed ? recorder_write_piece(r, &piece) : BT_OK;
         if (commit && !error) {
             error = recorder_write_halts(r, halts);
             commit_at = monotonic_ms() + COMMIT_MS;
@@ -414,94 +420,58 @@ static void *recorder_thread(void *arg)
         int reason = errno;
         if (taken)
             free_states(halts);
+        if (more)
+            trace_buffer_release(piece.buffer);
         uint64_t size = snapshot_writer_size(r->board.writer, r->board.buffer);
 
         pthread_mutex_lock(&r->mutex);
         if (error)
             recorder_set_error(r, error, reason);
         r->stats.bytes = size;
-        if (b) {
-            r->stats.waiting -= b->len;
-            r->stats.dropped += failed ? b->len : 0;
-            r->memory -= BLOCK;
+        if (more) {
+            r->stats.waiting -= piece.tail_len + piece.len;
+            r->stats.dropped += failed ? piece.tail_len + piece.len : 0;
         }
-        free(b);
     }
     pthread_mutex_unlock(&r->mutex);
     return NULL;
 }
 
-/* A chain of empty blocks; NULL if there is no memory, or none are needed. */
-static struct recorder_block *new_blocks(size_t count)
+/* The tail and these bytes behind it, with the mutex held. */
+static void recorder_append(struct recorder *r, struct trace_buffer *buffer, const uint8_t *data,
+                            size_t len)
 {
-    struct recorder_block *chain = NULL;
-    while (count--) {
-        struct recorder_block *b = malloc(sizeof *b);
-        if (!b) {
-            while (chain) {
-                b = chain->next;
-                free(chain);
-                chain = b;
-            }
-            return NULL;
-        }
-        b->next = chain;
-        b->len = 0;
-        b->lost = false;
-        chain = b;
-    }
-    return chain;
-}
-
-/* Room for `len` bytes at the end of what waits. Called with the mutex held. */
-static bool recorder_make_room(struct recorder *r, size_t len)
-{
-    size_t begun = r->last && !r->lost ? BLOCK - r->last->len : 0;
-    size_t count = len > begun ? (len - begun + BLOCK - 1) / BLOCK : 0;
-    if (r->stats.error || count > (RECORDER_MEMORY - r->memory) / BLOCK)
-        return false;
-    if (count == 0)
-        return true;
-    struct recorder_block *chain = new_blocks(count);
-    if (!chain)
-        return false;
-    chain->lost = r->lost;
+    struct recorder_piece *last = &r->pieces[(r->put - 1) % PIECES];
+    bool joins = r->put != r->taken && !r->lost && buffer && last->buffer == buffer &&
+                 last->data + last->len + r->tail_len == data;
+    r->stats.waiting += r->tail_len + len;
     r->stats.drops += r->lost;
-    r->queued += r->lost ? mark_size(r) : 0;
-    r->fill = begun ? r->last : chain;
-    *(r->last ? &r->last->next : &r->first) = chain;
-    for (r->last = chain; r->last->next;)
-        r->last = r->last->next;
-    r->memory += count * BLOCK;
-    r->lost = false;
-    return true;
-}
-
-static void fill_blocks(struct recorder *r, const uint8_t *data, size_t len)
-{
-    while (len > 0) {
-        struct recorder_block *b = r->fill;
-        size_t n = BLOCK - b->len < len ? BLOCK - b->len : len;
-        memcpy(b->bytes + b->len, data, n);
-        b->len += n;
-        r->stats.waiting += n;
-        r->queued += n;
-        data += n;
-        len -= n;
-        if (b->len == BLOCK)
-            r->fill = b->next;
+    r->queued += r->tail_len + len + (r->lost ? mark_size(r) : 0);
+    if (joins) {
+        last->len += r->tail_len + len;
+        return;
     }
+    if (buffer)
+        trace_buffer_hold(buffer);
+    last = &r->pieces[r->put++ % PIECES];
+    *last = (struct recorder_piece){.buffer = buffer,
+                                    .data = data,
+                                    .len = len,
+                                    .lost = r->lost,
+                                    .tail_len = (uint8_t)r->tail_len};
+    memcpy(last->tail, r->tail, r->tail_len);
+    r->lost = false;
 }
 
-/* The tail and these bytes behind it: all of them, or none and false. */
-static bool recorder_put(struct recorder *r, const uint8_t *data, size_t len)
+/* All of them, or none and false. */
+static bool recorder_put(struct recorder *r, struct trace_buffer *buffer, const uint8_t *data,
+                         size_t len)
 {
     pthread_mutex_lock(&r->mutex);
-    r->fill = r->last;
-    bool room = recorder_make_room(r, r->tail_len + len);
+    bool room = !r->stats.error && r->put - r->taken < PIECES &&
+                r->tail_len + len <= RECORDER_MEMORY - r->stats.waiting;
     if (room) {
-        fill_blocks(r, r->tail, r->tail_len);
-        fill_blocks(r, data, len);
+        recorder_append(r, buffer, data, len);
         r->tail_len = r->held = 0;
     }
     pthread_cond_signal(&r->wake);
@@ -562,7 +532,8 @@ static size_t bytes_to_skip(const struct recorder *r, size_t len)
     return skip < len ? skip : len;
 }
 
-void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len)
+void recorder_bytes(struct recorder *r, struct trace_buffer *buffer, const uint8_t *data,
+                    size_t len)
 {
     size_t skip = bytes_to_skip(r, len);
     r->offset += len;
@@ -578,7 +549,7 @@ void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len)
         recorder_set_tail(r, r->tail_len + len);
         return;
     }
-    if (!recorder_put(r, data, len - hold)) {
+    if (!recorder_put(r, buffer, data, len - hold)) {
         recorder_count_dropped(r, len);
         recorder_lost(r);
         return;
@@ -655,11 +626,13 @@ int recorder_start(const struct config *config, const char *path,
     formatter_init(&r->phase, config->mode);
     int error = board_create(&r->board, config, path, images, why);
     if (!error)
-        error = recorder_start_thread(r);
+        error = (r->pieces = calloc(PIECES, sizeof *r->pieces)) ? recorder_start_thread(r)
+                                                                : BT_ERR_NOMEM;
     if (error) {
         if (r->board.writer)
             message_set(why, "cannot record to '%s': no thread for it", r->board.folder);
         snapshot_writer_close(r->board.writer);
+        free(r->pieces);
         free(r);
         return error;
     }
@@ -672,7 +645,7 @@ int recorder_stop(struct recorder *r)
     if (!r)
         return BT_OK;
     if (r->tail_len)
-        recorder_put(r, NULL, 0);
+        recorder_put(r, NULL, NULL, 0);
     pthread_mutex_lock(&r->mutex);
     r->stop = true;
     pthread_cond_signal(&r->wake);
@@ -683,6 +656,7 @@ int recorder_stop(struct recorder *r)
     free_states(r->halts);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->mutex);
+    free(r->pieces);
     free(r);
     return error ? error : closed;
 }

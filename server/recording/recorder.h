@@ -17,6 +17,7 @@
 #define SERVER_RECORDER_H
 
 #include "decoder/program/code_image.h"
+#include "server/capture/trace_pool.h"
 #include "server/config/config.h"
 
 #define RECORDER_MEMORY ((size_t)64 << 20)
@@ -49,8 +50,10 @@ int recorder_start(const struct config *config, const char *path,
  * the first error. */
 int recorder_stop(struct recorder *r);
 
-/* Captured bytes, in order. Copies them; never blocks for the disk. */
-void recorder_bytes(struct recorder *r, const uint8_t *data, size_t len);
+/* Captured bytes, in order: `buffer` has them, and is held until they are on disk. Never blocks for
+ * the disk. */
+void recorder_bytes(struct recorder *r, struct trace_buffer *buffer, const uint8_t *data,
+                    size_t len);
 
 /* The capture lost bytes before the next ones; whole frames, if the format is frames. */
 void recorder_lost(struct recorder *r);

@@ -4,6 +4,7 @@
 #include "decoder/port/formatter.h"
 #include "drivers/probe/orbtrace/orbflow.h"
 #include "drivers/probe/orbtrace/orbflow_frames.h"
+#include "tests/support/sink_room.h"
 
 #include <stdlib.h>
 
@@ -85,8 +86,9 @@ static void take_damage(void *user)
 static uint64_t through_frames(const uint8_t *data, size_t size, size_t step)
 {
     struct digest d = {0};
-    const struct trace_sink sink = {.user = &d, .bytes = take_frames, .lost = take_loss};
-    struct orbflow_frames *f = orbflow_frames_new(step);
+    const struct trace_sink sink = {
+        .user = &d, .bytes = take_frames, .lost = take_loss, .room = sink_room};
+    struct orbflow_frames *f = orbflow_frames_new();
     if (!f)
         return 0;
     formatter_init(&d.formatter, FORMATTER_ALIGNED);

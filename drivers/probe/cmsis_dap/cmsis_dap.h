@@ -92,8 +92,8 @@ enum cmsis_dap_swo_mode {
 
 struct cmsis_dap_swo {
     struct cmsis_dap *dap;
-    struct usb_stream stream; /* ops NULL: no endpoint, data are fetched by command */
-    bool streaming;           /* data come through `stream` */
+    struct trace_stream stream; /* ops NULL: no endpoint, data are fetched by command */
+    bool streaming;             /* data come through `stream` */
     bool running;
     struct trace_sink sink;
     unsigned overruns; /* times the probe told of lost data */
@@ -114,8 +114,8 @@ struct cmsis_dap_swo {
  * off; *actual is set), BT_ERR_INVAL (baud 0), BT_ERR_IO, BT_ERR_FORMAT.
  */
 int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
-                       const struct usb_stream *stream, enum cmsis_dap_swo_mode mode, uint32_t baud,
-                       uint32_t *actual);
+                       const struct trace_stream *stream, enum cmsis_dap_swo_mode mode,
+                       uint32_t baud, uint32_t *actual);
 
 /*
  * The capture as a trace stream. poll asks the probe for its state each time: call it every 100 ms

@@ -46,8 +46,8 @@ static int set_baud(struct cmsis_dap *dap, uint32_t baud, uint32_t *actual)
 }
 
 int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
-                       const struct usb_stream *stream, enum cmsis_dap_swo_mode mode, uint32_t baud,
-                       uint32_t *actual)
+                       const struct trace_stream *stream, enum cmsis_dap_swo_mode mode,
+                       uint32_t baud, uint32_t *actual)
 {
     uint32_t need =
         mode == CMSIS_DAP_SWO_UART ? CMSIS_DAP_CAP_SWO_UART : CMSIS_DAP_CAP_SWO_MANCHESTER;
@@ -108,11 +108,15 @@ static size_t cmsis_dap_skip(struct cmsis_dap_swo *swo, size_t length)
     return n;
 }
 
-static void stream_bytes(void *user, const uint8_t *data, size_t length, bool gap)
+static void stream_lost(void *user, enum bt_gap_cause cause)
+{
+    (void)cause;
+    cmsis_dap_missing(user);
+}
+
+static void stream_bytes(void *user, const uint8_t *data, size_t length)
 {
     struct cmsis_dap_swo *swo = user;
-    if (gap)
-        cmsis_dap_missing(swo);
     swo->came += length;
     size_t skipped = cmsis_dap_skip(swo, length);
     data += skipped;
@@ -231,6 +235,7 @@ static int fetch_all(struct cmsis_dap_swo *swo)
 static int swo_start(void *self, const struct trace_sink *sink)
 {
     struct cmsis_dap_swo *swo = self;
+    const struct trace_sink endpoint = {.user = swo, .bytes = stream_bytes, .lost = stream_lost};
     int error = 0;
     if (swo->running)
         return BT_ERR_INVAL;
@@ -246,7 +251,7 @@ static int swo_start(void *self, const struct trace_sink *sink)
         return error;
     /* The transfers wait before the first byte can come. */
     if (swo->streaming)
-        error = swo->stream.ops->start(swo->stream.self, stream_bytes, swo);
+        error = swo->stream.ops->start(swo->stream.self, &endpoint);
     if (error != 0)
         return error;
     error = byte_command(swo->dap, DAP_SWO_CONTROL, 1);

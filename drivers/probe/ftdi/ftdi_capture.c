@@ -31,19 +31,24 @@ struct ftdi_capture {
     struct ftdi_context *ftdi;
     bool is_open;
     bool running;
+    struct usb_probe_filter filter;
+    struct usb_open_error err; /* of a start */
     struct usb_probe_seen seen;
     struct ftdi_capture_options options;
     struct usb_bulk_stream stream;
     struct trace_sink sink;
-    uint8_t plain[FIFO_BYTES];
 };
 
-static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
+static void on_bytes(void *user, const uint8_t *data, size_t length)
 {
-    struct ftdi_capture *c = user;
-    if (lost)
-        c->sink.lost(c->sink.user, BT_GAP_LOST_BYTES);
-    ftdi_capture_strip(data, length, c->ftdi->max_packet_size, c->plain, &c->sink);
+    const struct ftdi_capture *c = user;
+    ftdi_capture_strip(data, length, c->ftdi->max_packet_size, &c->sink);
+}
+
+static void on_lost(void *user, enum bt_gap_cause cause)
+{
+    const struct ftdi_capture *c = user;
+    c->sink.lost(c->sink.user, cause);
 }
 
 static void pause_ms(unsigned ms)
@@ -52,12 +57,9 @@ static void pause_ms(unsigned ms)
     nanosleep(&t, NULL);
 }
 
-static int capture_start(void *self, const struct trace_sink *sink)
+static int ftdi_capture_begin(struct ftdi_capture *c, const struct trace_sink *sink)
 {
-    struct ftdi_capture *c = self;
-    struct usb_stream stream = usb_bulk_stream_ops(&c->stream);
-    if (c->running)
-        return BT_ERR_INVAL;
+    const struct trace_sink transfers = {.user = c, .bytes = on_bytes, .lost = on_lost};
     c->sink = *sink;
     if (ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
         return BT_ERR_IO;
@@ -65,42 +67,11 @@ static int capture_start(void *self, const struct trace_sink *sink)
     if (ftdi_tcioflush(c->ftdi) != 0)
         return BT_ERR_IO;
     /* The transfers wait before the first byte can come. */
-    int error = stream.ops->start(stream.self, on_bytes, c);
-    if (error != 0)
-        return error;
-    if (c->options.mode == FTDI_CAPTURE_FIFO &&
-        ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_SYNCFF) != 0) {
-        (void)stream.ops->stop(stream.self);
-        return BT_ERR_IO;
-    }
-    c->running = true;
-    return 0;
-}
-
-static int capture_poll(void *self, unsigned timeout_ms)
-{
-    struct ftdi_capture *c = self;
-    struct usb_stream stream = usb_bulk_stream_ops(&c->stream);
-    return c->running ? stream.ops->poll(stream.self, timeout_ms) : BT_ERR_INVAL;
-}
-
-static int capture_stop(void *self)
-{
-    struct ftdi_capture *c = self;
-    struct usb_stream stream = usb_bulk_stream_ops(&c->stream);
-    if (!c->running)
-        return 0;
-    c->running = false;
-    int error = stream.ops->poll(stream.self, 2 * LATENCY_MS);
-    int stopped = stream.ops->stop(stream.self);
-    return error != 0 ? error : stopped;
-}
-
-struct trace_stream ftdi_capture_stream(struct ftdi_capture *c)
-{
-    static const struct trace_stream_ops OPS = {
-        .start = capture_start, .poll = capture_poll, .stop = capture_stop};
-    return (struct trace_stream){.ops = &OPS, .self = c};
+    int error = usb_bulk_stream_start(&c->stream, &transfers);
+    if (error == 0 && c->options.mode == FTDI_CAPTURE_FIFO &&
+        ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_SYNCFF) != 0)
+        error = BT_ERR_IO;
+    return error;
 }
 
 static bool ftdi_capture_fits(const struct usb_device_info *info,
@@ -111,59 +82,59 @@ static bool ftdi_capture_fits(const struct usb_device_info *info,
     return ftdi_is_adapter(info->vendor, info->product);
 }
 
-static int ftdi_capture_check_chip(const struct ftdi_capture *c, struct usb_open_error *err)
+static int ftdi_capture_check_chip(struct ftdi_capture *c)
 {
     const struct ftdi_chip *chip = ftdi_chip_of(c->seen.info.release);
     const char *name = c->seen.info.product_name;
     if (!chip)
-        snprintf(err->text, sizeof err->text,
+        snprintf(c->err.text, sizeof c->err.text,
                  "adapter '%.60s' has another chip than FT2232H, FT4232H or FT232H", name);
     else if (c->options.mode == FTDI_CAPTURE_FIFO && !chip->has_fifo)
-        snprintf(err->text, sizeof err->text,
+        snprintf(c->err.text, sizeof c->err.text,
                  "adapter '%.60s' (%s) has no synchronous FIFO: an FT2232H or FT232H has", name,
                  chip->name);
     else if (c->options.channel >= chip->channels)
-        snprintf(err->text, sizeof err->text, "adapter '%.60s' (%s) has no channel %c", name,
+        snprintf(c->err.text, sizeof c->err.text, "adapter '%.60s' (%s) has no channel %c", name,
                  chip->name, (char)('A' + c->options.channel));
     else
         return 0;
     return BT_ERR_UNSUPPORTED;
 }
 
-static int ftdi_capture_refused(const struct ftdi_capture *c, int code, struct usb_open_error *err)
+static int ftdi_capture_refused(struct ftdi_capture *c, int code)
 {
     const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
                       : code == OPEN_REFUSED ? "cannot be opened"
                                              : "does not answer";
-    snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
+    snprintf(c->err.text, sizeof c->err.text, "cannot use adapter '%.60s': channel %c %s",
              c->seen.info.product_name, (char)('A' + c->options.channel), why);
     return BT_ERR_IO;
 }
 
-static int set_rate(struct ftdi_capture *c, struct usb_open_error *err)
+static int set_rate(struct ftdi_capture *c)
 {
     uint32_t wanted = c->options.baud;
     if (ftdi_set_baudrate(c->ftdi, (int)wanted) != 0 ||
         ftdi_set_line_property(c->ftdi, BITS_8, STOP_BIT_1, NONE) != 0 ||
         ftdi_setflowctrl(c->ftdi, SIO_DISABLE_FLOW_CTRL) != 0) {
-        snprintf(err->text, sizeof err->text, "adapter '%.60s' cannot capture at %u bits a second",
-                 c->seen.info.product_name, wanted);
+        snprintf(c->err.text, sizeof c->err.text,
+                 "adapter '%.60s' cannot capture at %u bits a second", c->seen.info.product_name,
+                 wanted);
         return BT_ERR_UNSUPPORTED;
     }
     uint64_t actual = (uint64_t)c->ftdi->baudrate;
     uint64_t off = actual > wanted ? actual - wanted : wanted - actual;
     if (off * 100 <= (uint64_t)wanted * TOLERANCE)
         return 0;
-    snprintf(err->text, sizeof err->text,
+    snprintf(c->err.text, sizeof c->err.text,
              "adapter '%.60s' cannot capture at %u bits a second; the nearest is %u",
              c->seen.info.product_name, wanted, (unsigned)actual);
     return BT_ERR_UNSUPPORTED;
 }
 
-static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device,
-                                    struct usb_open_error *err)
+static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device)
 {
-    int error = ftdi_capture_check_chip(c, err);
+    int error = ftdi_capture_check_chip(c);
     if (error != 0)
         return error;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)c->options.channel));
@@ -172,62 +143,114 @@ static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *devic
     c->ftdi->usb_write_timeout = CONTROL_MS;
     error = ftdi_usb_open_dev(c->ftdi, device);
     if (error != 0)
-        return ftdi_capture_refused(c, error, err);
+        return ftdi_capture_refused(c, error);
     c->is_open = true;
     if (ftdi_set_latency_timer(c->ftdi, LATENCY_MS) != 0 ||
         ftdi_set_bitmode(c->ftdi, ALL_PINS, BITMODE_RESET) != 0)
-        return ftdi_capture_refused(c, 0, err);
-    return c->options.mode == FTDI_CAPTURE_UART ? set_rate(c, err) : 0;
+        return ftdi_capture_refused(c, 0);
+    return c->options.mode == FTDI_CAPTURE_UART ? set_rate(c) : 0;
 }
 
-int ftdi_capture_open(const struct usb_probe_filter *filter,
-                      const struct ftdi_capture_options *options, struct ftdi_capture **out,
-                      struct usb_open_error *err)
+static int ftdi_capture_open(struct ftdi_capture *c)
 {
     static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_capture_fits};
+    bool fifo = c->options.mode == FTDI_CAPTURE_FIFO;
     libusb_device *device;
-    *out = NULL;
-    *err = (struct usb_open_error){0};
-    struct ftdi_capture *c = calloc(1, sizeof *c);
-    if (!c)
-        return BT_ERR_NOMEM;
-    c->options = *options;
     c->ftdi = ftdi_new();
-    int error = c->ftdi ? usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, &device, &c->seen, err)
-                        : BT_ERR_NOMEM;
-    if (error == 0) {
-        error = ftdi_capture_open_device(c, device, err);
-        libusb_unref_device(device);
-    }
-    if (error != 0) {
-        ftdi_capture_close(c);
+    if (!c->ftdi)
+        return BT_ERR_NOMEM;
+    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, &c->filter, &device, &c->seen, &c->err);
+    if (error != 0)
         return error;
-    }
-    bool fifo = options->mode == FTDI_CAPTURE_FIFO;
+    error = ftdi_capture_open_device(c, device);
+    libusb_unref_device(device);
     /* In libftdi's context out_ep is the endpoint read from. */
     usb_bulk_stream_init(&c->stream, c->ftdi->usb_ctx, c->ftdi->usb_dev, (uint8_t)c->ftdi->out_ep,
                          fifo ? FIFO_TRANSFERS : UART_TRANSFERS, fifo ? FIFO_BYTES : UART_BYTES);
-    *out = c;
-    return 0;
+    return error;
 }
 
-void ftdi_capture_close(struct ftdi_capture *c)
+/* The chip is an ordinary one again, all pins inputs. BT_ERR_IO: a transfer is not back, and must
+ * not be freed: the device is kept for good. */
+static int ftdi_capture_close(struct ftdi_capture *c)
 {
-    if (!c)
-        return;
-    (void)capture_stop(c);
     if (usb_bulk_stream_stop(&c->stream) != 0)
-        return; /* a transfer that is not back must not be freed: kept for good */
+        return BT_ERR_IO;
     if (c->is_open) {
         (void)ftdi_set_bitmode(c->ftdi, 0, BITMODE_RESET);
         (void)ftdi_usb_close(c->ftdi);
     }
     if (c->ftdi)
         ftdi_free(c->ftdi);
-    free(c);
+    c->is_open = false;
+    c->ftdi = NULL;
+    return 0;
 }
 
-const struct usb_device_info *ftdi_capture_info(const struct ftdi_capture *c)
+static int capture_start(void *self, const struct trace_sink *sink)
 {
-    return &c->seen.info;
+    struct ftdi_capture *c = self;
+    if (c->ftdi)
+        return BT_ERR_INVAL;
+    int error = ftdi_capture_open(c);
+    if (error == 0 && (error = ftdi_capture_begin(c, sink)) != 0)
+        usb_describe_refusal(&c->seen.info, error, c->err.text, sizeof c->err.text);
+    else if (error == BT_ERR_NOMEM)
+        snprintf(c->err.text, sizeof c->err.text, "out of memory");
+    if (error != 0)
+        (void)ftdi_capture_close(c);
+    c->running = error == 0;
+    return error;
+}
+
+static int capture_poll(void *self, unsigned timeout_ms)
+{
+    struct ftdi_capture *c = self;
+    return c->running ? usb_bulk_stream_poll(&c->stream, timeout_ms) : BT_ERR_INVAL;
+}
+
+static int capture_stop(void *self)
+{
+    struct ftdi_capture *c = self;
+    if (!c->running)
+        return 0;
+    c->running = false;
+    int error = usb_bulk_stream_poll(&c->stream, 2 * LATENCY_MS);
+    int closed = ftdi_capture_close(c);
+    return error != 0 ? error : closed;
+}
+
+static void capture_describe(void *self, char *text, size_t size)
+{
+    const struct ftdi_capture *c = self;
+    if (c->running)
+        usb_describe(&c->seen.info, "", text, size);
+    else
+        snprintf(text, size, "%s", c->err.text);
+}
+
+static void capture_release(void *self)
+{
+    struct ftdi_capture *c = self;
+    if (!c->ftdi)
+        free(c);
+}
+
+int ftdi_capture_stream(const struct usb_probe_filter *filter,
+                        const struct ftdi_capture_options *options, struct trace_stream *out)
+{
+    static const struct trace_stream_ops OPS = {
+        .start = capture_start,
+        .poll = capture_poll,
+        .stop = capture_stop,
+        .describe = capture_describe,
+        .release = capture_release,
+    };
+    struct ftdi_capture *c = calloc(1, sizeof *c);
+    if (!c)
+        return BT_ERR_NOMEM;
+    c->filter = *filter;
+    c->options = *options;
+    *out = (struct trace_stream){.ops = &OPS, .self = c};
+    return 0;
 }

@@ -10,8 +10,6 @@
 #include "drivers/probe/trace_stream.h"
 #include "drivers/usb/usb_libusb.h"
 
-struct ftdi_capture;
-
 enum ftdi_capture_mode {
     FTDI_CAPTURE_FIFO, /* synchronous 245 FIFO: channel A of an FT2232H or FT232H */
     FTDI_CAPTURE_UART, /* 8N1 without flow control */
@@ -24,21 +22,14 @@ struct ftdi_capture_options {
 };
 
 /*
- * Find an adapter and open a channel of it. Without numbers in the filter FTDI's own are meant.
- * Return 0 and *out, to be closed with ftdi_capture_close(); BT_ERR_RANGE (none, or several),
- * BT_ERR_IO (no permission, in use, no answer), BT_ERR_UNSUPPORTED (chip or channel cannot do it,
- * or not at this rate), BT_ERR_NOMEM; *err tells why.
+ * An adapter: its start finds it and opens a channel of it, after its stop the chip is an ordinary
+ * one again, all pins inputs. Without numbers in the filter FTDI's own are meant; its strings must
+ * outlive the stream. 0 or BT_ERR_NOMEM.
+ *
+ * Start: BT_ERR_RANGE (none, or several), BT_ERR_IO (no permission, in use, no answer),
+ * BT_ERR_UNSUPPORTED (chip or channel cannot do it, or not at this rate), BT_ERR_NOMEM.
  */
-int ftdi_capture_open(const struct usb_probe_filter *filter,
-                      const struct ftdi_capture_options *options, struct ftdi_capture **out,
-                      struct usb_open_error *err);
-
-/* The chip is an ordinary one again, all pins inputs. NULL is allowed. */
-void ftdi_capture_close(struct ftdi_capture *c);
-
-/* Of an open one; valid until it is closed. */
-const struct usb_device_info *ftdi_capture_info(const struct ftdi_capture *c);
-
-struct trace_stream ftdi_capture_stream(struct ftdi_capture *c);
+int ftdi_capture_stream(const struct usb_probe_filter *filter,
+                        const struct ftdi_capture_options *options, struct trace_stream *out);
 
 #endif

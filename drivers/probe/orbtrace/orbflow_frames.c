@@ -14,19 +14,15 @@ struct orbflow_frames {
     struct frame_packer packer;
     const struct trace_sink *sink; /* during a feed */
     bool hole;                     /* a loss was told, and nothing since */
+    uint8_t *out;                  /* the sink's room; NULL: none yet */
     size_t used, size;
-    uint8_t out[];
 };
 
-struct orbflow_frames *orbflow_frames_new(size_t most)
+struct orbflow_frames *orbflow_frames_new(void)
 {
-    /* A packet that ends in the piece may have begun before; each costs an ID at worst. */
-    size_t size = 2 * most + 2 * FRAME_PACKER_ROOM(ORBFLOW_PACKET_MAX);
-    struct orbflow_frames *f = malloc(sizeof *f + size);
-    if (!f)
-        return NULL;
-    f->size = size;
-    orbflow_frames_restart(f);
+    struct orbflow_frames *f = malloc(sizeof *f);
+    if (f)
+        orbflow_frames_restart(f);
     return f;
 }
 
@@ -39,6 +35,7 @@ void orbflow_frames_restart(struct orbflow_frames *f)
 {
     orbflow_init(&f->orbflow);
     frame_packer_init(&f->packer);
+    f->out = NULL;
     f->used = 0;
     f->hole = false;
 }
@@ -50,11 +47,14 @@ void orbflow_frames_begin(struct orbflow_frames *f)
 
 static void orbflow_deliver(struct orbflow_frames *f)
 {
-    f->used += frame_packer_flush(&f->packer, f->out + f->used);
+    uint8_t *out = f->out;
+    if (!out)
+        return;
+    f->used += frame_packer_flush(&f->packer, out + f->used);
+    f->out = NULL;
     if (f->used == 0)
         return;
-    f->sink->bytes(f->sink->user, f->out, f->used);
-    f->used = 0;
+    f->sink->bytes(f->sink->user, out, f->used);
     f->hole = false;
 }
 
@@ -63,8 +63,12 @@ static void on_packet(void *user, uint8_t tag, const uint8_t *payload, size_t le
     struct orbflow_frames *f = user;
     if (tag > SOURCE_MAX && tag != TAG_TRIGGER)
         return;
-    if (f->size - f->used < FRAME_PACKER_ROOM(length) + FRAME_PACKER_ROOM(0))
+    if (f->out && f->size - f->used < FRAME_PACKER_ROOM(length) + FRAME_PACKER_ROOM(0))
         orbflow_deliver(f);
+    if (!f->out) {
+        f->out = f->sink->room(f->sink->user, TRACE_ROOM, &f->size);
+        f->used = 0;
+    }
     f->used += frame_packer_put(&f->packer, tag, payload, length, f->out + f->used);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * An ORBFLOW stream turned into CoreSight frames: whole ones, without syncs. What comes in with one
- * call goes out with one call, but around damage, and begins with an ID: so it can be dropped as a
- * whole.
+ * An ORBFLOW stream turned into CoreSight frames: whole ones, without syncs, in the sink's own
+ * room(). What goes out with one call begins with an ID, and nothing of what came in is held back
+ * but the packet that has not ended: so it can be dropped as a whole.
  */
 #ifndef DRIVERS_ORBFLOW_FRAMES_H
 #define DRIVERS_ORBFLOW_FRAMES_H
@@ -11,8 +11,8 @@
 
 struct orbflow_frames; /* private */
 
-/* For pieces of at most `most` bytes. NULL: out of memory. */
-struct orbflow_frames *orbflow_frames_new(size_t most);
+/* NULL: out of memory. */
+struct orbflow_frames *orbflow_frames_new(void);
 void orbflow_frames_free(struct orbflow_frames *f);
 
 /* A new connection: what was begun is forgotten. */
@@ -21,7 +21,7 @@ void orbflow_frames_restart(struct orbflow_frames *f);
 /* The source was silent: see orbflow_begin(). */
 void orbflow_frames_begin(struct orbflow_frames *f);
 
-/* At most `most` bytes. Calls the sink for frames and losses. */
+/* Calls the sink for frames and losses. */
 void orbflow_frames_feed(struct orbflow_frames *f, const uint8_t *data, size_t length,
                          const struct trace_sink *sink);
 

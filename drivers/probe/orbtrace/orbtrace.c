@@ -32,15 +32,17 @@ struct orbtrace {
     libusb_device_handle *handle;
     bool claimed;
     bool running;
-    bool waste; /* what comes is of nobody's capture */
-    bool came;  /* something has, since this was cleared */
+    bool waste;    /* what comes is of nobody's capture */
+    uint64_t came; /* bytes of transfers */
+    struct usb_probe_filter filter;
+    struct usb_open_error err; /* of a start */
     struct usb_probe_seen seen;
     struct orbtrace_choice choice;
     enum orbtrace_input input;
     uint32_t baud;
     struct usb_bulk_stream stream;
     struct orbflow_frames *orbflow; /* one of the two, as its protocol is */
-    struct orbtrace_units units;
+    struct orbtrace_units units;    /* without memory otherwise */
     struct trace_sink sink;
 };
 
@@ -122,20 +124,28 @@ static int set_input(struct orbtrace *o, enum orbtrace_input input)
     return orbtrace_request(o, REQUEST_INPUT, (uint16_t)input, NULL, 0);
 }
 
-static void on_bytes(void *user, const uint8_t *data, size_t length, bool lost)
+static void on_bytes(void *user, const uint8_t *data, size_t length)
 {
     struct orbtrace *o = user;
-    o->came = true;
+    o->came += length;
     if (o->waste)
         return;
-    if (lost && o->orbflow)
-        orbflow_frames_lost(o->orbflow, &o->sink);
-    else if (lost)
-        orbtrace_units_lost(&o->units, &o->sink);
     if (o->orbflow)
         orbflow_frames_feed(o->orbflow, data, length, &o->sink);
     else
         orbtrace_units_feed(&o->units, data, length, &o->sink);
+}
+
+static void on_lost(void *user, enum bt_gap_cause cause)
+{
+    struct orbtrace *o = user;
+    (void)cause;
+    if (o->waste)
+        return;
+    if (o->orbflow)
+        orbflow_frames_lost(o->orbflow, &o->sink);
+    else
+        orbtrace_units_lost(&o->units, &o->sink);
 }
 
 static uint64_t now_ms(void)
@@ -149,16 +159,15 @@ static uint64_t now_ms(void)
  * end to it, or BT_ERR_IO. */
 static int await_silence(struct orbtrace *o)
 {
-    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
     uint64_t begin = now_ms(), last = begin, now = begin;
     int error = 0;
     while (error == 0 && now - last < TAIL_MS) {
         if (now - begin >= (o->orbflow ? SETTLE_MS : UNITS_MS))
             return USB_TIMED_OUT;
-        o->came = false;
-        error = stream.ops->poll(stream.self, TAIL_MS - (unsigned)(now - last));
+        uint64_t came = o->came;
+        error = usb_bulk_stream_poll(&o->stream, TAIL_MS - (unsigned)(now - last));
         now = now_ms();
-        if (o->came)
+        if (o->came != came)
             last = now;
     }
     return error;
@@ -176,12 +185,9 @@ static int orbtrace_clear(struct orbtrace *o)
     return error == USB_TIMED_OUT ? 0 : error;
 }
 
-static int capture_start(void *self, const struct trace_sink *sink)
+static int orbtrace_begin(struct orbtrace *o, const struct trace_sink *sink)
 {
-    struct orbtrace *o = self;
-    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
-    if (o->running)
-        return BT_ERR_INVAL;
+    const struct trace_sink transfers = {.user = o, .bytes = on_bytes, .lost = on_lost};
     o->sink = *sink;
     if (o->orbflow)
         orbflow_frames_restart(o->orbflow);
@@ -190,62 +196,28 @@ static int capture_start(void *self, const struct trace_sink *sink)
     /* Whoever used it before may have left it on; the transfers wait before the first byte. */
     int error = set_input(o, ORBTRACE_OFF);
     if (error == 0)
-        error = stream.ops->start(stream.self, on_bytes, o);
-    if (error != 0)
-        return error;
-    error = orbtrace_clear(o);
+        error = usb_bulk_stream_start(&o->stream, &transfers);
     if (error == 0)
-        error = set_input(o, o->input);
-    if (error != 0)
-        (void)stream.ops->stop(stream.self);
-    o->running = error == 0;
-    return error;
+        error = orbtrace_clear(o);
+    return error == 0 ? set_input(o, o->input) : error;
 }
 
-static int capture_poll(void *self, unsigned timeout_ms)
-{
-    struct orbtrace *o = self;
-    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
-    return o->running ? stream.ops->poll(stream.self, timeout_ms) : BT_ERR_INVAL;
-}
-
-static int capture_stop(void *self)
-{
-    struct orbtrace *o = self;
-    struct usb_stream stream = usb_bulk_stream_ops(&o->stream);
-    if (!o->running)
-        return 0;
-    o->running = false;
-    int error = set_input(o, ORBTRACE_OFF);
-    if (error == 0)
-        error = await_silence(o);
-    int stopped = stream.ops->stop(stream.self);
-    return error < 0 ? error : stopped;
-}
-
-struct trace_stream orbtrace_stream(struct orbtrace *o)
-{
-    static const struct trace_stream_ops OPS = {
-        .start = capture_start, .poll = capture_poll, .stop = capture_stop};
-    return (struct trace_stream){.ops = &OPS, .self = o};
-}
-
-static int make_reader(struct orbtrace *o, struct usb_open_error *err)
+static int make_reader(struct orbtrace *o)
 {
     (void)orbtrace_choose(&o->seen.info, &o->choice);
     if (o->choice.protocol == ORBTRACE_FRAMES)
         return orbtrace_units_init(&o->units);
     if (o->choice.protocol == ORBTRACE_ORBFLOW) {
-        o->orbflow = orbflow_frames_new(TRANSFER_BYTES);
+        o->orbflow = orbflow_frames_new();
         return o->orbflow ? 0 : BT_ERR_NOMEM;
     }
-    snprintf(err->text, sizeof err->text,
+    snprintf(o->err.text, sizeof o->err.text,
              "'%.60s' sends trace in protocol 0x%02x, which is not known: other gateware is needed",
              o->seen.info.product_name, o->choice.protocol);
     return BT_ERR_UNSUPPORTED;
 }
 
-static int orbtrace_claim(struct orbtrace *o, libusb_device *device, struct usb_open_error *err)
+static int orbtrace_claim(struct orbtrace *o, libusb_device *device)
 {
     int code = libusb_open(device, &o->handle);
     if (code != 0)
@@ -260,62 +232,40 @@ static int orbtrace_claim(struct orbtrace *o, libusb_device *device, struct usb_
             libusb_set_interface_alt_setting(o->handle, o->choice.interface, o->choice.alternate);
     if (code == 0)
         return 0;
-    snprintf(err->text, sizeof err->text, "cannot use the trace interface of '%.60s': %s",
+    snprintf(o->err.text, sizeof o->err.text, "cannot use the trace interface of '%.60s': %s",
              o->seen.info.product_name,
              code == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
                                        : libusb_strerror(code));
     return BT_ERR_IO;
 }
 
-static int open_device(struct orbtrace *o, const struct usb_probe_filter *filter,
-                       struct usb_open_error *err)
+static int open_device(struct orbtrace *o)
 {
     static const struct usb_wanted WANTED = {"ORBTrace", orbtrace_fits};
     libusb_device *device;
     int error = libusb_init(&o->context);
     if (error != 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(error));
+        snprintf(o->err.text, sizeof o->err.text, "cannot use USB: %s", libusb_strerror(error));
         o->context = NULL;
         return BT_ERR_IO;
     }
-    error = usb_libusb_find(o->context, &WANTED, filter, &device, &o->seen, err);
+    error = usb_libusb_find(o->context, &WANTED, &o->filter, &device, &o->seen, &o->err);
     if (error != 0)
         return error;
-    error = make_reader(o, err);
+    error = make_reader(o);
     if (error == 0)
-        error = orbtrace_claim(o, device, err);
+        error = orbtrace_claim(o, device);
     libusb_unref_device(device);
+    usb_bulk_stream_init(&o->stream, o->context, o->handle, o->choice.endpoint, TRANSFERS,
+                         TRANSFER_BYTES);
     return error;
 }
 
-int orbtrace_open(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
-                  struct orbtrace **out, struct usb_open_error *err)
+/* BT_ERR_IO: a transfer is not back, and must not be freed: the device is kept for good. */
+static int close_device(struct orbtrace *o)
 {
-    *out = NULL;
-    *err = (struct usb_open_error){0};
-    struct orbtrace *o = calloc(1, sizeof *o);
-    if (!o)
-        return BT_ERR_NOMEM;
-    o->input = input;
-    o->baud = baud;
-    int error = open_device(o, filter, err);
-    if (error != 0) {
-        orbtrace_close(o);
-        return error;
-    }
-    usb_bulk_stream_init(&o->stream, o->context, o->handle, o->choice.endpoint, TRANSFERS,
-                         TRANSFER_BYTES);
-    *out = o;
-    return 0;
-}
-
-void orbtrace_close(struct orbtrace *o)
-{
-    if (!o)
-        return;
-    (void)capture_stop(o);
     if (usb_bulk_stream_stop(&o->stream) != 0)
-        return; /* a transfer that is not back must not be freed: kept for good */
+        return BT_ERR_IO;
     if (o->claimed)
         (void)libusb_release_interface(o->handle, o->choice.interface);
     if (o->handle)
@@ -324,15 +274,80 @@ void orbtrace_close(struct orbtrace *o)
         libusb_exit(o->context);
     orbflow_frames_free(o->orbflow);
     orbtrace_units_release(&o->units);
-    free(o);
+    o->claimed = false;
+    o->handle = NULL;
+    o->context = NULL;
+    o->orbflow = NULL;
+    return 0;
 }
 
-const struct usb_device_info *orbtrace_info(const struct orbtrace *o)
+static int capture_start(void *self, const struct trace_sink *sink)
 {
-    return &o->seen.info;
+    struct orbtrace *o = self;
+    if (o->context)
+        return BT_ERR_INVAL;
+    int error = open_device(o);
+    if (error == 0 && (error = orbtrace_begin(o, sink)) != 0)
+        usb_describe_refusal(&o->seen.info, error, o->err.text, sizeof o->err.text);
+    else if (error == BT_ERR_NOMEM)
+        snprintf(o->err.text, sizeof o->err.text, "out of memory");
+    if (error != 0)
+        (void)close_device(o);
+    o->running = error == 0;
+    return error;
 }
 
-uint8_t orbtrace_protocol(const struct orbtrace *o)
+static int capture_poll(void *self, unsigned timeout_ms)
 {
-    return o->choice.protocol;
+    struct orbtrace *o = self;
+    return o->running ? usb_bulk_stream_poll(&o->stream, timeout_ms) : BT_ERR_INVAL;
+}
+
+static int capture_stop(void *self)
+{
+    struct orbtrace *o = self;
+    if (!o->running)
+        return 0;
+    o->running = false;
+    int error = set_input(o, ORBTRACE_OFF);
+    if (error == 0)
+        error = await_silence(o);
+    int closed = close_device(o);
+    return error < 0 ? error : closed;
+}
+
+static void capture_describe(void *self, char *text, size_t size)
+{
+    const struct orbtrace *o = self;
+    if (o->running)
+        usb_describe(&o->seen.info, orbtrace_protocol_name(o->choice.protocol), text, size);
+    else
+        snprintf(text, size, "%s", o->err.text);
+}
+
+static void capture_release(void *self)
+{
+    struct orbtrace *o = self;
+    if (!o->context)
+        free(o);
+}
+
+int orbtrace_stream(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
+                    struct trace_stream *out)
+{
+    static const struct trace_stream_ops OPS = {
+        .start = capture_start,
+        .poll = capture_poll,
+        .stop = capture_stop,
+        .describe = capture_describe,
+        .release = capture_release,
+    };
+    struct orbtrace *o = calloc(1, sizeof *o);
+    if (!o)
+        return BT_ERR_NOMEM;
+    o->filter = *filter;
+    o->input = input;
+    o->baud = baud;
+    *out = (struct trace_stream){.ops = &OPS, .self = o};
+    return 0;
 }

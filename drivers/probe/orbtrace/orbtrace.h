@@ -10,8 +10,6 @@
 #include "drivers/probe/trace_stream.h"
 #include "drivers/usb/usb_libusb.h"
 
-struct orbtrace;
-
 /* What is connected to its input pins. */
 enum orbtrace_input {
     ORBTRACE_OFF = 0x00,
@@ -43,23 +41,13 @@ int orbtrace_choose(const struct usb_device_info *device, struct orbtrace_choice
 const char *orbtrace_protocol_name(uint8_t protocol);
 
 /*
- * Find an ORBTrace and open its trace interface. `baud` is for ORBTRACE_NRZ_FRAMES alone.
- * Return 0 and *out, to be closed with orbtrace_close(); BT_ERR_RANGE (none, or several),
- * BT_ERR_IO (no permission, in use), BT_ERR_UNSUPPORTED (its trace protocol is not known),
- * BT_ERR_NOMEM; *err tells why.
- */
-int orbtrace_open(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
-                  struct orbtrace **out, struct usb_open_error *err);
-
-/* Input off, and free. NULL is allowed. */
-void orbtrace_close(struct orbtrace *o);
-
-/* Of an open one; valid until it is closed. */
-const struct usb_device_info *orbtrace_info(const struct orbtrace *o);
-uint8_t orbtrace_protocol(const struct orbtrace *o);
-
-/* CoreSight frames, whole and without syncs, of all sources. Start returns BT_ERR_UNSUPPORTED if
- * the device refuses the input. */
-struct trace_stream orbtrace_stream(struct orbtrace *o);
+ * An ORBTrace: its start finds it and opens the trace interface, its stop turns the input off.
+ * CoreSight frames, whole and without syncs, of all sources. `baud` is for ORBTRACE_NRZ_FRAMES
+ * alone; the filter's strings must outlive it. 0 or BT_ERR_NOMEM.
+ *
+ * Start: BT_ERR_RANGE (none, or several), BT_ERR_IO (no permission, in use), BT_ERR_UNSUPPORTED
+ * (its trace protocol is not known, or it refuses the input), BT_ERR_NOMEM. */
+int orbtrace_stream(const struct usb_probe_filter *filter, enum orbtrace_input input, uint32_t baud,
+                    struct trace_stream *out);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "server/capture/trace_link.h"
 #include "server/net/stream_socket.h"
+#include "tests/support/sink_room.h"
 #include "tests/support/unit_main.h"
 
 /* What the link has handed on. */
@@ -49,7 +50,8 @@ static void tear_down(void)
 
 static int start(struct received *r, struct trace_link **l, struct message *why)
 {
-    const struct trace_link_sink sink = {.bytes = on_bytes, .lost = on_lost, .ctx = r};
+    const struct trace_sink sink = {
+        .user = r, .bytes = on_bytes, .lost = on_lost, .room = sink_room};
     memset(r, 0, sizeof *r);
     memset(why, 0, sizeof *why);
     return trace_link_start(&config, &sink, l, why);

@@ -16,6 +16,29 @@
 static char parent[64];
 static char folder[96];
 
+/* As captured bytes come: in a buffer, one behind the other. A transfer that is longer than any
+ * buffer finds no room anyway. */
+static inline void record(struct recorder *r, const uint8_t *data, size_t len)
+{
+    static struct trace_pool *pool;
+    static struct trace_buffer *buffer;
+    static size_t used;
+    if (!pool)
+        pool = trace_pool_new();
+    if (!buffer || (len <= TRACE_BUFFER_SIZE && TRACE_BUFFER_SIZE - used < len)) {
+        trace_buffer_release(buffer);
+        buffer = trace_pool_take(pool);
+        used = 0;
+    }
+    if (len > TRACE_BUFFER_SIZE) {
+        recorder_bytes(r, buffer, data, len);
+        return;
+    }
+    memcpy(buffer->bytes + used, data, len);
+    recorder_bytes(r, buffer, buffer->bytes + used, len);
+    used += len;
+}
+
 /* Each recording is synced many times: in memory, if there is such a folder, that costs nothing. */
 static inline void make_parent(void)
 {

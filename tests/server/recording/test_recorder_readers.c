@@ -35,7 +35,7 @@ static void record_ptm(const char *format, const struct code_image *const *image
     struct message why;
     make_config(&c, format);
     ck_assert_int_eq(recorder_start(&c, folder, images, &r, &why), 0);
-    recorder_bytes(r, stream.data, stream.size);
+    record(r, stream.data, stream.size);
     ck_assert_int_eq(recorder_stop(r), 0);
     config_release(&c);
     trace_bytes_release(&stream);

@@ -380,18 +380,15 @@ START_TEST(test_swo_by_command)
 END_TEST
 
 struct fake_stream {
-    void (*bytes)(void *user, const uint8_t *data, size_t length, bool lost);
-    void *user;
-    unsigned started;
-    unsigned stopped;
+    struct trace_sink sink;
     bool gap;
+    unsigned started, stopped;
 };
 
-static int fake_start(void *self, void (*bytes)(void *, const uint8_t *, size_t, bool), void *user)
+static int fake_start(void *self, const struct trace_sink *sink)
 {
     struct fake_stream *s = self;
-    s->bytes = bytes;
-    s->user = user;
+    s->sink = *sink;
     s->started++;
     return 0;
 }
@@ -400,7 +397,9 @@ static int fake_poll(void *self, unsigned timeout_ms)
 {
     struct fake_stream *s = self;
     (void)timeout_ms;
-    s->bytes(s->user, (const uint8_t *)"abc", 3, s->gap);
+    if (s->gap)
+        s->sink.lost(s->sink.user, BT_GAP_LOST_BYTES);
+    s->sink.bytes(s->sink.user, (const uint8_t *)"abc", 3);
     return 0;
 }
 
@@ -413,10 +412,10 @@ static int fake_stop(void *self)
 
 START_TEST(test_swo_stream)
 {
-    static const struct usb_stream_ops OPS = {
+    static const struct trace_stream_ops OPS = {
         .start = fake_start, .poll = fake_poll, .stop = fake_stop};
     struct fake_stream fake = {0};
-    const struct usb_stream stream = {.ops = &OPS, .self = &fake};
+    const struct trace_stream stream = {.ops = &OPS, .self = &fake};
     struct bench b;
     struct cmsis_dap_swo swo;
     struct heard *h = calloc(1, sizeof *h);

@@ -7,6 +7,7 @@
 #include "drivers/probe/orbtrace/orbflow.h"
 #include "drivers/probe/orbtrace/orbflow_frames.h"
 #include "tests/support/random_next.h"
+#include "tests/support/sink_room.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
@@ -231,8 +232,9 @@ static void expect_frames(const char *hex, const char *wanted, size_t calls)
     static struct read_back r;
     uint8_t bytes[512];
     size_t length = unhex(hex, bytes);
-    const struct trace_sink sink = {.user = &r, .bytes = on_frames, .lost = on_lost};
-    struct orbflow_frames *f = orbflow_frames_new(sizeof bytes);
+    const struct trace_sink sink = {
+        .user = &r, .bytes = on_frames, .lost = on_lost, .room = sink_room};
+    struct orbflow_frames *f = orbflow_frames_new();
     for (size_t cut = 0; cut <= length; cut++) {
         r = (struct read_back){.text = {.id = -1}};
         formatter_init(&r.formatter, FORMATTER_ALIGNED);
