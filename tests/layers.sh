@@ -25,6 +25,7 @@ decoder/source
 decoder/library
 
 layer drivers: decoder/include/btrace/types.h
+drivers/base
 drivers/probe
 drivers/usb
 drivers/target

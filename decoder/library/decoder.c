@@ -70,37 +70,31 @@ static bool has_names(const struct bt_source *source)
 }
 
 static int check_source(const struct bt_source *source, struct stream_config *config,
-                        unsigned *trace_id, struct source_error *why)
+                        unsigned *trace_id, char *why, size_t size)
 {
     memset(config, 0, sizeof *config);
     *trace_id = 0;
-    why->text[0] = '\0';
-    if (!has_names(source)) {
-        source_fail(why, "the source has no type, or a register has no name");
-        return BT_ERR_INVAL;
-    }
+    if (!has_names(source))
+        return source_fail(BT_ERR_INVAL, why, size,
+                           "the source has no type, or a register has no name");
     const struct source_protocol *protocol = source_protocol_of_type(source->type);
-    if (!protocol) {
-        source_fail(why, "protocol '%s' is not supported", source->type);
-        return BT_ERR_UNSUPPORTED;
-    }
+    if (!protocol)
+        return source_fail(BT_ERR_UNSUPPORTED, why, size, "protocol '%s' is not supported",
+                           source->type);
     config->protocol = protocol->protocol;
-    return protocol->configure(source, config, trace_id, why);
+    return protocol->configure(source, config, trace_id, why, size);
 }
 
 int bt_source_check(const struct bt_source *source, unsigned *trace_id, char *why, size_t size)
 {
     struct stream_config config;
-    struct source_error text;
     unsigned id;
-    int error = check_source(source, &config, &id, &text);
+    size = why ? size : 0;
+    if (size)
+        *why = '\0';
+    int error = check_source(source, &config, &id, why, size);
     if (trace_id && !error)
         *trace_id = id;
-    if (why && size) {
-        size_t len = strnlen(text.text, size - 1);
-        memcpy(why, text.text, len);
-        why[len] = '\0';
-    }
     return error;
 }
 
@@ -232,12 +226,11 @@ int bt_decoder_new(const struct bt_source *source, struct bt_image *image,
 {
     struct stream_config config;
     struct code_options options;
-    struct source_error why;
     unsigned trace_id;
     if (!out || !image)
         return BT_ERR_INVAL;
     *out = NULL;
-    int error = check_source(source, &config, &trace_id, &why);
+    int error = check_source(source, &config, &trace_id, NULL, 0);
     if (error)
         return error;
     struct bt_decoder *d = calloc(1, sizeof *d);

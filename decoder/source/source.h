@@ -11,22 +11,19 @@
 #include "decoder/source/detail.h"
 #include "decoder/stream/stream.h"
 
-/* Why a source cannot be decoded: lower case, without a full stop. */
-struct source_error {
-    char text[400];
-};
-
-void source_fail(struct source_error *why, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Writes why a source cannot be decoded, lower case and without a full stop, to `why`, which has
+ * room for `size` bytes and may be NULL if that is 0. Returns `error`. */
+int source_fail(int error, char *why, size_t size, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 struct source_protocol {
     enum stream_protocol protocol;
     /* struct bt_source: type. */
     bool (*matches)(const char *type);
-    /* Fills the protocol's part of `config` and *trace_id. Returns 0 or a bt_error with *why
-     * filled. */
+    /* Fills the protocol's part of `config` and *trace_id. Returns 0 or a bt_error by
+     * source_fail(). */
     int (*configure)(const struct bt_source *source, struct stream_config *config,
-                     unsigned *trace_id, struct source_error *why);
+                     unsigned *trace_id, char *why, size_t size);
     /* Bytes from one synchronisation to the next; 0: not known. With `registers`, those that decide
      * how the stream reads, for the message when it makes no sense. */
     uint32_t (*sync_period)(const struct stream_config *config);
@@ -44,9 +41,9 @@ const struct source_protocol *source_protocol(enum stream_protocol protocol);
 /* A register's value: BT_ERR_RANGE if it is not among the source's. */
 int source_reg(const struct bt_source *source, const char *name, uint64_t *value);
 
-/* A register that the decoder cannot do without: BT_ERR_FORMAT, and *why names it. */
-int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value,
-                    struct source_error *why);
+/* A register that the decoder cannot do without: BT_ERR_FORMAT, and `why` names it. */
+int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value, char *why,
+                    size_t size);
 
 /* ETMs have no register that tells ARM's M-profile from the others: the core's name does. */
 bool source_m_profile(const struct bt_source *source);

@@ -15,26 +15,25 @@ static bool is_etmv3(const char *type)
 }
 
 static int configure_etmv3(const struct bt_source *source, struct stream_config *config,
-                           unsigned *trace_id, struct source_error *why)
+                           unsigned *trace_id, char *why, size_t size)
 {
     static const char *const names[3] = {"ETMCR", "ETMIDR", "ETMTRACEIDR"};
     uint32_t v[3], ccer = 0;
     uint64_t period;
     for (size_t i = 0; i < 3; i++) {
-        int error = source_need_reg(source, names[i], &v[i], why);
+        int error = source_need_reg(source, names[i], &v[i], why, size);
         if (error)
             return error;
     }
     if ((v[1] >> 4 & 0xf) >= CCER_SINCE) {
-        int error = source_need_reg(source, "ETMCCER", &ccer, why);
+        int error = source_need_reg(source, "ETMCCER", &ccer, why, size);
         if (error)
             return error;
     }
     int error = etmv3_config_from_regs(&config->etmv3, v[0], v[1], ccer, v[2]);
-    if (error) {
-        source_fail(why, "ETMIDR 0x%08x is not that of an ETMv3 (bits [11:8] must be 2)", v[1]);
-        return error;
-    }
+    if (error)
+        return source_fail(error, why, size,
+                           "ETMIDR 0x%08x is not that of an ETMv3 (bits [11:8] must be 2)", v[1]);
     if (source_reg(source, "ETMSYNCFR", &period) == BT_OK)
         config->etmv3.sync_period = period & 0xfff;
     config->etmv3.m_profile = source_m_profile(source);

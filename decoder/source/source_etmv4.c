@@ -20,8 +20,8 @@ static void optional_reg(const struct bt_source *source, const char *name, uint3
         *value = (uint32_t)v;
 }
 
-static int read_registers(const struct bt_source *source, struct etmv4_registers *r,
-                          struct source_error *why)
+static int read_registers(const struct bt_source *source, struct etmv4_registers *r, char *why,
+                          size_t size)
 {
     const struct {
         const char *name;
@@ -32,7 +32,7 @@ static int read_registers(const struct bt_source *source, struct etmv4_registers
     };
     memset(r, 0, sizeof *r);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
-        int error = source_need_reg(source, needed[i].name, needed[i].value, why);
+        int error = source_need_reg(source, needed[i].name, needed[i].value, why, size);
         if (error)
             return error;
     }
@@ -42,23 +42,25 @@ static int read_registers(const struct bt_source *source, struct etmv4_registers
 }
 
 static int configure_etmv4(const struct bt_source *source, struct stream_config *config,
-                           unsigned *trace_id, struct source_error *why)
+                           unsigned *trace_id, char *why, size_t size)
 {
     struct etmv4_registers r;
-    int error = read_registers(source, &r, why);
+    int error = read_registers(source, &r, why, size);
     if (error)
         return error;
     error = etmv4_config_from_regs(&config->etmv4, &r, source_m_profile(source));
     if (error == BT_ERR_UNSUPPORTED)
-        source_fail(why,
-                    "TRCCONFIGR 0x%08x, TRCIDR8 0x%08x: loads and stores as P0 elements "
-                    "(TRCCONFIGR[2:1]) and more than %d speculated elements cannot be decoded",
-                    r.configr, r.idr[8], ETMV4_SPECULATED_MAX);
-    else if (error)
-        source_fail(why, "TRCIDR1 0x%08x, TRCDEVARCH 0x%08x are not those of an ETMv4 or ETE",
-                    r.idr[1], r.devarch);
+        return source_fail(
+            error, why, size,
+            "TRCCONFIGR 0x%08x, TRCIDR8 0x%08x: loads and stores as P0 elements "
+            "(TRCCONFIGR[2:1]) and more than %d speculated elements cannot be decoded",
+            r.configr, r.idr[8], ETMV4_SPECULATED_MAX);
+    if (error)
+        return source_fail(error, why, size,
+                           "TRCIDR1 0x%08x, TRCDEVARCH 0x%08x are not those of an ETMv4 or ETE",
+                           r.idr[1], r.devarch);
     *trace_id = config->etmv4.trace_id;
-    return error;
+    return BT_OK;
 }
 
 static uint32_t source_etmv4_sync_period(const struct stream_config *config)

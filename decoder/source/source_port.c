@@ -24,34 +24,32 @@ static bool source_port_allowed(const struct source_choice *r, uint64_t value)
     return value >= r->min && value <= r->max && (!r->valid || r->valid((unsigned)value));
 }
 
-/* Sets the fields of `config` whose key is there. BT_ERR_FORMAT: a value is not allowed; *why names
- * file, key and what is. */
+/* Sets the fields of `config` whose key is there. BT_ERR_FORMAT: a value is not allowed; `why`
+ * names key and what is. */
 static int source_choices(const struct bt_source *source, const struct source_choice *choices,
-                          size_t count, void *config, struct source_error *why)
+                          size_t count, void *config, char *why, size_t size)
 {
     for (size_t i = 0; i < count; i++) {
         const struct source_choice *r = &choices[i];
         uint64_t value;
         if (source_reg(source, r->key, &value))
             continue;
-        if (!source_port_allowed(r, value)) {
-            source_fail(why, "%s is 0x%" PRIx64 ", but must be %s", r->key, value, r->allowed);
-            return BT_ERR_FORMAT;
-        }
+        if (!source_port_allowed(r, value))
+            return source_fail(BT_ERR_FORMAT, why, size, "%s is 0x%" PRIx64 ", but must be %s",
+                               r->key, value, r->allowed);
         ((uint8_t *)config)[r->at] = (uint8_t)value;
     }
     return BT_OK;
 }
 
 /* How the cycles of the port are stored (PORT_LAYOUT; 0 if missing). */
-static int source_port_layout(const struct bt_source *source, struct port_format *format,
-                              struct source_error *why)
+static int source_port_layout(const struct bt_source *source, struct port_format *format, char *why,
+                              size_t size)
 {
     uint64_t layout = PORT_ETB;
-    if (source_reg(source, "PORT_LAYOUT", &layout) == BT_OK && layout >= PORT_LAYOUTS) {
-        source_fail(why, "PORT_LAYOUT must be 0 (words of an ETB) or 1 (a cycle a record)");
-        return BT_ERR_FORMAT;
-    }
+    if (source_reg(source, "PORT_LAYOUT", &layout) == BT_OK && layout >= PORT_LAYOUTS)
+        return source_fail(BT_ERR_FORMAT, why, size,
+                           "PORT_LAYOUT must be 0 (words of an ETB) or 1 (a cycle a record)");
     format->layout = (uint8_t)layout;
     return BT_OK;
 }
@@ -99,7 +97,7 @@ static bool is_etmv1(const char *type)
 }
 
 /* From ETMCCR if it is known, else from the device's type. */
-static int etmv1_minor_version(const struct bt_source *source, struct source_error *why)
+static int etmv1_minor_version(const struct bt_source *source, char *why, size_t size)
 {
     uint64_t etmccr;
     const char *dot = strchr(source->type, '.');
@@ -107,7 +105,7 @@ static int etmv1_minor_version(const struct bt_source *source, struct source_err
     if (source_reg(source, "ETMCCR", &etmccr) == BT_OK)
         minor = etmv1_minor_of_ccr((uint32_t)etmccr);
     if (minor < 0)
-        source_fail(why,
+        source_fail(minor, why, size,
                     "type '%s' must be ETM1.0 to ETM1.3, or ETMCCR that of an ETMv1 "
                     "(bit 31 is 0, bits [30:28] not 6)",
                     source->type);
@@ -115,28 +113,27 @@ static int etmv1_minor_version(const struct bt_source *source, struct source_err
 }
 
 static int configure_etmv1(const struct bt_source *source, struct stream_config *config,
-                           unsigned *trace_id, struct source_error *why)
+                           unsigned *trace_id, char *why, size_t size)
 {
     uint32_t etmcr;
     uint64_t id = 0, sctlr;
-    int error = source_need_reg(source, "ETMCR", &etmcr, why);
-    int minor = error ? 0 : etmv1_minor_version(source, why);
+    int error = source_need_reg(source, "ETMCR", &etmcr, why, size);
+    int minor = error ? 0 : etmv1_minor_version(source, why, size);
     if (error || minor < 0)
         return BT_ERR_FORMAT;
     error = etmv1_config_from_regs(&config->etmv1, etmcr, (unsigned)minor);
-    if (error) {
-        source_fail(why, "ETMCR 0x%08x has no port size of an ETMv1 (bits [6:4] must be 0 to 2)",
-                    etmcr);
-        return error;
-    }
+    if (error)
+        return source_fail(error, why, size,
+                           "ETMCR 0x%08x has no port size of an ETMv1 (bits [6:4] must be 0 to 2)",
+                           etmcr);
     source_vectors(source, &config->etmv1.low_vectors, &config->etmv1.high_vectors);
     if (source_reg(source, "SCTLR", &sctlr) == BT_OK)
         config->etmv1.big_endian = sctlr & SCTLR_B;
     if (source_reg(source, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
     error = source_choices(source, etmv1_choices, sizeof etmv1_choices / sizeof *etmv1_choices,
-                           &config->etmv1, why);
-    return error ? error : source_port_layout(source, &config->etmv1.port, why);
+                           &config->etmv1, why, size);
+    return error ? error : source_port_layout(source, &config->etmv1.port, why, size);
 }
 
 static uint32_t etmv1_sync_period(const struct stream_config *config)
@@ -260,51 +257,50 @@ static const struct source_choice etmv2_choices[] = {
                  "0 (an instruction whose prefetch aborted has a status) or 1 (it has none)"),
 };
 
-static int etmv2_status_codes(const struct bt_source *source, uint64_t *codes,
-                              struct source_error *why)
+static int etmv2_status_codes(const struct bt_source *source, uint64_t *codes, char *why,
+                              size_t size)
 {
     if (source_reg(source, "STATUS_CODES", codes) || etmv2_status_codes_valid(*codes))
         return BT_OK;
-    source_fail(why,
-                "STATUS_CODES is 0x%016" PRIx64 ", but must have each hexadecimal digit once, "
-                "7 and 6 at their places in 0x%016" PRIx64,
-                *codes, (uint64_t)ETMV2_STATUS_CODES);
-    return BT_ERR_FORMAT;
+    return source_fail(BT_ERR_FORMAT, why, size,
+                       "STATUS_CODES is 0x%016" PRIx64
+                       ", but must have each hexadecimal digit once, "
+                       "7 and 6 at their places in 0x%016" PRIx64,
+                       *codes, (uint64_t)ETMV2_STATUS_CODES);
 }
 
 static int etmv2_configure_choices(const struct bt_source *source, struct etmv2_config *config,
-                                   struct source_error *why)
+                                   char *why, size_t size)
 {
-    int error = etmv2_status_codes(source, &config->status_codes, why);
+    int error = etmv2_status_codes(source, &config->status_codes, why, size);
     if (!error)
         error = source_choices(source, etmv2_choices, sizeof etmv2_choices / sizeof *etmv2_choices,
-                               config, why);
+                               config, why, size);
     return error;
 }
 
 static int configure_etmv2(const struct bt_source *source, struct stream_config *config,
-                           unsigned *trace_id, struct source_error *why)
+                           unsigned *trace_id, char *why, size_t size)
 {
     uint32_t etmcr, etmidr;
     uint64_t id = 0;
-    int error = source_need_reg(source, "ETMCR", &etmcr, why);
+    int error = source_need_reg(source, "ETMCR", &etmcr, why, size);
     if (!error)
-        error = source_need_reg(source, "ETMIDR", &etmidr, why);
+        error = source_need_reg(source, "ETMIDR", &etmidr, why, size);
     if (error)
         return error;
     error = etmv2_config_from_regs(&config->etmv2, etmcr, etmidr);
-    if (error) {
-        source_fail(why,
-                    "ETMIDR 0x%08x is not that of an ETMv2 (bits [11:8] must be 1), or ETMCR "
-                    "0x%08x has no port size of one (bits [6:4] must be 0 to 2)",
-                    etmidr, etmcr);
-        return error;
-    }
+    if (error)
+        return source_fail(
+            error, why, size,
+            "ETMIDR 0x%08x is not that of an ETMv2 (bits [11:8] must be 1), or ETMCR "
+            "0x%08x has no port size of one (bits [6:4] must be 0 to 2)",
+            etmidr, etmcr);
     source_vectors(source, &config->etmv2.low_vectors, &config->etmv2.high_vectors);
     if (source_reg(source, "ETMTRACEIDR", &id) == BT_OK)
         *trace_id = id & 0x7f;
-    error = etmv2_configure_choices(source, &config->etmv2, why);
-    return error ? error : source_port_layout(source, &config->etmv2.port, why);
+    error = etmv2_configure_choices(source, &config->etmv2, why, size);
+    return error ? error : source_port_layout(source, &config->etmv2.port, why, size);
 }
 
 static bool is_etmv2(const char *type)

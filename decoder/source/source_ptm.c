@@ -6,20 +6,21 @@
 #include <strings.h>
 
 static int configure_ptm(const struct bt_source *source, struct stream_config *config,
-                         unsigned *trace_id, struct source_error *why)
+                         unsigned *trace_id, char *why, size_t size)
 {
     static const char *const names[4] = {"ETMCR", "ETMIDR", "ETMCCER", "ETMTRACEIDR"};
     uint32_t v[4];
     for (size_t i = 0; i < 4; i++) {
-        int error = source_need_reg(source, names[i], &v[i], why);
+        int error = source_need_reg(source, names[i], &v[i], why, size);
         if (error)
             return error;
     }
     int error = ptm_config_from_regs(&config->ptm, v[0], v[1], v[2], v[3]);
     if (error)
-        source_fail(why, "ETMIDR 0x%08x is not that of a PTM (bits [11:8] must be 3)", v[1]);
+        return source_fail(error, why, size,
+                           "ETMIDR 0x%08x is not that of a PTM (bits [11:8] must be 3)", v[1]);
     *trace_id = config->ptm.trace_id;
-    return error;
+    return BT_OK;
 }
 
 static bool is_ptm(const char *type)

@@ -7,12 +7,13 @@
 #include <string.h>
 #include <strings.h>
 
-void source_fail(struct source_error *why, const char *format, ...)
+int source_fail(int error, char *why, size_t size, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(why->text, sizeof why->text, format, args);
+    vsnprintf(why, size, format, args);
     va_end(args);
+    return error;
 }
 
 int source_reg(const struct bt_source *source, const char *name, uint64_t *value)
@@ -26,15 +27,14 @@ int source_reg(const struct bt_source *source, const char *name, uint64_t *value
     return BT_ERR_RANGE;
 }
 
-int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value,
-                    struct source_error *why)
+int source_need_reg(const struct bt_source *source, const char *name, uint32_t *value, char *why,
+                    size_t size)
 {
     uint64_t v;
-    if (source_reg(source, name, &v)) {
-        source_fail(why, "register %s is missing: the trace of '%s' cannot be decoded without it",
-                    name, source->name ? source->name : source->type);
-        return BT_ERR_FORMAT;
-    }
+    if (source_reg(source, name, &v))
+        return source_fail(BT_ERR_FORMAT, why, size,
+                           "register %s is missing: the trace of '%s' cannot be decoded without it",
+                           name, source->name ? source->name : source->type);
     *value = (uint32_t)v;
     return BT_OK;
 }

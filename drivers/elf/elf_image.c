@@ -474,34 +474,21 @@ const struct elf_symbol *elf_image_find(const struct elf_image *image, const cha
     return NULL;
 }
 
-/* Where the reason of a refusal goes. */
-struct reason {
-    char *text;
-    size_t size;
-};
-
-static int elf_refuse(struct reason *why, int error, const char *text)
-{
-    if (why->text && why->size > 0)
-        snprintf(why->text, why->size, "%s", text);
-    return error;
-}
-
-static int read_header(struct elf_image *image, struct reason *why)
+static int read_header(struct elf_image *image, struct message *why)
 {
     GElf_Ehdr header;
     if (elf_kind(image->priv->elf) != ELF_K_ELF || !gelf_getehdr(image->priv->elf, &header))
-        return elf_refuse(why, BT_ERR_FORMAT, "not an ELF file");
+        return message_fail(why, BT_ERR_FORMAT, "not an ELF file");
     unsigned char class = header.e_ident[EI_CLASS];
     if (header.e_machine == EM_ARM && class == ELFCLASS32)
         image->machine = ELF_MACHINE_ARM;
     else if (header.e_machine == EM_AARCH64 && class == ELFCLASS64)
         image->machine = ELF_MACHINE_AARCH64;
     else
-        return elf_refuse(why, BT_ERR_UNSUPPORTED, "not for ARM or AArch64");
+        return message_fail(why, BT_ERR_UNSUPPORTED, "not for ARM or AArch64");
     if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
-        return elf_refuse(why, BT_ERR_UNSUPPORTED,
-                          "not linked: neither executable nor shared object");
+        return message_fail(why, BT_ERR_UNSUPPORTED,
+                            "not linked: neither executable nor shared object");
 
     image->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     if (image->machine == ELF_MACHINE_ARM) {
@@ -517,16 +504,16 @@ static int read_header(struct elf_image *image, struct reason *why)
 }
 
 static int check_segment(const GElf_Phdr *ph, const struct elf_image *image, size_t file_size,
-                         struct reason *why)
+                         struct message *why)
 {
     uint64_t last = image->machine == ELF_MACHINE_ARM ? UINT32_MAX : UINT64_MAX;
     if (ph->p_offset > file_size || ph->p_filesz > file_size - ph->p_offset)
-        return elf_refuse(why, BT_ERR_FORMAT, "a segment reaches beyond the end of the file");
+        return message_fail(why, BT_ERR_FORMAT, "a segment reaches beyond the end of the file");
     if (ph->p_filesz > ph->p_memsz)
-        return elf_refuse(why, BT_ERR_FORMAT,
-                          "a segment has more bytes in the file than in memory");
+        return message_fail(why, BT_ERR_FORMAT,
+                            "a segment has more bytes in the file than in memory");
     if (ph->p_vaddr > last || ph->p_memsz - 1 > last - ph->p_vaddr)
-        return elf_refuse(why, BT_ERR_FORMAT, "a segment reaches beyond the last address");
+        return message_fail(why, BT_ERR_FORMAT, "a segment reaches beyond the last address");
     return 0;
 }
 
@@ -539,23 +526,23 @@ static int compare_segments(const void *a, const void *b)
 }
 
 static int read_segments(struct elf_image *image, const uint8_t *data, size_t size,
-                         struct reason *why)
+                         struct message *why)
 {
     size_t count = 0;
     GElf_Ehdr header;
     /* libelf leaves out headers that reach beyond the file: then the numbers differ. */
     if (elf_getphdrnum(image->priv->elf, &count) != 0 || !gelf_getehdr(image->priv->elf, &header) ||
         (header.e_phnum != PN_XNUM && header.e_phnum != count))
-        return elf_refuse(why, BT_ERR_FORMAT, "damaged program headers");
+        return message_fail(why, BT_ERR_FORMAT, "damaged program headers");
     if (count > ELF_MAX_SEGMENTS)
-        return elf_refuse(why, BT_ERR_RANGE, "too many program headers");
+        return message_fail(why, BT_ERR_RANGE, "too many program headers");
     image->segments = calloc(count ? count : 1, sizeof *image->segments);
     if (!image->segments)
-        return elf_refuse(why, BT_ERR_NOMEM, "out of memory");
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
         GElf_Phdr ph;
         if (!gelf_getphdr(image->priv->elf, (int)i, &ph))
-            return elf_refuse(why, BT_ERR_FORMAT, "damaged program headers");
+            return message_fail(why, BT_ERR_FORMAT, "damaged program headers");
         if (ph.p_type != PT_LOAD || ph.p_filesz == 0)
             continue;
         int error = check_segment(&ph, image, size, why);
@@ -578,12 +565,12 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
 
 /* Open and close. */
 
-static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, struct reason *why)
+static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, struct message *why)
 {
     if (size < EI_NIDENT)
-        return elf_refuse(why, BT_ERR_FORMAT, "not an ELF file");
+        return message_fail(why, BT_ERR_FORMAT, "not an ELF file");
     if (elf_version(EV_CURRENT) == EV_NONE)
-        return elf_refuse(why, BT_ERR_UNSUPPORTED, "libelf is too old");
+        return message_fail(why, BT_ERR_UNSUPPORTED, "libelf is too old");
     /* libelf wants a char *, and only reads. */
     union {
         const uint8_t *in;
@@ -591,7 +578,7 @@ static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, s
     } unconst = {.in = data};
     image->priv->elf = elf_memory(unconst.out, size);
     if (!image->priv->elf)
-        return elf_refuse(why, BT_ERR_FORMAT, "damaged ELF header");
+        return message_fail(why, BT_ERR_FORMAT, "damaged ELF header");
     int error = read_header(image, why);
     if (error == 0)
         error = read_segments(image, data, size, why);
@@ -601,24 +588,24 @@ static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, s
         elf_attributes_load(image);
     error = elf_symbols_load(image);
     if (error != 0)
-        return elf_refuse(why, error, error == BT_ERR_RANGE ? "too many symbols" : "out of memory");
+        return message_fail(why, error,
+                            error == BT_ERR_RANGE ? "too many symbols" : "out of memory");
     return 0;
 }
 
-int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **out, char *why,
-                          size_t why_size)
+int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **out,
+                          struct message *why)
 {
-    struct reason reason = {.text = why, .size = why_size};
     *out = NULL;
     struct elf_image *image = calloc(1, sizeof *image);
     struct elf_image_private *priv = calloc(1, sizeof *priv);
     if (!image || !priv) {
         free(image);
         free(priv);
-        return elf_refuse(&reason, BT_ERR_NOMEM, "out of memory");
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
     }
     image->priv = priv;
-    int error = elf_load(image, data, size, &reason);
+    int error = elf_load(image, data, size, why);
     if (error != 0) {
         elf_image_close(image);
         return error;
@@ -650,19 +637,14 @@ static int map_file(const char *path, void **map, size_t *size)
     return *map == MAP_FAILED ? BT_ERR_IO : 0;
 }
 
-int elf_image_open(const char *path, struct elf_image **out, char *why, size_t why_size)
+int elf_image_open(const char *path, struct elf_image **out, struct message *why)
 {
-    struct reason reason = {.text = why, .size = why_size};
     *out = NULL;
     void *map;
     size_t size;
-    if (map_file(path, &map, &size) != 0) {
-        int saved = errno;
-        elf_refuse(&reason, BT_ERR_IO, strerror(saved));
-        errno = saved;
-        return BT_ERR_IO;
-    }
-    int error = elf_image_from_memory(map, size, out, why, why_size);
+    if (map_file(path, &map, &size) != 0)
+        return message_fail(why, BT_ERR_IO, "%s", strerror(errno));
+    int error = elf_image_from_memory(map, size, out, why);
     if (error != 0) {
         munmap(map, size);
         return error;

@@ -12,6 +12,7 @@
 #define DRIVERS_ELF_IMAGE_H
 
 #include "btrace/types.h"
+#include "drivers/base/message.h"
 
 enum elf_machine {
     ELF_MACHINE_ARM,
@@ -68,18 +69,18 @@ struct elf_image {
  * Open an ELF file.
  * Return:
  *   0                   *out is the image; release with elf_image_close()
- *   BT_ERR_IO           cannot be read; errno says why
+ *   BT_ERR_IO           cannot be read
  *   BT_ERR_FORMAT       not an ELF file, or damaged: a segment reaches out of the file...
  *   BT_ERR_UNSUPPORTED  an ELF file, but not an executable or shared object of ARM or AArch64
  *   BT_ERR_RANGE        larger than this reader takes (number of segments or symbols)
  *   BT_ERR_NOMEM
- * On error *out is NULL, and `why` (may be NULL; `why_size` bytes) has a short text.
+ * On error *out is NULL, and *why has a short text without the file.
  */
-int elf_image_open(const char *path, struct elf_image **out, char *why, size_t why_size);
+int elf_image_open(const char *path, struct elf_image **out, struct message *why);
 
 /* As above, of bytes in memory, which must stay and not change until elf_image_close(). */
-int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **out, char *why,
-                          size_t why_size);
+int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **out,
+                          struct message *why);
 
 /* Free the image. NULL is allowed. */
 void elf_image_close(struct elf_image *image);

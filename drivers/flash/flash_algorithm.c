@@ -52,16 +52,8 @@ struct reader {
     uint64_t base;          /* address of the first byte of the image */
     uint64_t symbol[FLASH_FUNCTIONS];
     bool found[FLASH_FUNCTIONS];
-    char *why;
-    size_t why_size;
+    struct message *why;
 };
-
-static int flash_refuse(struct reader *r, int error, const char *text)
-{
-    if (r->why && r->why_size > 0)
-        snprintf(r->why, r->why_size, "%s", text);
-    return error;
-}
 
 static uint32_t flash_get32(const uint8_t *p)
 {
@@ -75,16 +67,17 @@ static int check_header(struct reader *r)
     GElf_Ehdr h;
     size_t sections = 0;
     if (elf_kind(r->elf) != ELF_K_ELF || !gelf_getehdr(r->elf, &h))
-        return flash_refuse(r, BT_ERR_FORMAT, "not an ELF file");
+        return message_fail(r->why, BT_ERR_FORMAT, "not an ELF file");
     if (h.e_machine != EM_ARM || h.e_ident[EI_CLASS] != ELFCLASS32 ||
         h.e_ident[EI_DATA] != ELFDATA2LSB)
-        return flash_refuse(r, BT_ERR_UNSUPPORTED, "not for a little-endian Arm core of 32 bits");
+        return message_fail(r->why, BT_ERR_UNSUPPORTED,
+                            "not for a little-endian Arm core of 32 bits");
     if (h.e_type != ET_EXEC && h.e_type != ET_DYN)
-        return flash_refuse(r, BT_ERR_UNSUPPORTED, "not linked");
+        return message_fail(r->why, BT_ERR_UNSUPPORTED, "not linked");
     if (elf_getshdrnum(r->elf, &sections) != 0 || sections == 0)
-        return flash_refuse(r, BT_ERR_FORMAT, "no sections");
+        return message_fail(r->why, BT_ERR_FORMAT, "no sections");
     if (sections > MAX_SECTIONS)
-        return flash_refuse(r, BT_ERR_RANGE, "too many sections");
+        return message_fail(r->why, BT_ERR_RANGE, "too many sections");
     return 0;
 }
 
@@ -129,7 +122,7 @@ static int read_symbols(struct reader *r)
         Elf_Data *data = elf_getdata(scn, NULL);
         size_t count = data ? data->d_size / header.sh_entsize : 0;
         if (count > MAX_SYMBOLS)
-            return flash_refuse(r, BT_ERR_RANGE, "too many symbols");
+            return message_fail(r->why, BT_ERR_RANGE, "too many symbols");
         for (size_t k = 0; k < count; k++) {
             GElf_Sym symbol;
             if (!gelf_getsym(data, (int)k, &symbol) || symbol.st_shndx == SHN_UNDEF ||
@@ -150,13 +143,13 @@ static int check_symbols(struct reader *r)
     for (unsigned f = 0; f < FLASH_ERASE_CHIP; f++) {
         if (!r->found[f]) {
             snprintf(text, sizeof text, "no flash algorithm: no function %s", NAMES[f]);
-            return flash_refuse(r, BT_ERR_FORMAT, text);
+            return message_fail(r->why, BT_ERR_FORMAT, "%s", text);
         }
     }
     if (r->device_section == 0)
-        return flash_refuse(r, BT_ERR_FORMAT, "no flash algorithm: no FlashDevice");
+        return message_fail(r->why, BT_ERR_FORMAT, "no flash algorithm: no FlashDevice");
     if (r->device_room < DEVICE_SECTORS + 2 * SECTOR_ENTRY)
-        return flash_refuse(r, BT_ERR_FORMAT, "FlashDevice is cut off");
+        return message_fail(r->why, BT_ERR_FORMAT, "FlashDevice is cut off");
     return 0;
 }
 
@@ -177,7 +170,8 @@ static int measure_image(struct reader *r, size_t sections)
     for (size_t k = 1; k < sections; k++) {
         GElf_Shdr h;
         if (!section_at(r, k, &h))
-            return flash_refuse(r, BT_ERR_FORMAT, "a section reaches beyond the end of the file");
+            return message_fail(r->why, BT_ERR_FORMAT,
+                                "a section reaches beyond the end of the file");
         if (!in_image(r, k, &h))
             continue;
         low = h.sh_addr < low ? h.sh_addr : low;
@@ -186,10 +180,10 @@ static int measure_image(struct reader *r, size_t sections)
             data = h.sh_addr;
     }
     if (low > high)
-        return flash_refuse(r, BT_ERR_FORMAT, "no code");
+        return message_fail(r->why, BT_ERR_FORMAT, "no code");
     r->base = low & ~(uint64_t)(IMAGE_ALIGN - 1);
     if (high - r->base > FLASH_ALGORITHM_IMAGE)
-        return flash_refuse(r, BT_ERR_RANGE, "code and data are larger than 1 MB");
+        return message_fail(r->why, BT_ERR_RANGE, "code and data are larger than 1 MB");
     r->algorithm->image_size = (uint32_t)(high - r->base);
     r->algorithm->static_base = (uint32_t)((data < high ? data : high) - r->base);
     return 0;
@@ -200,7 +194,7 @@ static int fill_image(struct reader *r, size_t sections)
     struct flash_algorithm *a = r->algorithm;
     a->image = calloc(1, a->image_size);
     if (!a->image)
-        return flash_refuse(r, BT_ERR_NOMEM, "out of memory");
+        return message_fail(r->why, BT_ERR_NOMEM, "out of memory");
     for (size_t k = 1; k < sections; k++) {
         GElf_Shdr h;
         if (section_at(r, k, &h) && in_image(r, k, &h) && h.sh_type == SHT_PROGBITS)
@@ -232,7 +226,7 @@ static int find_functions(struct reader *r, size_t sections)
             continue;
         if (!flash_executable(r, sections, address)) {
             snprintf(text, sizeof text, "function %s is outside of the code", NAMES[f]);
-            return flash_refuse(r, BT_ERR_FORMAT, text);
+            return message_fail(r->why, BT_ERR_FORMAT, "%s", text);
         }
         r->algorithm->functions[f] = (uint32_t)(address - r->base);
     }
@@ -243,7 +237,7 @@ static int flash_add_region(struct reader *r, uint32_t sector, uint32_t offset, 
 {
     struct flash_algorithm *a = r->algorithm;
     if (offset >= end || sector == 0 || (end - offset) % sector != 0)
-        return flash_refuse(r, BT_ERR_FORMAT, "the sector table makes no sense");
+        return message_fail(r->why, BT_ERR_FORMAT, "the sector table makes no sense");
     a->regions[a->region_count++] = (struct flash_region){
         .start = a->start + offset, .size = end - offset, .sector_size = sector};
     return 0;
@@ -260,17 +254,17 @@ static int read_sectors(struct reader *r)
         count++;
     if (count == room || count == 0 || count > FLASH_ALGORITHM_REGIONS ||
         flash_get32(entry + 4) != 0)
-        return flash_refuse(r, BT_ERR_FORMAT, "the sector table has no start or no end");
+        return message_fail(r->why, BT_ERR_FORMAT, "the sector table has no start or no end");
     a->regions = calloc(count, sizeof *a->regions);
     if (!a->regions)
-        return flash_refuse(r, BT_ERR_NOMEM, "out of memory");
+        return message_fail(r->why, BT_ERR_NOMEM, "out of memory");
     int error = 0;
     for (uint64_t k = 0; error == 0 && k < count; k++) {
         const uint8_t *next = entry + SECTOR_ENTRY * (k + 1);
         uint32_t end = k + 1 < count ? flash_get32(next + 4) : a->size;
         error =
             end > a->size
-                ? flash_refuse(r, BT_ERR_FORMAT, "the sector table is longer than the flash")
+                ? message_fail(r->why, BT_ERR_FORMAT, "the sector table is longer than the flash")
                 : flash_add_region(r, flash_get32(next - SECTOR_ENTRY), flash_get32(next - 4), end);
     }
     return error;
@@ -289,9 +283,9 @@ static int read_device(struct reader *r)
     a->program_ms = flash_get32(d + DEVICE_PROGRAM_MS);
     a->erase_ms = flash_get32(d + DEVICE_ERASE_MS);
     if (a->size == 0 || a->size - 1 > UINT32_MAX - a->start)
-        return flash_refuse(r, BT_ERR_FORMAT, "the size of the flash makes no sense");
+        return message_fail(r->why, BT_ERR_FORMAT, "the size of the flash makes no sense");
     if (a->page_size == 0 || a->page_size > FLASH_ALGORITHM_PAGE)
-        return flash_refuse(r, BT_ERR_FORMAT, "the size of a page makes no sense");
+        return message_fail(r->why, BT_ERR_FORMAT, "the size of a page makes no sense");
     return read_sectors(r);
 }
 
@@ -304,7 +298,7 @@ static int flash_read_all(struct reader *r)
     if (error == 0)
         error = check_symbols(r);
     if (error == 0 && elf_getshdrnum(r->elf, &sections) != 0)
-        error = flash_refuse(r, BT_ERR_FORMAT, "no sections");
+        error = message_fail(r->why, BT_ERR_FORMAT, "no sections");
     if (error == 0)
         error = measure_image(r, sections);
     if (error == 0)
@@ -315,25 +309,25 @@ static int flash_read_all(struct reader *r)
 }
 
 int flash_algorithm_from_memory(const uint8_t *data, size_t size, struct flash_algorithm **out,
-                                char *why, size_t why_size)
+                                struct message *why)
 {
-    struct reader r = {.size = size, .why = why, .why_size = why_size};
+    struct reader r = {.size = size, .why = why};
     int error = 0;
     *out = NULL;
     if (size > MAX_FILE)
-        return flash_refuse(&r, BT_ERR_RANGE, "larger than 16 MB");
+        return message_fail(why, BT_ERR_RANGE, "larger than 16 MB");
     if (elf_version(EV_CURRENT) == EV_NONE)
-        return flash_refuse(&r, BT_ERR_UNSUPPORTED, "libelf is too old");
+        return message_fail(why, BT_ERR_UNSUPPORTED, "libelf is too old");
     /* A copy of its own: aligned, and libelf may convert in place. */
     uint8_t *copy = malloc(size ? size : 1);
     r.algorithm = calloc(1, sizeof *r.algorithm);
     if (!copy || !r.algorithm) {
-        error = flash_refuse(&r, BT_ERR_NOMEM, "out of memory");
+        error = message_fail(why, BT_ERR_NOMEM, "out of memory");
     } else {
         memcpy(copy, data, size);
         r.data = data;
         r.elf = elf_memory((char *)copy, size);
-        error = r.elf ? flash_read_all(&r) : flash_refuse(&r, BT_ERR_FORMAT, "not an ELF file");
+        error = r.elf ? flash_read_all(&r) : message_fail(why, BT_ERR_FORMAT, "not an ELF file");
     }
     elf_end(r.elf);
     free(copy);
@@ -360,23 +354,20 @@ static int read_file(FILE *file, uint8_t **data, size_t *size)
     return *size == (size_t)end && !ferror(file) ? 0 : BT_ERR_IO;
 }
 
-int flash_algorithm_open(const char *path, struct flash_algorithm **out, char *why, size_t why_size)
+int flash_algorithm_open(const char *path, struct flash_algorithm **out, struct message *why)
 {
-    struct reader r = {.why = why, .why_size = why_size};
     uint8_t *data = NULL;
     size_t size = 0;
     *out = NULL;
     FILE *file = fopen(path, "rb");
     int error = file ? read_file(file, &data, &size) : BT_ERR_IO;
-    int reason = errno;
     if (error == 0)
-        error = flash_algorithm_from_memory(data, size, out, why, why_size);
+        error = flash_algorithm_from_memory(data, size, out, why);
     else
-        (void)flash_refuse(&r, error, error == BT_ERR_IO ? strerror(reason) : bt_strerror(error));
+        message_set(why, "%s", error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
     free(data);
     if (file)
         fclose(file);
-    errno = reason;
     return error;
 }
 

@@ -10,6 +10,7 @@
 #define DRIVERS_FLASH_ALGORITHM_H
 
 #include "btrace/types.h"
+#include "drivers/base/message.h"
 
 #define FLASH_ALGORITHM_REGIONS 512u
 #define FLASH_ALGORITHM_NAME    128u
@@ -58,17 +59,16 @@ struct flash_algorithm {
  * Open a file, or its bytes.
  * Return:
  *   0                   *out is the algorithm; release with flash_algorithm_close()
- *   BT_ERR_IO           cannot be read; errno says why
+ *   BT_ERR_IO           cannot be read
  *   BT_ERR_FORMAT       no ELF file, or damaged, or no flash algorithm
  *   BT_ERR_UNSUPPORTED  not for a little-endian Arm core of 32 bits
  *   BT_ERR_RANGE        larger than is taken here
  *   BT_ERR_NOMEM
- * On error *out is NULL and `why` (may be NULL; `why_size` bytes) has a short text.
+ * On error *out is NULL and *why has a short text without the file.
  */
-int flash_algorithm_open(const char *path, struct flash_algorithm **out, char *why,
-                         size_t why_size);
+int flash_algorithm_open(const char *path, struct flash_algorithm **out, struct message *why);
 int flash_algorithm_from_memory(const uint8_t *data, size_t size, struct flash_algorithm **out,
-                                char *why, size_t why_size);
+                                struct message *why);
 
 /* NULL is allowed. */
 void flash_algorithm_close(struct flash_algorithm *algorithm);

@@ -16,7 +16,7 @@ struct ini_reader {
     enum ini_comments comments;
     ini_entry_fn fn;
     void *user;
-    struct ini_error *err;
+    struct message *why;
     unsigned line_number;
     unsigned section_line;
     char section[INI_READER_MAX_SECTION + 1];
@@ -28,9 +28,9 @@ __attribute__((format(printf, 3, 4))) static int ini_fail(struct ini_reader *r, 
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(r->err->text, sizeof r->err->text, format, args);
+    message_vset(r->why, format, args);
     va_end(args);
-    r->err->line = r->line_number;
+    r->why->line = r->line_number;
     return error;
 }
 
@@ -105,8 +105,10 @@ static int ini_pass_on(struct ini_reader *r, const char *key, const char *value)
                                     .key = key,
                                     .value = value,
                                     .line = r->line_number};
-    r->err->line = r->line_number;
-    return r->fn(r->user, &entry, r->err);
+    int error = r->fn(r->user, &entry);
+    if (error && !r->why->line)
+        r->why->line = r->line_number;
+    return error;
 }
 
 static int ini_enter_section(struct ini_reader *r)
@@ -149,9 +151,9 @@ static int ini_take_key(struct ini_reader *r)
 }
 
 int ini_reader_text(const char *text, size_t length, enum ini_comments comments, ini_entry_fn fn,
-                    void *user, struct ini_error *err)
+                    void *user, struct message *why)
 {
-    *err = (struct ini_error){0};
+    *why = (struct message){.text = ""};
     if (length == 0)
         return BT_OK;
     struct ini_reader r = {.next = text,
@@ -159,7 +161,7 @@ int ini_reader_text(const char *text, size_t length, enum ini_comments comments,
                            .comments = comments,
                            .fn = fn,
                            .user = user,
-                           .err = err,
+                           .why = why,
                            .line = malloc(INI_READER_MAX_LINE + 1)};
     if (!r.line)
         return ini_fail(&r, BT_ERR_NOMEM, "out of memory");
@@ -172,8 +174,6 @@ int ini_reader_text(const char *text, size_t length, enum ini_comments comments,
             error = ini_take_key(&r);
     }
     free(r.line);
-    if (!error)
-        *err = (struct ini_error){0};
     return error;
 }
 

@@ -13,6 +13,7 @@
 #define DRIVERS_INI_READER_H
 
 #include "btrace/types.h"
+#include "drivers/base/message.h"
 
 #define INI_READER_MAX_LINE    65536u      /* characters of a line, without its end */
 #define INI_READER_MAX_KEY     120u        /* characters of a key */
@@ -34,17 +35,12 @@ struct ini_entry {
     unsigned line; /* 1-based */
 };
 
-struct ini_error {
-    unsigned line; /* 1-based; 0 if no line is to blame */
-    char text[256];
-};
-
 /*
  * Called for each section header and each key, in the order of the text. Returns 0 to go on, or a
- * negative bt_error to stop, with err->text filled in; err->line is the current line if it is left
- * alone.
+ * negative bt_error to stop; it may fill in the message that ini_reader_text() was given, whose
+ * line is the current one if it is left alone.
  */
-typedef int (*ini_entry_fn)(void *user, const struct ini_entry *entry, struct ini_error *err);
+typedef int (*ini_entry_fn)(void *user, const struct ini_entry *entry);
 
 /*
  * Read INI text from memory (no terminating NUL needed).
@@ -54,10 +50,10 @@ typedef int (*ini_entry_fn)(void *user, const struct ini_entry *entry, struct in
  *   BT_ERR_RANGE   a limit is exceeded
  *   BT_ERR_NOMEM
  *   or what the callback returned
- * On error *err is filled in; it must not be NULL.
+ * On error *why has the text and the line, without a file; after success it is empty.
  */
 int ini_reader_text(const char *text, size_t length, enum ini_comments comments, ini_entry_fn fn,
-                    void *user, struct ini_error *err);
+                    void *user, struct message *why);
 
 /*
  * Read all of an open file into *text (malloc, caller frees; NUL-terminated), *length bytes.

@@ -23,7 +23,7 @@ struct perf_record {
 
 struct perf_reader {
     struct perf_data *data;
-    struct perf_error *why;
+    struct message *why;
 };
 
 #define INFO_BEGIN     16u /* of the numbers in the record */
@@ -47,10 +47,9 @@ __attribute__((format(printf, 4, 5))) static int perf_fail(struct perf_reader *r
 {
     va_list args;
     va_start(args, format);
-    vsnprintf(r->why->text, sizeof r->why->text, format, args);
+    message_vset(r->why, format, args);
     va_end(args);
-    r->why->at = at;
-    return error;
+    return message_fail(r->why, error, "byte 0x%" PRIx64 ": %s", at, r->why->text);
 }
 
 static const char *other_trace(uint32_t type)
@@ -671,11 +670,11 @@ static int take_file(struct perf_reader *r)
     return error ? error : take_records(r, at, at + size, perf_take_record);
 }
 
-int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size, struct perf_error *why)
+int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size, struct message *why)
 {
     struct perf_reader r = {p, why};
     *p = (struct perf_data){.bytes = bytes, .size = size};
-    *why = (struct perf_error){0};
+    *why = (struct message){.text = ""};
     if (size < PIPE_HEADER)
         return perf_fail(&r, BT_ERR_FORMAT, 0, "too short for a perf.data file");
     uint64_t magic = perf_u64(p, 0);

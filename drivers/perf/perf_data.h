@@ -13,6 +13,7 @@
 #define DRIVERS_PERF_DATA_H
 
 #include "btrace/types.h"
+#include "drivers/base/message.h"
 
 #define PERF_NO_CPU    UINT32_MAX
 #define PERF_TRACE_IDS 0x70 /* from here on an ID is none of a trace unit */
@@ -100,11 +101,6 @@ struct perf_attr {
     bool all_have_id; /* other records end with a sample's identification, too */
 };
 
-struct perf_error {
-    uint64_t at; /* byte of the file */
-    char text[240];
-};
-
 struct perf_data {
     const uint8_t *bytes;
     uint64_t size;
@@ -132,12 +128,12 @@ struct perf_data {
 
 /*
  * Reads the whole file. `bytes` must stay and not change as long as *p is used.
- * Return 0, or with *why filled: BT_ERR_FORMAT, BT_ERR_UNSUPPORTED (no CoreSight trace, compressed
- * records, a version that is not known), BT_ERR_RANGE (more of something than this reader takes),
- * BT_ERR_NOMEM. Release with perf_data_release() in all cases.
+ * Return 0, or with *why filled, which begins with the byte that is to blame: BT_ERR_FORMAT,
+ * BT_ERR_UNSUPPORTED (no CoreSight trace, compressed records, a version that is not known),
+ * BT_ERR_RANGE (more of something than this reader takes), BT_ERR_NOMEM. Release with
+ * perf_data_release() in all cases.
  */
-int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size,
-                   struct perf_error *why);
+int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size, struct message *why);
 void perf_data_release(struct perf_data *p);
 
 #endif

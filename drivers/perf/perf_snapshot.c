@@ -219,10 +219,10 @@ static int add_vmlinux(struct perf_build *b, struct snapshot_device *core, size_
 {
     const struct snapshot_file *f = &b->ld.snap->priv->files[file];
     struct elf_image *image;
-    char why[160];
-    int error = elf_image_from_memory(f->map, (size_t)f->size, &image, why, sizeof why);
+    struct message *why = b->ld.why;
+    int error = elf_image_from_memory(f->map, (size_t)f->size, &image, why);
     if (error)
-        return snapshot_fail(b->ld.err, error, b->places->kernel, 0, "%s", why);
+        return snapshot_fail(why, error, b->places->kernel, 0, "%s", why->text);
     uint64_t slide;
     error = kernel_slide(b, image, &slide);
     for (size_t i = 0; i < image->segment_count && !error; i++) {
@@ -247,7 +247,7 @@ static int perf_add_kernel(struct perf_build *b, struct snapshot_device *core)
             file = i;
     int error = file == SIZE_MAX ? perf_add_file(b, b->places->kernel, &file) : BT_OK;
     if (error)
-        return snapshot_fail(b->ld.err, error, b->places->kernel, 0, "cannot open: %s",
+        return snapshot_fail(b->ld.why, error, b->places->kernel, 0, "cannot open: %s",
                              strerror(errno));
     const struct snapshot_file *f = &b->ld.snap->priv->files[file];
     elf_version(EV_CURRENT);
@@ -494,17 +494,17 @@ static int perf_add_file(struct perf_build *b, const char *path, size_t *index)
 }
 
 /* Newer perfs make a folder: the records are in "data"; of several threads, in data.0, data.1... */
-static int find_data(const char *path, char *found, size_t size, struct snapshot_error *err)
+static int find_data(const char *path, char *found, size_t size, struct message *why)
 {
     struct stat st;
     snprintf(found, size, "%s", path);
     if (stat(path, &st) != 0)
-        return snapshot_fail(err, BT_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
+        return snapshot_fail(why, BT_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
     if (!S_ISDIR(st.st_mode))
         return BT_OK;
     snprintf(found, size, "%s/data.0", path);
     if (stat(found, &st) == 0)
-        return snapshot_fail(err, BT_ERR_UNSUPPORTED, path, 0,
+        return snapshot_fail(why, BT_ERR_UNSUPPORTED, path, 0,
                              "written by several threads (--threads), which is not read");
     snprintf(found, size, "%s/data", path);
     return BT_OK;
@@ -528,22 +528,21 @@ static struct snapshot *new_snapshot(void)
 
 static int perf_build(struct perf_build *b, const char *path)
 {
-    struct snapshot_error *err = b->ld.err;
+    struct message *why = b->ld.why;
     char file[PATH_MAX];
     size_t index;
-    int error = find_data(path, file, sizeof file, err);
+    int error = find_data(path, file, sizeof file, why);
     if (error)
         return error;
     error = perf_add_file(b, file, &index);
     if (error)
-        return snapshot_fail(err, error, strcmp(file, path) == 0 ? path : "data", 0,
+        return snapshot_fail(why, error, strcmp(file, path) == 0 ? path : "data", 0,
                              "cannot open: %s",
                              errno == ENODATA ? "the file is empty" : strerror(errno));
     const struct snapshot_file *f = &b->ld.snap->priv->files[index];
-    struct perf_error why;
-    error = perf_data_read(&b->data, f->map, f->size, &why);
+    error = perf_data_read(&b->data, f->map, f->size, why);
     if (error)
-        return snapshot_fail(err, error, path, 0, "byte 0x%" PRIx64 ": %s", why.at, why.text);
+        return error;
     if (b->data.cut)
         error =
             snapshot_warn(&b->ld, path, 0, "the file was cut off: its last record is not whole");
@@ -555,20 +554,18 @@ static int perf_build(struct perf_build *b, const char *path)
         error = perf_add_trace(b);
     if (!error)
         error = perf_add_code(b);
-    if (error && !*err->text)
-        snapshot_fail(err, error, path, 0, "%s", bt_strerror(error));
-    return error;
+    return error ? message_default(why, error) : BT_OK;
 }
 
 int perf_snapshot_open(const char *path, const struct perf_places *places, struct snapshot **out,
-                       struct snapshot_error *err)
+                       struct message *why)
 {
     *out = NULL;
-    *err = (struct snapshot_error){0};
+    *why = (struct message){.text = ""};
     struct perf_build b = {.places = places};
-    b.ld = (struct snapshot_loader){.snap = new_snapshot(), .err = err};
+    b.ld = (struct snapshot_loader){.snap = new_snapshot(), .why = why};
     if (!b.ld.snap)
-        return snapshot_fail(err, BT_ERR_NOMEM, path, 0, "out of memory");
+        return snapshot_fail(why, BT_ERR_NOMEM, path, 0, "out of memory");
     int error = perf_build(&b, path);
     perf_data_release(&b.data);
     free(b.programs);

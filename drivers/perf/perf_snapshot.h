@@ -18,10 +18,10 @@ struct perf_places {
 
 /*
  * Opens `path`, a perf.data file or the folder that newer perfs make of it. Files that are missing
- * or have another build ID are warnings. Results and *err as of snapshot_open(), but that the
+ * or have another build ID are warnings. Results and *why as of snapshot_open(), but that the
  * text names a byte of the file where one is to blame;
  * BT_ERR_UNSUPPORTED: see perf_data_read(). */
 int perf_snapshot_open(const char *path, const struct perf_places *places, struct snapshot **out,
-                       struct snapshot_error *err);
+                       struct message *why);
 
 #endif

@@ -133,7 +133,7 @@ static int find_lane(struct trace *t, struct queue *q, bool raw, uint32_t cpu, s
             return BT_OK;
     }
     if (q->lane_count == LANES)
-        return snapshot_fail(t->b->ld.err, BT_ERR_RANGE, "", 0,
+        return snapshot_fail(t->b->ld.why, BT_ERR_RANGE, "", 0,
                              "thread %" PRIu32 " ran on more than %u kinds of CPUs", q->tid, LANES);
     *out = &q->lanes[q->lane_count++];
     **out = (struct lane){.unit = unit, .raw = raw};

@@ -35,33 +35,33 @@ static bool rate_fits(uint32_t wanted, uint32_t actual)
     return off * 100 <= (uint64_t)wanted * TOLERANCE;
 }
 
-int serial_port_open(const char *path, uint32_t baud, char *text, size_t size)
+int serial_port_open(const char *path, uint32_t baud, struct message *why)
 {
     struct termios2 t;
     int fd = open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) {
         const char *hint = errno == EACCES ? " (is this user in the group that owns it?)" : "";
-        snprintf(text, size, "cannot open serial device '%s': %s%s", path, strerror(errno), hint);
+        message_set(why, "cannot open serial device '%s': %s%s", path, strerror(errno), hint);
         return serial_port_refuse(fd, BT_ERR_IO);
     }
     if (ioctl(fd, TCGETS2, &t) != 0) {
-        snprintf(text, size, "'%s' is not a serial device", path);
+        message_set(why, "'%s' is not a serial device", path);
         return serial_port_refuse(fd, BT_ERR_INVAL);
     }
     /* Two readers would each get a part of the bytes. */
     if (ioctl(fd, TIOCEXCL) != 0) {
-        snprintf(text, size, "cannot have serial device '%s' alone: %s", path, strerror(errno));
+        message_set(why, "cannot have serial device '%s' alone: %s", path, strerror(errno));
         return serial_port_refuse(fd, BT_ERR_IO);
     }
     make_raw(&t, baud);
     if (ioctl(fd, TCSETS2, &t) != 0 || ioctl(fd, TCGETS2, &t) != 0) {
-        snprintf(text, size, "serial device '%s' cannot do %u bits a second: %s", path, baud,
-                 strerror(errno));
+        message_set(why, "serial device '%s' cannot do %u bits a second: %s", path, baud,
+                    strerror(errno));
         return serial_port_refuse(fd, BT_ERR_UNSUPPORTED);
     }
     if (!rate_fits(baud, t.c_ospeed)) {
-        snprintf(text, size, "serial device '%s' cannot do %u bits a second; the nearest is %u",
-                 path, baud, t.c_ospeed);
+        message_set(why, "serial device '%s' cannot do %u bits a second; the nearest is %u", path,
+                    baud, t.c_ospeed);
         return serial_port_refuse(fd, BT_ERR_UNSUPPORTED);
     }
     (void)ioctl(fd, TCFLSH, TCIFLUSH);

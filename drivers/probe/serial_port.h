@@ -5,12 +5,13 @@
 #define DRIVERS_SERIAL_PORT_H
 
 #include "btrace/types.h"
+#include "drivers/base/message.h"
 
 /*
  * Opens it for reading without waiting. Returns a file descriptor, or BT_ERR_IO (absent, no
  * permission, in use), BT_ERR_INVAL (no serial device), BT_ERR_UNSUPPORTED (the rate is more than
- * 3 % off), with *text (of `size` bytes) telling why, lower case, without full stop.
+ * 3 % off), with *why telling why.
  */
-int serial_port_open(const char *path, uint32_t baud, char *text, size_t size);
+int serial_port_open(const char *path, uint32_t baud, struct message *why);
 
 #endif

@@ -23,21 +23,21 @@ struct snapshot_string {
     char text[];
 };
 
-int snapshot_vfail(struct snapshot_error *err, int error, const char *file, unsigned line,
+int snapshot_vfail(struct message *why, int error, const char *file, unsigned line,
                    const char *format, va_list args)
 {
-    snprintf(err->file, sizeof err->file, "%s", file);
-    err->line = line;
-    vsnprintf(err->text, sizeof err->text, format, args);
+    message_vset(why, format, args);
+    snprintf(why->file, sizeof why->file, "%s", file);
+    why->line = line;
     return error;
 }
 
-int snapshot_fail(struct snapshot_error *err, int error, const char *file, unsigned line,
+int snapshot_fail(struct message *why, int error, const char *file, unsigned line,
                   const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    snapshot_vfail(err, error, file, line, format, args);
+    snapshot_vfail(why, error, file, line, format, args);
     va_end(args);
     return error;
 }
@@ -49,8 +49,8 @@ int snapshot_warn(struct snapshot_loader *ld, const char *file, unsigned line, c
     if (snap->warning_count == SNAPSHOT_MAX_WARNINGS)
         return 0;
     int error = 0;
-    struct snapshot_error *grown = snapshot_grow(ld, &snap->warnings, snap->warning_count,
-                                                 sizeof *grown, SIZE_MAX, "warnings", &error);
+    struct message *grown = snapshot_grow(ld, &snap->warnings, snap->warning_count, sizeof *grown,
+                                          SIZE_MAX, "warnings", &error);
     if (!grown)
         return error;
     va_list args;
@@ -88,7 +88,7 @@ void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_
     void *old;
     memcpy(&old, array, sizeof old);
     if (count >= limit) {
-        *error = snapshot_fail(ld->err, BT_ERR_RANGE, "", 0, "more than %zu %s", limit, what);
+        *error = snapshot_fail(ld->why, BT_ERR_RANGE, "", 0, "more than %zu %s", limit, what);
         return NULL;
     }
     /* Sizes are 0, 1, 2, 4, 8...: full exactly when the count is 0 or a power of two. */
@@ -96,7 +96,7 @@ void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_
         size_t room = count == 0 ? 1 : count * 2;
         void *grown = reallocarray(old, room, element);
         if (!grown) {
-            *error = snapshot_fail(ld->err, BT_ERR_NOMEM, "", 0, "out of memory");
+            *error = snapshot_fail(ld->why, BT_ERR_NOMEM, "", 0, "out of memory");
             return NULL;
         }
         memcpy(array, &grown, sizeof grown);
@@ -188,7 +188,7 @@ int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char 
                        unsigned line, char **text, size_t *length)
 {
     if (!snapshot_path_ok(path))
-        return snapshot_fail(ld->err, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
+        return snapshot_fail(ld->why, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
                              path);
     int error = ld->files->read_text(ld->files->user, path, text, length);
     if (error == 0)
@@ -196,22 +196,15 @@ int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char 
     const char *why = error == BT_ERR_IO      ? strerror(errno)
                       : error == BT_ERR_RANGE ? "file is too large"
                                               : "out of memory";
-    return snapshot_fail(ld->err, error, file, line, "cannot read '%s': %s", path, why);
+    return snapshot_fail(ld->why, error, file, line, "cannot read '%s': %s", path, why);
 }
 
 int snapshot_parse_text(struct snapshot_loader *ld, const char *path, const char *text,
                         size_t length, ini_entry_fn fn, void *user)
 {
-    struct ini_error err;
-    int error = ini_reader_text(text, length, INI_COMMENTS_ANYWHERE, fn, user, &err);
-    if (error == 0)
-        return 0;
-    if (err.text[0] != '\0')
-        return snapshot_fail(ld->err, error, path, err.line, "%s", err.text);
-    if (ld->err->file[0] == '\0') {
-        snprintf(ld->err->file, sizeof ld->err->file, "%s", path);
-        ld->err->line = err.line;
-    }
+    int error = ini_reader_text(text, length, INI_COMMENTS_ANYWHERE, fn, user, ld->why);
+    if (error && !*ld->why->file)
+        snprintf(ld->why->file, sizeof ld->why->file, "%s", path);
     return error;
 }
 
@@ -228,7 +221,7 @@ int snapshot_number_of(struct snapshot_loader *ld, const char *path, const struc
     case SNAPSHOT_NUMBER_BAD:
         break;
     }
-    return snapshot_fail(ld->err, BT_ERR_FORMAT, path, entry->line, "%s is %s: '%s'", entry->key,
+    return snapshot_fail(ld->why, BT_ERR_FORMAT, path, entry->line, "%s is %s: '%s'", entry->key,
                          why, entry->value);
 }
 
@@ -243,11 +236,11 @@ int snapshot_add_file(struct snapshot_loader *ld, const char *path, const char *
         }
     }
     if (!snapshot_path_ok(path))
-        return snapshot_fail(ld->err, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
+        return snapshot_fail(ld->why, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
                              path);
     uint64_t size = 0;
     if (ld->files->get_size(ld->files->user, path, &size) != 0)
-        return snapshot_fail(ld->err, BT_ERR_IO, file, line, "cannot open '%s': %s", path,
+        return snapshot_fail(ld->why, BT_ERR_IO, file, line, "cannot open '%s': %s", path,
                              strerror(errno));
     int error = 0;
     struct snapshot_file *added = snapshot_grow(ld, &priv->files, priv->file_count, sizeof *added,

@@ -19,13 +19,7 @@
 #define DRIVERS_SNAPSHOT_H
 
 #include "btrace/types.h"
-
-/* An error or a warning: where and why. Text is lower case, without a full stop. */
-struct snapshot_error {
-    char file[256]; /* relative to the folder ("trace.ini"), or the folder itself */
-    unsigned line;  /* 1-based; 0 if no single line is to blame */
-    char text[256];
-};
+#include "drivers/base/message.h"
 
 enum snapshot_class {
     SNAPSHOT_CLASS_CORE,         /* class=core */
@@ -122,7 +116,7 @@ struct snapshot {
     size_t source_buffer_count;
     struct snapshot_core_source *core_sources; /* in file order */
     size_t core_source_count;
-    struct snapshot_error *warnings; /* oddities that were passed over */
+    struct message *warnings; /* oddities that were passed over; with their places */
     size_t warning_count;
     struct snapshot_private *priv;
 };
@@ -136,9 +130,10 @@ struct snapshot {
  *   BT_ERR_RANGE      a limit of this reader is reached (line length, size of an ini file...)
  *   BT_ERR_UNSUPPORTED  a version other than 1.0
  *   BT_ERR_NOMEM
- * On error *out is NULL and *err (may be NULL) says where and why.
+ * On error *out is NULL and *why (may be NULL) says where and why: its file is relative to the
+ * folder ("trace.ini"), or the folder itself.
  */
-int snapshot_open(const char *path, struct snapshot **out, struct snapshot_error *err);
+int snapshot_open(const char *path, struct snapshot **out, struct message *why);
 
 /* Unmap and free everything. NULL is allowed. */
 void snapshot_close(struct snapshot *snap);

@@ -35,7 +35,7 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct device_parser *p
 {
     va_list args;
     va_start(args, format);
-    int error = snapshot_vfail(p->ld->err, BT_ERR_FORMAT, p->path, line, format, args);
+    int error = snapshot_vfail(p->ld->why, BT_ERR_FORMAT, p->path, line, format, args);
     va_end(args);
     return error;
 }
@@ -48,7 +48,7 @@ static int snapshot_set_device_key(struct device_parser *p, const struct ini_ent
     const char *text = entry->value;
     size_t length = snapshot_unquote(&text);
     *field = snapshot_string(p->ld->snap, text, length);
-    return *field ? 0 : snapshot_fail(p->ld->err, BT_ERR_NOMEM, "", 0, "out of memory");
+    return *field ? 0 : snapshot_fail(p->ld->why, BT_ERR_NOMEM, "", 0, "out of memory");
 }
 
 static int snapshot_unknown_device_key(struct device_parser *p, const struct ini_entry *entry)
@@ -158,7 +158,7 @@ static int reg_key(struct device_parser *p, const struct ini_entry *entry)
         reg.size = reg.value > UINT32_MAX ? 64 : 32;
     reg.name = snapshot_string(ld->snap, entry->key, name_length);
     if (!reg.name)
-        return snapshot_fail(ld->err, BT_ERR_NOMEM, "", 0, "out of memory");
+        return snapshot_fail(ld->why, BT_ERR_NOMEM, "", 0, "out of memory");
     struct snapshot_reg *place = snapshot_grow(ld, &p->dev->regs, p->dev->reg_count, sizeof reg,
                                                SNAPSHOT_MAX_REGS, "registers", &error);
     if (!place)
@@ -198,7 +198,7 @@ static int check_regs(struct device_parser *p)
         return 0;
     const struct snapshot_reg **sorted = malloc(count * sizeof *sorted);
     if (!sorted)
-        return snapshot_fail(p->ld->err, BT_ERR_NOMEM, p->path, 0, "out of memory");
+        return snapshot_fail(p->ld->why, BT_ERR_NOMEM, p->path, 0, "out of memory");
     for (size_t i = 0; i < count; i++)
         sorted[i] = &p->dev->regs[i];
     qsort(sorted, count, sizeof *sorted, compare_regs);
@@ -282,7 +282,7 @@ static int finish_dump(struct device_parser *p)
         return error;
 
     if (ld->snap->priv->dump_total >= SNAPSHOT_MAX_DUMPS)
-        return snapshot_fail(ld->err, BT_ERR_RANGE, p->path, p->dump_line, "more than %u dumps",
+        return snapshot_fail(ld->why, BT_ERR_RANGE, p->path, p->dump_line, "more than %u dumps",
                              SNAPSHOT_MAX_DUMPS);
     struct snapshot_dump *place = snapshot_grow(ld, &p->dev->dumps, p->dev->dump_count,
                                                 sizeof *dump, SIZE_MAX, "dumps", &error);
@@ -316,9 +316,8 @@ static int section_header(struct device_parser *p, const struct ini_entry *entry
     return snapshot_warn(p->ld, p->path, entry->line, "unknown section [%s]", entry->section);
 }
 
-static int device_entry(void *user, const struct ini_entry *entry, struct ini_error *err)
+static int device_entry(void *user, const struct ini_entry *entry)
 {
-    (void)err;
     struct device_parser *p = user;
     if (!entry->key)
         return section_header(p, entry);
@@ -341,7 +340,7 @@ static int check_identity(struct device_parser *p)
         return fail_at(p, p->device_line, "no 'name' in [device]");
     for (size_t i = 0; i < snap->device_count; i++)
         if (strcmp(snap->devices[i].name, dev->name) == 0)
-            return snapshot_fail(p->ld->err, BT_ERR_FORMAT, p->path, p->device_line,
+            return snapshot_fail(p->ld->why, BT_ERR_FORMAT, p->path, p->device_line,
                                  "device '%s' was already given in '%s'", dev->name,
                                  snap->devices[i].path);
     int error = 0;
@@ -407,7 +406,7 @@ struct index_parser {
 
 static int no_memory(struct snapshot_loader *ld)
 {
-    return snapshot_fail(ld->err, BT_ERR_NOMEM, INDEX_FILE, 0, "out of memory");
+    return snapshot_fail(ld->why, BT_ERR_NOMEM, INDEX_FILE, 0, "out of memory");
 }
 
 static int snapshot_unquoted(struct snapshot_loader *ld, const char *value, const char **out)
@@ -419,7 +418,7 @@ static int snapshot_unquoted(struct snapshot_loader *ld, const char *value, cons
 
 static int given_twice(struct snapshot_loader *ld, const struct ini_entry *entry)
 {
-    return snapshot_fail(ld->err, BT_ERR_FORMAT, INDEX_FILE, entry->line, "'%s' is given twice",
+    return snapshot_fail(ld->why, BT_ERR_FORMAT, INDEX_FILE, entry->line, "'%s' is given twice",
                          entry->key);
 }
 
@@ -442,7 +441,7 @@ static int snapshot_key(struct index_parser *p, const struct ini_entry *entry)
     if (ld->snap->version)
         return given_twice(ld, entry);
     if (strcmp(entry->value, "1.0") != 0 && strcmp(entry->value, "1") != 0)
-        return snapshot_fail(ld->err, BT_ERR_UNSUPPORTED, INDEX_FILE, entry->line,
+        return snapshot_fail(ld->why, BT_ERR_UNSUPPORTED, INDEX_FILE, entry->line,
                              "version is '%s', only 1.0 is known", entry->value);
     return snapshot_unquoted(ld, entry->value, &ld->snap->version);
 }
@@ -470,12 +469,11 @@ static int trace_key(struct index_parser *p, const struct ini_entry *entry)
     return snapshot_unquoted(p->ld, entry->value, &p->metadata.path);
 }
 
-static int index_entry(void *user, const struct ini_entry *entry, struct ini_error *err)
+static int index_entry(void *user, const struct ini_entry *entry)
 {
-    (void)err;
     struct index_parser *p = user;
     if (entry->section_line == 0)
-        return snapshot_fail(p->ld->err, BT_ERR_FORMAT, INDEX_FILE, entry->line,
+        return snapshot_fail(p->ld->why, BT_ERR_FORMAT, INDEX_FILE, entry->line,
                              "'%s' stands before the first section", entry->key);
     static const struct {
         const char *name;
@@ -498,7 +496,7 @@ static int load_referenced(struct index_parser *p)
 {
     struct snapshot_loader *ld = p->ld;
     if (p->device_count == 0)
-        return snapshot_fail(ld->err, BT_ERR_FORMAT, INDEX_FILE, 0,
+        return snapshot_fail(ld->why, BT_ERR_FORMAT, INDEX_FILE, 0,
                              "no device in [device_list]: not a trace snapshot");
     for (size_t i = 0; i < p->device_count; i++) {
         int error = snapshot_load_device(ld, p->devices[i].path, p->devices[i].line);
@@ -530,12 +528,11 @@ static int load_all(struct snapshot_loader *ld)
     return error;
 }
 
-int snapshot_load(const struct snapshot_files *files, struct snapshot **out,
-                  struct snapshot_error *err)
+int snapshot_load(const struct snapshot_files *files, struct snapshot **out, struct message *why)
 {
     *out = NULL;
-    *err = (struct snapshot_error){0};
-    struct snapshot_loader ld = {.files = files, .err = err};
+    *why = (struct message){.text = ""};
+    struct snapshot_loader ld = {.files = files, .why = why};
     ld.snap = calloc(1, sizeof *ld.snap);
     if (!ld.snap)
         return no_memory(&ld);
@@ -593,19 +590,18 @@ static char *find_root(const char *path)
     return root;
 }
 
-int snapshot_open(const char *path, struct snapshot **out, struct snapshot_error *err)
+int snapshot_open(const char *path, struct snapshot **out, struct message *why)
 {
-    struct snapshot_error ignored;
-    if (!err)
-        err = &ignored;
+    struct message ignored;
+    if (!why)
+        why = &ignored;
     *out = NULL;
-    *err = (struct snapshot_error){0};
     char *root = find_root(path);
     if (!root)
-        return snapshot_fail(err, BT_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
+        return snapshot_fail(why, BT_ERR_IO, path, 0, "cannot open: %s", strerror(errno));
     const struct snapshot_files files = {
         .user = root, .read_text = folder_read_text, .get_size = folder_get_size};
-    int error = snapshot_load(&files, out, err);
+    int error = snapshot_load(&files, out, why);
     if (error != 0) {
         free(root);
         return error;

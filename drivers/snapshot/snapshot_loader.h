@@ -51,12 +51,11 @@ struct snapshot_private {
 struct snapshot_loader {
     struct snapshot *snap;
     const struct snapshot_files *files;
-    struct snapshot_error *err;
+    struct message *why;
 };
 
-/* Parse a whole recording. Results and errors as of snapshot_open(); `err` is not NULL. */
-int snapshot_load(const struct snapshot_files *files, struct snapshot **out,
-                  struct snapshot_error *err);
+/* Parse a whole recording. Results and errors as of snapshot_open(); `why` is not NULL. */
+int snapshot_load(const struct snapshot_files *files, struct snapshot **out, struct message *why);
 
 /*
  * Open a regular file of the folder. Symbolic links are followed, but not out of the folder: a
@@ -69,12 +68,12 @@ int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned l
 
 /* Helpers. */
 
-/* Fill in *err and return `error`. */
-__attribute__((format(printf, 5, 6))) int snapshot_fail(struct snapshot_error *err, int error,
+/* Fill in *why and return `error`. */
+__attribute__((format(printf, 5, 6))) int snapshot_fail(struct message *why, int error,
                                                         const char *file, unsigned line,
                                                         const char *format, ...);
 
-__attribute__((format(printf, 5, 0))) int snapshot_vfail(struct snapshot_error *err, int error,
+__attribute__((format(printf, 5, 0))) int snapshot_vfail(struct message *why, int error,
                                                          const char *file, unsigned line,
                                                          const char *format, va_list args);
 
@@ -88,7 +87,7 @@ const char *snapshot_string(struct snapshot *snap, const char *text, size_t leng
 /*
  * Make room for one more element in an array that grows by doubling. `what` is for the message.
  * Returns the new, zeroed element (the caller counts it),
- * or NULL with *error and `err` set. */
+ * or NULL with *error and ld->why set. */
 void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,
                     size_t limit, const char *what, int *error);
 
@@ -107,9 +106,9 @@ int snapshot_read_text(struct snapshot_loader *ld, const char *path, const char 
                        unsigned line, char **text, size_t *length);
 
 /*
- * Hand each entry of the text of file `path` to `fn`. An `fn` that fails fills in ld->err (where
- * the file and the line are left empty they are added) and leaves its
- * struct ini_error alone. */
+ * Hand each entry of the text of file `path` to `fn`. An `fn` that fails fills in ld->why; where
+ * the file and the line are left empty they are added.
+ */
 int snapshot_parse_text(struct snapshot_loader *ld, const char *path, const char *text,
                         size_t length, ini_entry_fn fn, void *user);
 

@@ -33,14 +33,14 @@ __attribute__((format(printf, 3, 4))) static int fail_at(struct trace_parser *p,
 {
     va_list args;
     va_start(args, format);
-    int error = snapshot_vfail(p->ld->err, BT_ERR_FORMAT, p->path, line, format, args);
+    int error = snapshot_vfail(p->ld->why, BT_ERR_FORMAT, p->path, line, format, args);
     va_end(args);
     return error;
 }
 
 static int no_memory(struct trace_parser *p)
 {
-    return snapshot_fail(p->ld->err, BT_ERR_NOMEM, p->path, 0, "out of memory");
+    return snapshot_fail(p->ld->why, BT_ERR_NOMEM, p->path, 0, "out of memory");
 }
 
 static size_t find_pending(const struct trace_parser *p, const char *section)
@@ -67,7 +67,7 @@ static int list_buffers(struct trace_parser *p, const struct ini_entry *entry)
         if (find_pending(p, section) != SIZE_MAX)
             return fail_at(p, entry->line, "buffer '%s' is listed twice", section);
         if (p->pending_count == SNAPSHOT_MAX_BUFFERS)
-            return snapshot_fail(p->ld->err, BT_ERR_RANGE, p->path, entry->line,
+            return snapshot_fail(p->ld->why, BT_ERR_RANGE, p->path, entry->line,
                                  "more than %u buffers", SNAPSHOT_MAX_BUFFERS);
         p->pending[p->pending_count++].section = section;
     }
@@ -263,7 +263,7 @@ static int link_source(struct trace_parser *p, const struct ini_entry *entry, co
     struct snapshot *snap = p->ld->snap;
     const struct snapshot_buffer *buffer = snapshot_buffer(snap, name);
     if (!buffer)
-        return snapshot_fail(p->ld->err, BT_ERR_FORMAT, p->path, entry->line,
+        return snapshot_fail(p->ld->why, BT_ERR_FORMAT, p->path, entry->line,
                              "source '%s' names unknown buffer '%s'", source, name);
     size_t index = (size_t)(buffer - snap->buffers);
     for (size_t i = 0; i < snap->source_buffer_count; i++)
@@ -292,7 +292,7 @@ static int link_core(struct trace_parser *p, const struct ini_entry *entry, cons
         if (strcmp(snap->core_sources[i].core, core) == 0)
             return snapshot_warn(p->ld, p->path, entry->line, "core '%s' and source '%s' twice",
                                  core, source);
-        return snapshot_fail(p->ld->err, BT_ERR_FORMAT, p->path, entry->line,
+        return snapshot_fail(p->ld->why, BT_ERR_FORMAT, p->path, entry->line,
                              "source '%s' already traces core '%s'", source,
                              snap->core_sources[i].core);
     }
@@ -323,16 +323,15 @@ static int link_entry(struct trace_parser *p, const struct ini_entry *entry)
         if (!name)
             return no_memory(p);
         if (++p->links > SNAPSHOT_MAX_LINKS)
-            return snapshot_fail(p->ld->err, BT_ERR_RANGE, p->path, entry->line,
+            return snapshot_fail(p->ld->why, BT_ERR_RANGE, p->path, entry->line,
                                  "more than %u links of sources", SNAPSHOT_MAX_LINKS);
         error = sources ? link_source(p, entry, key, name) : link_core(p, entry, key, name);
     }
     return error;
 }
 
-static int trace_entry(void *user, const struct ini_entry *entry, struct ini_error *err)
+static int trace_entry(void *user, const struct ini_entry *entry)
 {
-    (void)err;
     struct trace_parser *p = user;
     switch (p->pass) {
     case PASS_LIST:
@@ -348,7 +347,7 @@ int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned l
 {
     struct trace_parser *p = calloc(1, sizeof *p);
     if (!p)
-        return snapshot_fail(ld->err, BT_ERR_NOMEM, path, 0, "out of memory");
+        return snapshot_fail(ld->why, BT_ERR_NOMEM, path, 0, "out of memory");
     p->ld = ld;
     p->path = path;
     p->current = SIZE_MAX;

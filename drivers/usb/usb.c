@@ -118,10 +118,10 @@ void usb_describe(const struct usb_device_info *device, const char *more, char *
              device->serial, *more ? ", " : "", more);
 }
 
-void usb_describe_refusal(const struct usb_device_info *device, int error, char *text, size_t size)
+void usb_describe_refusal(const struct usb_device_info *device, int error, struct message *why)
 {
-    snprintf(text, size, "capture unit '%s' cannot be started: %s", device->product_name,
-             error == BT_ERR_UNSUPPORTED ? "it refuses this input (tpiu_width, swo_rate)"
-             : error == BT_ERR_NOMEM     ? "out of memory"
-                                         : "it does not answer; unplug it and plug it in again");
+    message_set(why, "capture unit '%s' cannot be started: %s", device->product_name,
+                error == BT_ERR_UNSUPPORTED ? "it refuses this input (tpiu_width, swo_rate)"
+                : error == BT_ERR_NOMEM     ? "out of memory"
+                                            : "it does not answer; unplug it and plug it in again");
 }

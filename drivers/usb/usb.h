@@ -9,6 +9,7 @@
 #define DRIVERS_USB_H
 
 #include "btrace/types.h"
+#include "drivers/base/message.h"
 
 /* Returned by receive when nothing came in its time. */
 #define USB_TIMED_OUT 1
@@ -96,7 +97,7 @@ bool usb_may_be_cmsis_dap(const struct usb_device_info *device);
 void usb_describe(const struct usb_device_info *device, const char *more, char *text, size_t size);
 
 /* Why a capture unit that was opened cannot be started: a bt_error. */
-void usb_describe_refusal(const struct usb_device_info *device, int error, char *text, size_t size);
+void usb_describe_refusal(const struct usb_device_info *device, int error, struct message *why);
 
 /* Does the device have this serial number? NULL or "": any. */
 bool usb_serial_matches(const struct usb_device_info *device, const char *serial);

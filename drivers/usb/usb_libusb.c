@@ -162,23 +162,21 @@ void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)
         libusb_close(h);
 }
 
-int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
-                    struct usb_open_error *err)
+int usb_libusb_each(void (*look)(void *user, libusb_device *device), void *user,
+                    struct message *why)
 {
     libusb_context *context;
     libusb_device **list;
-    *err = (struct usb_open_error){0};
     int code = libusb_init(&context);
     ssize_t n = code == 0 ? libusb_get_device_list(context, &list) : 0;
     if (code != 0 || n < 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s",
-                 libusb_strerror(code != 0 ? code : (int)n));
+        message_set(why, "cannot use USB: %s", libusb_strerror(code != 0 ? code : (int)n));
         if (code == 0)
             libusb_exit(context);
         return BT_ERR_IO;
     }
     for (ssize_t k = 0; k < n; k++)
-        err->candidates += look(user, list[k]);
+        look(user, list[k]);
     libusb_free_device_list(list, 1);
     libusb_exit(context);
     return 0;
@@ -189,24 +187,22 @@ struct listing {
     void *user;
 };
 
-static bool look_for_cmsis_dap(void *user, libusb_device *device)
+static void look_for_cmsis_dap(void *user, libusb_device *device)
 {
     const struct listing *l = user;
     struct usb_probe_seen seen;
     struct usb_dap_choice choice;
     usb_libusb_look(device, &seen);
-    if (usb_choose_cmsis_dap(&seen.info, &choice) != 0 &&
-        !(seen.no_permission && usb_may_be_cmsis_dap(&seen.info)))
-        return false;
-    l->found(l->user, &seen);
-    return true;
+    if (usb_choose_cmsis_dap(&seen.info, &choice) == 0 ||
+        (seen.no_permission && usb_may_be_cmsis_dap(&seen.info)))
+        l->found(l->user, &seen);
 }
 
 int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
-                   struct usb_open_error *err)
+                   struct message *why)
 {
     struct listing l = {found, user};
-    return usb_libusb_each(look_for_cmsis_dap, &l, err);
+    return usb_libusb_each(look_for_cmsis_dap, &l, why);
 }
 
 /* Several that fit. */
@@ -233,20 +229,18 @@ static bool has_own_serial(const struct usb_several *s, unsigned k)
 }
 
 /* BT_ERR_RANGE with the list of them, and with the key of the board file that names each. */
-static int usb_several_refuse(const struct usb_several *s, const char *noun,
-                              struct usb_open_error *err)
+static int usb_several_refuse(const struct usb_several *s, const char *noun, struct message *why)
 {
     unsigned listed = s->count < USB_SEVERAL ? s->count : USB_SEVERAL;
-    size_t size = sizeof err->text;
-    size_t at = (size_t)snprintf(err->text, size, "%u %ss are attached; name one", s->count, noun);
-    for (unsigned k = 0; k < listed && at < size; k++) {
+    message_set(why, "%u %ss are attached; name one", s->count, noun);
+    for (unsigned k = 0; k < listed; k++) {
         bool own = has_own_serial(s, k);
-        at += (size_t)snprintf(err->text + at, size - at, "%s '%s = %.40s' (%.30s)", k ? "," : ":",
-                               own ? "serial" : "usb", own ? s->list[k].serial : s->list[k].path,
-                               s->list[k].product);
+        message_set(why, "%s%s '%s = %.40s' (%.30s)", why->text, k ? "," : ":",
+                    own ? "serial" : "usb", own ? s->list[k].serial : s->list[k].path,
+                    s->list[k].product);
     }
-    if (s->count > listed && at < size)
-        snprintf(err->text + at, size - at, ", ... (btraced probes lists them)");
+    if (s->count > listed)
+        message_set(why, "%s, ... (btraced probes lists them)", why->text);
     return BT_ERR_RANGE;
 }
 
@@ -261,51 +255,48 @@ static bool usb_passes(libusb_device *device, const struct usb_wanted *wanted,
 }
 
 static int usb_none(const struct usb_wanted *wanted, const struct usb_probe_filter *filter,
-                    struct usb_open_error *err)
+                    unsigned attached, struct message *why)
 {
     bool at = filter->path && filter->path[0] != '\0';
     const char *path = at ? filter->path : "";
-    if (err->candidates > 0)
-        snprintf(err->text, sizeof err->text,
-                 "no %s with serial number '%.60s'%s%s, but %u attached: see 'btraced probes'",
-                 wanted->noun, filter->serial ? filter->serial : "", at ? " at " : "", path,
-                 err->candidates);
+    if (attached > 0)
+        message_set(
+            why, "no %s with serial number '%.60s'%s%s, but %u attached: see 'btraced probes'",
+            wanted->noun, filter->serial ? filter->serial : "", at ? " at " : "", path, attached);
     else if (filter->vendor || filter->product)
-        snprintf(err->text, sizeof err->text, "no %s %04x:%04x found on USB%s%s", wanted->noun,
-                 filter->vendor, filter->product, at ? " at " : "", path);
+        message_set(why, "no %s %04x:%04x found on USB%s%s", wanted->noun, filter->vendor,
+                    filter->product, at ? " at " : "", path);
     else
-        snprintf(err->text, sizeof err->text, "no %s found on USB%s%s", wanted->noun,
-                 at ? " at " : "", path);
+        message_set(why, "no %s found on USB%s%s", wanted->noun, at ? " at " : "", path);
     return BT_ERR_RANGE;
 }
 
 static int usb_check(const struct usb_probe_seen *seen, const struct usb_wanted *wanted,
-                     const struct usb_several *all, struct usb_open_error *err)
+                     const struct usb_several *all, struct message *why)
 {
     if (all->count > 1)
-        return usb_several_refuse(all, wanted->noun, err);
+        return usb_several_refuse(all, wanted->noun, why);
     if (!seen->no_permission)
         return 0;
-    snprintf(err->text, sizeof err->text,
-             "no permission to open %s %s (%04x:%04x): install the udev rules 60-btraced.rules",
-             wanted->noun, seen->node, seen->info.vendor, seen->info.product);
+    message_set(why,
+                "no permission to open %s %s (%04x:%04x): install the udev rules 60-btraced.rules",
+                wanted->noun, seen->node, seen->info.vendor, seen->info.product);
     return BT_ERR_IO;
 }
 
 int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
                     const struct usb_probe_filter *filter, libusb_device **out,
-                    struct usb_probe_seen *seen, struct usb_open_error *err)
+                    struct usb_probe_seen *seen, struct message *why)
 {
     libusb_device **list;
     struct usb_several all = {.count = 0};
     *out = NULL;
-    *err = (struct usb_open_error){0};
     ssize_t n = libusb_get_device_list(context, &list);
     for (ssize_t k = 0; k < n; k++) {
         struct usb_probe_seen look;
         if (!usb_passes(list[k], wanted, filter))
             continue;
-        err->candidates++;
+        all.attached++;
         usb_libusb_look(list[k], &look);
         if (!usb_serial_matches(&look.info, filter->serial))
             continue;
@@ -317,7 +308,8 @@ int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
     }
     if (n >= 0)
         libusb_free_device_list(list, 1);
-    int error = *out ? usb_check(seen, wanted, &all, err) : usb_none(wanted, filter, err);
+    int error =
+        *out ? usb_check(seen, wanted, &all, why) : usb_none(wanted, filter, all.attached, why);
     if (error != 0 && *out) {
         libusb_unref_device(*out);
         *out = NULL;
@@ -342,7 +334,7 @@ struct usb_probe {
     struct usb_bulk_stream stream;
 };
 
-static int usb_claim(struct usb_probe *p, struct usb_open_error *err)
+static int usb_claim(struct usb_probe *p, struct message *why)
 {
     (void)libusb_set_auto_detach_kernel_driver(p->handle, 1);
     int code = libusb_claim_interface(p->handle, p->choice.interface);
@@ -354,9 +346,9 @@ static int usb_claim(struct usb_probe *p, struct usb_open_error *err)
     }
     if (code == 0)
         return 0;
-    snprintf(err->text, sizeof err->text, "cannot use probe '%.60s': interface %u %s",
-             p->info.product_name, p->choice.interface,
-             code == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(code));
+    message_set(why, "cannot use probe '%.60s': interface %u %s", p->info.product_name,
+                p->choice.interface,
+                code == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(code));
     return BT_ERR_IO;
 }
 
@@ -377,12 +369,12 @@ static bool usb_fits(const struct usb_probe_filter *f, libusb_device *device,
 
 /* It cannot be opened: worth a word only if it may be the one that is looked for. */
 static void note_refusal(libusb_device *device, int error, const struct usb_probe_filter *filter,
-                         struct usb_open_error *err)
+                         struct message *why)
 {
     struct usb_device_info info;
     struct usb_dap_choice choice;
     char node[32];
-    if (error != LIBUSB_ERROR_ACCESS || err->text[0] != '\0')
+    if (error != LIBUSB_ERROR_ACCESS || why->text[0] != '\0')
         return;
     usb_libusb_describe(device, NULL, &info);
     bool known = usb_choose_cmsis_dap(&info, &choice) == 0;
@@ -390,25 +382,25 @@ static void note_refusal(libusb_device *device, int error, const struct usb_prob
               : !usb_may_be_cmsis_dap(&info) || !may_fit(filter, device, &info))
         return;
     usb_libusb_node(device, node, sizeof node);
-    snprintf(err->text, sizeof err->text,
-             "no permission to open %s%s%s (%04x:%04x)%s: install the udev rules 60-btraced.rules",
-             known ? "probe " : "", known ? "" : "USB device ", node, info.vendor, info.product,
-             known ? "" : " and perhaps others");
+    message_set(
+        why, "no permission to open %s%s%s (%04x:%04x)%s: install the udev rules 60-btraced.rules",
+        known ? "probe " : "", known ? "" : "USB device ", node, info.vendor, info.product,
+        known ? "" : " and perhaps others");
 }
 
 /* Is it the one? If so it stays open in p->handle. */
-static bool usb_consider(struct usb_probe *p, libusb_device *device,
-                         const struct usb_probe_filter *filter, struct usb_open_error *err)
+static bool usb_consider(struct usb_probe *p, struct usb_several *all, libusb_device *device,
+                         const struct usb_probe_filter *filter, struct message *why)
 {
     int code = libusb_open(device, &p->handle);
     if (code != 0) {
         p->handle = NULL;
-        note_refusal(device, code, filter, err);
+        note_refusal(device, code, filter, why);
         return false;
     }
     usb_libusb_describe(device, p->handle, &p->info);
     if (usb_choose_cmsis_dap(&p->info, &p->choice) == 0) {
-        err->candidates++;
+        all->attached++;
         if (usb_fits(filter, device, &p->info))
             return true;
     }
@@ -432,28 +424,27 @@ static void consider_too(struct usb_several *all, libusb_device *device,
         usb_several_add(all, device, &info);
 }
 
-static int usb_no_probe(const struct usb_probe_filter *filter, struct usb_open_error *err)
+static int usb_no_probe(const struct usb_probe_filter *filter, unsigned attached,
+                        struct message *why)
 {
-    size_t size = sizeof err->text;
-    if (err->text[0] != '\0')
+    if (why->text[0] != '\0')
         return BT_ERR_IO; /* no permission */
-    if (err->candidates == 0)
-        snprintf(err->text, size, "no CMSIS-DAP probe found on USB");
+    if (attached == 0)
+        message_set(why, "no CMSIS-DAP probe found on USB");
     else if (filter->serial && filter->serial[0])
-        snprintf(err->text, size,
-                 "no probe with serial number '%.60s', but %u attached: see 'btraced probes'",
-                 filter->serial, err->candidates);
+        message_set(why,
+                    "no probe with serial number '%.60s', but %u attached: see 'btraced probes'",
+                    filter->serial, attached);
     else if (filter->path && filter->path[0])
-        snprintf(err->text, size, "no probe at %s, but %u attached: see 'btraced probes'",
-                 filter->path, err->candidates);
+        message_set(why, "no probe at %s, but %u attached: see 'btraced probes'", filter->path,
+                    attached);
     else
-        snprintf(err->text, size, "no probe %04x:%04x, but %u attached: see 'btraced probes'",
-                 filter->vendor, filter->product, err->candidates);
+        message_set(why, "no probe %04x:%04x, but %u attached: see 'btraced probes'",
+                    filter->vendor, filter->product, attached);
     return BT_ERR_RANGE;
 }
 
-static int usb_find(struct usb_probe *p, const struct usb_probe_filter *filter,
-                    struct usb_open_error *err)
+static int usb_find(struct usb_probe *p, const struct usb_probe_filter *filter, struct message *why)
 {
     libusb_device **list;
     ssize_t n = libusb_get_device_list(p->context, &list);
@@ -463,40 +454,39 @@ static int usb_find(struct usb_probe *p, const struct usb_probe_filter *filter,
     for (ssize_t k = 0; k < n; k++) {
         if (all.count > 0)
             consider_too(&all, list[k], filter);
-        else if (usb_consider(p, list[k], filter, err))
+        else if (usb_consider(p, &all, list[k], filter, why))
             usb_several_add(&all, list[k], &p->info);
     }
     libusb_free_device_list(list, 1);
     if (all.count > 1)
-        return usb_several_refuse(&all, "CMSIS-DAP probe", err);
-    return all.count == 1 ? 0 : usb_no_probe(filter, err);
+        return usb_several_refuse(&all, "CMSIS-DAP probe", why);
+    return all.count == 1 ? 0 : usb_no_probe(filter, all.attached, why);
 }
 
 int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
-                   struct usb_open_error *err)
+                   struct message *why)
 {
     *out = NULL;
-    *err = (struct usb_open_error){0};
+    *why = (struct message){.text = ""};
     struct usb_probe *p = calloc(1, sizeof *p);
     if (!p)
-        return BT_ERR_NOMEM;
+        return message_default(why, BT_ERR_NOMEM);
     int error = libusb_init(&p->context);
     if (error != 0) {
-        snprintf(err->text, sizeof err->text, "cannot use USB: %s", libusb_strerror(error));
+        message_set(why, "cannot use USB: %s", libusb_strerror(error));
         free(p);
         return BT_ERR_IO;
     }
-    error = usb_find(p, filter, err);
+    error = usb_find(p, filter, why);
     if (error == 0)
-        error = usb_claim(p, err);
+        error = usb_claim(p, why);
     if (error != 0) {
         usb_probe_close(p);
-        return error;
+        return message_default(why, error);
     }
     int most = libusb_get_max_packet_size(libusb_get_device(p->handle), p->choice.swo);
     usb_bulk_stream_init(&p->stream, p->context, p->handle, p->choice.swo, STREAM_TRANSFERS,
                          most > STREAM_BYTES ? (size_t)most : STREAM_BYTES);
-    err->text[0] = '\0';
     *out = p;
     return 0;
 }

@@ -10,12 +10,6 @@
 
 struct usb_probe;
 
-/* What kept a device from being opened, for messages. */
-struct usb_open_error {
-    unsigned candidates; /* CMSIS-DAP probes that were seen */
-    char text[400];      /* lower case, without full stop */
-};
-
 #define USB_MAX_PATH 32u /* "255-255.255.255.255.255.255.255" is 31 */
 
 /*
@@ -34,11 +28,11 @@ struct usb_probe_filter {
 /*
  * Find and open a CMSIS-DAP probe.
  * Return 0 and *out, to be closed with usb_probe_close(); BT_ERR_RANGE (no such probe),
- * BT_ERR_IO (found, but not to be opened: no permission, in use), BT_ERR_NOMEM; *err tells why.
- * Several that fit are BT_ERR_RANGE, too: *err lists them with what names each.
+ * BT_ERR_IO (found, but not to be opened: no permission, in use), BT_ERR_NOMEM; *why tells why.
+ * Several that fit are BT_ERR_RANGE, too: *why lists them with what names each.
  */
 int usb_probe_open(const struct usb_probe_filter *filter, struct usb_probe **out,
-                   struct usb_open_error *err);
+                   struct message *why);
 
 /* A probe that is attached. */
 struct usb_probe_seen {
@@ -53,10 +47,10 @@ struct usb_probe_seen {
 
 /*
  * Calls `found` for each CMSIS-DAP probe, also those that may not be opened. Nothing is claimed.
- * Return 0, or BT_ERR_IO with *err.
+ * Return 0, or BT_ERR_IO with *why.
  */
 int usb_probe_list(void (*found)(void *user, const struct usb_probe_seen *probe), void *user,
-                   struct usb_open_error *err);
+                   struct message *why);
 
 /* Stop streams, release the interface, free. NULL is allowed. */
 void usb_probe_close(struct usb_probe *probe);

@@ -15,17 +15,15 @@ void usb_libusb_describe(libusb_device *device, libusb_device_handle *handle,
  * allowed. */
 void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen);
 
-/*
- * Calls `look` for each device on any bus; `err->candidates` counts those it says are meant. 0, or
- * BT_ERR_IO with err->text: USB cannot be used.
- */
-int usb_libusb_each(bool (*look)(void *user, libusb_device *device), void *user,
-                    struct usb_open_error *err);
+/* Calls `look` for each device on any bus. 0, or BT_ERR_IO with *why: USB cannot be used. */
+int usb_libusb_each(void (*look)(void *user, libusb_device *device), void *user,
+                    struct message *why);
 
 /* Devices that fit the same filter; more than one is a refusal, since a guess could halt the wrong
  * core. */
 #define USB_SEVERAL 4u
 struct usb_several {
+    unsigned attached; /* devices of that kind, whatever the filter lets through */
     unsigned count;
     struct {
         char serial[USB_MAX_STRING];
@@ -44,10 +42,10 @@ struct usb_wanted {
 /*
  * The one device that is wanted and that the filter lets through. Nothing is claimed.
  * Return 0 with *out, to be released with libusb_unref_device(), and what it is in *seen;
- * BT_ERR_RANGE (none, or several), BT_ERR_IO (no permission); *err tells why.
+ * BT_ERR_RANGE (none, or several), BT_ERR_IO (no permission); *why tells why.
  */
 int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
                     const struct usb_probe_filter *filter, libusb_device **out,
-                    struct usb_probe_seen *seen, struct usb_open_error *err);
+                    struct usb_probe_seen *seen, struct message *why);
 
 #endif

@@ -190,17 +190,16 @@ static int adopt_listeners(struct access_control *e, const struct config_access 
                            struct message *why)
 {
     unsigned count = listener_handed_over();
-    if (count == 0) {
-        message_set(why, "'listen = systemd', but no sockets were handed over (LISTEN_FDS): is it "
-                         "started by a .socket unit?");
-        return BT_ERR_IO;
-    }
+    if (count == 0)
+        return message_fail(
+            why, BT_ERR_IO,
+            "'listen = systemd', but no sockets were handed over (LISTEN_FDS): is it "
+            "started by a .socket unit?");
     for (unsigned i = 0; i < count; i++) {
         struct config_listen as = {.systemd = true};
-        if (e->count == ACCESS_CONTROL_MAX_LISTENERS) {
-            message_set(why, "more than %d sockets to listen on", ACCESS_CONTROL_MAX_LISTENERS);
-            return BT_ERR_IO;
-        }
+        if (e->count == ACCESS_CONTROL_MAX_LISTENERS)
+            return message_fail(why, BT_ERR_IO, "more than %d sockets to listen on",
+                                ACCESS_CONTROL_MAX_LISTENERS);
         int error = listener_adopt(&e->listeners[e->count], LISTENER_FIRST_FD + (int)i, why);
         if (error)
             return error;

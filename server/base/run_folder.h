@@ -8,7 +8,7 @@
 #define SERVER_RUN_FOLDER_H
 
 #include "btrace/types.h"
-#include "server/base/message.h"
+#include "drivers/base/message.h"
 
 struct run_folder {
     char path[128]; /* "": none */

@@ -25,9 +25,9 @@
 struct fd_stream {
     const struct config *config;
     struct trace_sink sink;
-    int listener;  /* -1 if we connect */
-    int fd;        /* -1: closed */
-    char why[400]; /* the last start failed */
+    int listener;       /* -1 if we connect */
+    int fd;             /* -1: closed */
+    struct message why; /* the last start failed */
 };
 
 static bool fd_stream_is_tty(const struct fd_stream *s)
@@ -40,15 +40,14 @@ static int fd_stream_open(struct fd_stream *s)
     const struct config_capture *c = &s->config->capture;
     char where[300];
     if (fd_stream_is_tty(s))
-        return serial_port_open(c->device, c->baud, s->why, sizeof s->why);
+        return serial_port_open(c->device, c->baud, &s->why);
     int fd = s->listener >= 0 ? stream_socket_accept(s->listener)
                               : stream_socket_connect(&s->config->trace);
     if (fd >= 0)
         return fd;
     int reason = errno;
     address_format(&s->config->trace, where, sizeof where);
-    snprintf(s->why, sizeof s->why, "no source at %s: %s", where, strerror(reason));
-    return BT_ERR_IO;
+    return message_fail(&s->why, BT_ERR_IO, "no source at %s: %s", where, strerror(reason));
 }
 
 static int fd_stream_start(void *self, const struct trace_sink *sink)
@@ -97,7 +96,7 @@ static void fd_stream_describe(void *self, char *text, size_t size)
 {
     const struct fd_stream *s = self;
     if (s->fd < 0)
-        snprintf(text, size, "%s", s->why);
+        snprintf(text, size, "%s", s->why.text);
     else if (fd_stream_is_tty(s))
         snprintf(text, size, "serial device %s at %u bits a second", s->config->capture.device,
                  s->config->capture.baud);

@@ -227,14 +227,14 @@ static struct gdb_limits limits_of(const struct config *config)
 /* Who may connect, and what they may use, anew; what became of it is put in words. */
 static int read_config_again(struct daemon *d, struct message *reported)
 {
-    struct message why = {""};
     struct config *fresh = calloc(1, sizeof *fresh);
-    int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, &why);
+    *reported = (struct message){.text = ""};
+    int error = !fresh ? BT_ERR_NOMEM : config_load_access(fresh, d->config_path, reported);
     if (!error)
-        error = access_control_reload(&d->access, &fresh->access, fresh->path, &why);
+        error = access_control_reload(&d->access, &fresh->access, fresh->path, reported);
     if (error) {
-        message_set(reported, "%s; who may connect stays as it was",
-                    *why.text ? why.text : bt_strerror(error));
+        message_default(reported, error);
+        message_set(reported, "%s; who may connect stays as it was", reported->text);
     } else {
         d->limits = limits_of(fresh);
         message_set(reported,
@@ -344,7 +344,7 @@ static int start_replay(struct daemon *d, const struct replay_args *args)
 {
     const struct gdb_service service = {admit_to_replay, leave_replay, release_replay_client,
                                         on_client_gone, d};
-    struct message why = {"--stdio: " STREAM_CONNECTION_NO_PIPE};
+    struct message why = {.text = "--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
     d->limits = args->config_path ? limits_of(&args->config) : GDB_LIMITS_DEFAULT;
@@ -402,7 +402,7 @@ static int serve_replay(struct replay *r, const struct replay_args *args)
 static int open_and_serve_replay(const struct replay_args *args)
 {
     struct replay r;
-    struct message why = {""};
+    struct message why = {.text = ""};
     int code = EXIT_INPUT;
     int error = replay_init(&r, args->path, args->perf.on ? &args->perf.places : NULL, args->elf,
                             args->elf_count, &why);

@@ -151,13 +151,10 @@ static int config_take_key(struct config_parser *p, const struct ini_entry *e)
     return config_store(p, e->line, key, base, e->value);
 }
 
-static int config_take_entry(void *user, const struct ini_entry *e, struct ini_error *err)
+static int config_take_entry(void *user, const struct ini_entry *e)
 {
     struct config_parser *p = user;
-    int error = e->key ? config_take_key(p, e) : config_begin_section(p, e->line, e->section);
-    if (error && !p->failed)
-        snprintf(err->text, sizeof err->text, "%s", bt_strerror(error));
-    return error;
+    return e->key ? config_take_key(p, e) : config_begin_section(p, e->line, e->section);
 }
 
 /* Keys that are not there: their default, or an error. */
@@ -225,30 +222,25 @@ int config_parse(struct config *config, const char *text, size_t length, const c
     bool access_only = names && names->access_only;
     folder_of(names && names->dir_of ? names->dir_of : path, dir, sizeof dir);
     memset(config, 0, sizeof *config);
-    why->text[0] = '\0';
+    *why = (struct message){.text = ""};
     struct config_parser p = {.config = config,
                               .names = names,
                               .path = path,
                               .dir = dir,
                               .why = why,
                               .access_only = access_only};
-    struct ini_error err = {0};
     if (strlen(path) >= sizeof config->path)
         return config_fail(&p, 0, "file", "its name is too long");
     snprintf(config->path, sizeof config->path, "%s", path);
-    int error =
-        ini_reader_text(text, length, INI_COMMENTS_AFTER_BLANK, config_take_entry, &p, &err);
-    if (error && !p.failed && err.line)
-        message_set(why, "%s:%u: %s", path, err.line, err.text);
-    else if (error && !p.failed)
-        message_set(why, "%s: %s", path, err.text);
-    if (error)
-        return error == BT_ERR_NOMEM ? error : BT_ERR_FORMAT;
-    error = config_complete(&p);
+    int error = ini_reader_text(text, length, INI_COMMENTS_AFTER_BLANK, config_take_entry, &p, why);
+    if (!error)
+        error = config_complete(&p);
     if (!error)
         error = config_check(&p);
-    if (error && !p.failed)
-        message_set(why, "%s: %s", path, bt_strerror(error));
+    if (error && !p.failed) {
+        message_default(why, error);
+        message_place(why, path);
+    }
     if (!*config->name)
         default_name(config);
     return error && error != BT_ERR_NOMEM ? BT_ERR_FORMAT : error;

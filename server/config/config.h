@@ -32,10 +32,10 @@
 
 #include "decoder/port/formatter.h"
 #include "drivers/adi/debug_link.h"
+#include "drivers/base/message.h"
 #include "drivers/probe/ftdi/ftdi.h"
 #include "drivers/snapshot/snapshot.h"
 #include "server/base/console.h"
-#include "server/base/message.h"
 #include "server/net/address.h"
 #include "server/net/tls.h"
 
@@ -344,7 +344,7 @@ void config_reload(const struct config *before, const struct config *now, struct
 void config_notes(const struct config *c);
 
 /* Opens the core's program file. A bt_error, with the reason in `why` and *elf NULL. */
-int config_open_program(const struct config_core *core, struct elf_image **elf, char *why,
-                        size_t size);
+int config_open_program(const struct config_core *core, struct elf_image **elf,
+                        struct message *why);
 
 #endif

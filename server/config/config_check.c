@@ -328,10 +328,8 @@ int config_access_guarded(const struct config_access *a, const struct config_lis
     if (config_has_tls(a))
         return BT_OK;
     address_format(&at, where, sizeof where);
-    if (listen->tls) {
-        message_set(why, "'tls:%s' wants a section [tls]", where);
-        return BT_ERR_FORMAT;
-    }
+    if (listen->tls)
+        return message_fail(why, BT_ERR_FORMAT, "'tls:%s' wants a section [tls]", where);
     if (a->allow_count > 0 || address_is_loopback(&at))
         return BT_OK;
     message_set(why,
@@ -411,11 +409,10 @@ static int check_tls(struct config_parser *p)
 
 static int check_access(struct config_parser *p)
 {
-    struct message why;
     int error = check_tls(p);
-    if (error || config_access_check(&p->config->access, &why) == BT_OK)
+    if (error || config_access_check(&p->config->access, p->why) == BT_OK)
         return error;
-    return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", why.text);
+    return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", p->why->text);
 }
 
 /* A history keeps a power of two of bytes, and in them at least two checkpoints. */

@@ -295,10 +295,9 @@ static int check_source(struct config_parser *p, unsigned i)
     if (error || programmed) /* the rest is read from the hardware */
         return error;
     stream.protocol = protocol->protocol;
-    p->why->text[0] = '\0';
     error = source_device_configure(protocol, &core->source_device, &core->core_device, &stream,
                                     &trace_id, p->why);
-    p->failed = error && p->why->text[0];
+    p->failed = error != 0;
     return error;
 }
 
@@ -414,13 +413,12 @@ int config_check_cores(struct config_parser *p)
 
 /* What a good board file names and this machine does not have. */
 
-int config_open_program(const struct config_core *core, struct elf_image **elf, char *why,
-                        size_t size)
+int config_open_program(const struct config_core *core, struct elf_image **elf, struct message *why)
 {
-    int error = elf_image_open(core->program, elf, why, size);
+    int error = elf_image_open(core->program, elf, why);
     if (error || (*elf)->machine != ELF_MACHINE_AARCH64 || is_v8_a(core))
         return error;
-    snprintf(why, size, "it is for AArch64, not for a %s", core->type);
+    message_set(why, "it is for AArch64, not for a %s", core->type);
     elf_image_close(*elf);
     *elf = NULL;
     return BT_ERR_FORMAT;
@@ -429,14 +427,14 @@ int config_open_program(const struct config_core *core, struct elf_image **elf, 
 static void note_program(const struct config_core *core)
 {
     struct elf_image *elf = NULL;
-    char why[256];
+    struct message why;
     if (!core->program[0])
         return;
     if (access(core->program, F_OK) != 0)
         printf("note: the program '%s' of core %s is not there yet\n", core->program, core->name);
-    else if (config_open_program(core, &elf, why, sizeof why))
+    else if (config_open_program(core, &elf, &why))
         printf("note: the program '%s' of core %s cannot be used: %s\n", core->program, core->name,
-               why);
+               why.text);
     elf_image_close(elf);
 }
 

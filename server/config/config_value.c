@@ -22,15 +22,13 @@
 
 int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
 {
-    char text[512];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    message_vset(p->why, format, args);
     va_end(args);
-    if (line)
-        message_set(p->why, "%s:%u: %s: %s", p->path, line, key, text);
-    else
-        message_set(p->why, "%s: %s: %s", p->path, key, text);
+    message_set(p->why, "%s: %s", key, p->why->text);
+    p->why->line = line;
+    message_place(p->why, p->path);
     p->failed = true;
     return BT_ERR_FORMAT;
 }

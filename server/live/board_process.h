@@ -7,7 +7,7 @@
 #define SERVER_BOARD_PROCESS_H
 
 #include "btrace/types.h"
-#include "server/base/message.h"
+#include "drivers/base/message.h"
 
 #include <uv.h>
 

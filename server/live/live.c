@@ -210,14 +210,13 @@ static const struct gdb_remote_events remote_events = {
 
 static int add_core_program(struct live_core *c, struct message *why)
 {
-    char text[256];
     code_image_init(&c->image);
     if (!c->config->program[0])
         return BT_OK;
-    int error = config_open_program(c->config, &c->elf, text, sizeof text);
+    int error = config_open_program(c->config, &c->elf, why);
     if (error) {
         message_set(why, "cannot use the program '%s' of core %s: %s", c->config->program,
-                    c->config->name, text);
+                    c->config->name, why->text);
         return error;
     }
     for (size_t i = 0; i < c->elf->segment_count && !error; i++) {

@@ -165,13 +165,12 @@ int listener_adopt(struct listener *l, int fd, struct message *why)
     *l = (struct listener){.fd = -1};
     if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM ||
         getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || !listens ||
-        getsockname(fd, (struct sockaddr *)&a, &length) != 0) {
-        message_set(why,
-                    "descriptor %d is not a listening stream socket: the .socket unit needs "
-                    "ListenStream= and Accept=no",
-                    fd);
-        return BT_ERR_IO;
-    }
+        getsockname(fd, (struct sockaddr *)&a, &length) != 0)
+        return message_fail(
+            why, BT_ERR_IO,
+            "descriptor %d is not a listening stream socket: the .socket unit needs "
+            "ListenStream= and Accept=no",
+            fd);
     if (a.ss_family == AF_UNIX) {
         struct sockaddr_un u;
         memcpy(&u, &a, sizeof u);

@@ -7,7 +7,7 @@
 #define SERVER_LISTENER_H
 
 #include "btrace/types.h"
-#include "server/base/message.h"
+#include "drivers/base/message.h"
 #include "server/net/address.h"
 
 #include <sys/stat.h>

@@ -8,7 +8,7 @@
 #ifndef SERVER_TLS_H
 #define SERVER_TLS_H
 
-#include "server/base/message.h"
+#include "drivers/base/message.h"
 #include "server/net/connection.h"
 
 #define TLS_MAX_NAMES  64

@@ -60,12 +60,9 @@ struct cmsis_dap_probe {
 static int cmsis_open_usb(struct cmsis_dap_probe *c, const struct usb_probe_filter *filter,
                           struct message *why)
 {
-    struct usb_open_error err;
-    int error = usb_probe_open(filter, &c->usb, &err);
-    if (error) {
-        message_set(why, "%s", error == BT_ERR_NOMEM ? "out of memory" : err.text);
+    int error = usb_probe_open(filter, &c->usb, why);
+    if (error)
         return error;
-    }
     struct usb_pipe pipe = usb_probe_pipe(c->usb);
     error = cmsis_dap_open(&c->dap, &pipe,
                            usb_probe_choice(c->usb)->hid ? CMSIS_DAP_HID : CMSIS_DAP_BULK);
@@ -215,11 +212,7 @@ static void cmsis_found(void *ctx, const struct usb_probe_seen *seen)
 static int cmsis_list(probe_listing_fn found, void *ctx, struct message *why)
 {
     struct listing l = {found, ctx};
-    struct usb_open_error err;
-    int error = usb_probe_list(cmsis_found, &l, &err);
-    if (error)
-        message_set(why, "%s", err.text);
-    return error;
+    return usb_probe_list(cmsis_found, &l, why);
 }
 
 static const struct probe_driver probe_cmsis_dap = {
@@ -252,16 +245,13 @@ static int ftdi_check_layout(const struct ftdi_pinout *l, const struct ftdi_chip
 
 static int ftdi_open_engine(struct ftdi_probe *f, const struct config_probe *o, struct message *why)
 {
-    struct usb_open_error err;
     const struct usb_probe_filter filter = {.serial = o->serial,
                                             .path = o->usb.path,
                                             .vendor = o->usb.vendor,
                                             .product = o->usb.product};
-    int error = ftdi_channel_open(&filter, o->channel, &f->channel, &err);
-    if (error) {
-        message_set(why, "%s", error == BT_ERR_NOMEM ? "out of memory" : err.text);
+    int error = ftdi_channel_open(&filter, o->channel, &f->channel, why);
+    if (error)
         return error;
-    }
     struct ftdi_port port = ftdi_channel_port(f->channel);
     error = ftdi_check_layout(&o->layout, ftdi_channel_chip(f->channel), why);
     if (error)
@@ -336,11 +326,7 @@ static void ftdi_found(void *ctx, const struct usb_probe_seen *seen, const struc
 static int ftdi_probe_list(probe_listing_fn found, void *ctx, struct message *why)
 {
     struct listing l = {found, ctx};
-    struct usb_open_error err;
-    int error = ftdi_channel_list(ftdi_found, &l, &err);
-    if (error)
-        message_set(why, "%s", err.text);
-    return error;
+    return ftdi_channel_list(ftdi_found, &l, why);
 }
 
 static const struct probe_driver probe_ftdi = {

@@ -7,7 +7,7 @@
 #define SERVER_PROBE_TABLE_H
 
 #include "btrace/types.h"
-#include "server/base/message.h"
+#include "drivers/base/message.h"
 
 struct config;
 struct config_probe;

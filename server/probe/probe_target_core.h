@@ -10,9 +10,9 @@
 #ifndef SERVER_PROBE_TARGET_CORE_H
 #define SERVER_PROBE_TARGET_CORE_H
 
+#include "drivers/base/message.h"
 #include "protocol/target/gdb_target.h"
 #include "server/base/console.h"
-#include "server/base/message.h"
 
 struct probe_target;
 

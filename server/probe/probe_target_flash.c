@@ -35,10 +35,10 @@ static int flash_open_algorithm(struct probe_target_flash *f, const struct confi
 {
     const struct config_range *ram = &config->flash.ram;
     char text[200];
-    int error = flash_algorithm_open(config->flash.algorithm, &f->algorithm, text, sizeof text);
+    int error = flash_algorithm_open(config->flash.algorithm, &f->algorithm, why);
     if (error) {
         message_set(why, "%s: [flash] algorithm: cannot use '%s': %s", config->path,
-                    config->flash.algorithm, text);
+                    config->flash.algorithm, why->text);
         return error;
     }
     error =

@@ -23,20 +23,17 @@ int source_device_configure(const struct source_protocol *protocol,
                             const struct snapshot_device *core, struct stream_config *config,
                             unsigned *trace_id, struct message *why)
 {
-    struct source_error text = {""};
     struct bt_register *registers = calloc(device->reg_count + 1, sizeof *registers);
-    if (!registers) {
-        message_set(why, "%s: %s", device->path, bt_strerror(BT_ERR_NOMEM));
-        return BT_ERR_NOMEM;
-    }
+    if (!registers)
+        return message_fail(why, BT_ERR_NOMEM, "%s: out of memory", device->path);
     const struct bt_source source = {.name = device->name,
                                      .type = device->type,
                                      .core = core ? core->type : NULL,
                                      .registers = registers,
                                      .register_count = copy_registers(device, core, registers)};
-    int error = protocol->configure(&source, config, trace_id, &text);
+    int error = protocol->configure(&source, config, trace_id, why->text, sizeof why->text);
     free(registers);
-    if (error && text.text[0])
-        message_set(why, "%s: %s", device->path, text.text);
+    if (error)
+        message_set(why, "%s: %s", device->path, why->text);
     return error;
 }

@@ -4,8 +4,8 @@
 #define SERVER_PROTOCOLS_SOURCE_DEVICE_H
 
 #include "decoder/source/source.h"
+#include "drivers/base/message.h"
 #include "drivers/snapshot/snapshot.h"
-#include "server/base/message.h"
 
 /*
  * As source_protocol.configure(): of `core`, which may be NULL, the type and SCTLR count. *why

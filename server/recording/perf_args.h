@@ -3,8 +3,8 @@
 #ifndef SERVER_PERF_ARGS_H
 #define SERVER_PERF_ARGS_H
 
+#include "drivers/base/message.h"
 #include "drivers/perf/perf_snapshot.h"
-#include "server/base/message.h"
 
 struct perf_args {
     bool on; /* the recording is a perf.data file */

@@ -111,14 +111,13 @@ static int recording_add_elf(struct recording *r, struct recording_core *core)
 
 static int recording_open_elf(struct recording *r, const char *path, struct message *why)
 {
-    char text[256];
     if (r->elf_count == RECORDING_MAX_ELF) {
         message_set(why, "more than %d program files", RECORDING_MAX_ELF);
         return BT_ERR_RANGE;
     }
-    int error = elf_image_open(path, &r->elf[r->elf_count], text, sizeof text);
+    int error = elf_image_open(path, &r->elf[r->elf_count], why);
     if (error) {
-        message_set(why, "cannot use '%s': %s", path, text);
+        message_set(why, "cannot use '%s': %s", path, why->text);
         return error;
     }
     r->elf_count++;
@@ -217,29 +216,15 @@ static int recording_add_sources(struct recording *r, struct message *why)
 
 /* Open, close, find. */
 
-/* What is wrong with the folder or the file `path`, as one line. */
-static void recording_report(const struct snapshot_error *err, const char *path,
-                             struct message *why)
-{
-    const char *slash = *err->file && strcmp(err->file, path) != 0 ? "/" : "";
-    const char *file = *slash ? err->file : "";
-    if (err->line)
-        message_set(why, "%s%s%s:%u: %s", path, slash, file, err->line, err->text);
-    else
-        message_set(why, "%s%s%s: %s", path, slash, file, err->text);
-}
-
 /* r->snapshot is open: programs, cores and sources. */
 static int recording_complete(struct recording *r, const char *path, const char *const *elf,
                               size_t elf_count, struct message *why)
 {
     int error = BT_OK;
     for (size_t i = 0; i < r->snapshot->warning_count; i++) {
-        const struct snapshot_error *w = &r->snapshot->warnings[i];
-        if (w->line)
-            recording_warn(r, "%s:%u: %s", w->file, w->line, w->text);
-        else
-            recording_warn(r, "%s: %s", w->file, w->text);
+        struct message *w = &r->snapshot->warnings[i];
+        message_place(w, w->file);
+        recording_warn(r, "%s", w->text);
     }
     why->text[0] = '\0';
     for (size_t i = 0; i < elf_count; i++) {
@@ -251,9 +236,8 @@ static int recording_complete(struct recording *r, const char *path, const char 
     if (!error)
         error = recording_add_sources(r, why);
     if (error) { /* the text begins with a file of the folder */
-        struct message inner = *why;
-        if (*inner.text)
-            message_set(why, "%s/%s", path, inner.text);
+        if (*why->text)
+            message_set(why, "%s/%s", path, why->text);
         else
             message_set(why, "%s: %s", path, bt_strerror(error));
     }
@@ -282,26 +266,23 @@ static const char *name_other_kind(const char *path)
 int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
                    struct message *why)
 {
-    struct snapshot_error err = {0};
     memset(r, 0, sizeof *r);
-    int error = snapshot_open(path, &r->snapshot, &err);
+    int error = snapshot_open(path, &r->snapshot, why);
     if (!error)
         return recording_complete(r, path, elf, elf_count, why);
-    recording_report(&err, path, why);
-    struct message plain = *why;
-    message_set(why, "%s%s", plain.text, name_other_kind(path));
+    message_place(why, path);
+    message_set(why, "%s%s", why->text, name_other_kind(path));
     return error;
 }
 
 int recording_open_perf(struct recording *r, const char *path, const struct perf_places *places,
                         const char *const *elf, size_t elf_count, struct message *why)
 {
-    struct snapshot_error err = {0};
     memset(r, 0, sizeof *r);
-    int error = perf_snapshot_open(path, places, &r->snapshot, &err);
+    int error = perf_snapshot_open(path, places, &r->snapshot, why);
     if (!error)
         return recording_complete(r, path, elf, elf_count, why);
-    recording_report(&err, path, why);
+    message_place(why, path);
     return error;
 }
 

@@ -7,10 +7,10 @@
 #define SERVER_RECORDING_H
 
 #include "decoder/stream/stream.h"
+#include "drivers/base/message.h"
 #include "drivers/elf/elf_image.h"
 #include "drivers/perf/perf_snapshot.h"
 #include "drivers/snapshot/snapshot.h"
-#include "server/base/message.h"
 
 #define RECORDING_MAX_ELF 8
 

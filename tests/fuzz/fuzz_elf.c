@@ -29,8 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     memcpy(file, data, size);
     struct elf_image *image;
-    char why[64];
-    int result = elf_image_from_memory(file, size, &image, why, sizeof why);
+    struct message why;
+    int result = elf_image_from_memory(file, size, &image, &why);
     require((result == 0) == (image != NULL));
     if (image) {
         for (size_t i = 0; i < image->segment_count; i++) {

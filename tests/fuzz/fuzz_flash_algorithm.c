@@ -27,10 +27,10 @@ static void check_regions(const struct flash_algorithm *a)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct flash_algorithm *a;
-    char why[64] = "";
+    struct message why = {.text = ""};
     uint8_t sum = 0;
-    if (flash_algorithm_from_memory(data, size, &a, why, sizeof why) != 0) {
-        if (a || why[0] == '\0')
+    if (flash_algorithm_from_memory(data, size, &a, &why) != 0) {
+        if (a || why.text[0] == '\0')
             abort();
         return 0;
     }

@@ -54,11 +54,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(snap->priv != NULL);
     memcpy(file, data, size);
     const struct perf_places nowhere = {.root = "/nonexistent"};
-    struct snapshot_error err = {0};
-    struct perf_error why;
-    struct perf_build b = {.ld = {.snap = snap, .err = &err}, .places = &nowhere};
+    struct message err = {.text = ""};
+    struct message why;
+    struct perf_build b = {.ld = {.snap = snap, .why = &err}, .places = &nowhere};
     int error = perf_data_read(&b.data, file, size, &why);
-    require((error == 0) == (why.text[0] == 0) && why.at <= size);
+    require((error == 0) == (why.text[0] == 0));
+    require(error == 0 || strtoull(why.text + strlen("byte "), NULL, 16) <= size);
     check_data(&b.data, file, size);
     if (!error)
         error = perf_add_trace(&b);

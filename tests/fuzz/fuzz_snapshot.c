@@ -104,9 +104,8 @@ static void check(struct snapshot *snap)
     require(snap->version && snap->description);
 }
 
-static int count_entry(void *user, const struct ini_entry *entry, struct ini_error *err)
+static int count_entry(void *user, const struct ini_entry *entry)
 {
-    (void)err;
     unsigned *line = user;
     require(entry->line >= *line && entry->section_line <= entry->line);
     require((entry->key != NULL) == (entry->value != NULL));
@@ -120,7 +119,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input in = {.text = (const char *)data, .end = (const char *)data + size};
     const struct snapshot_files files = {.user = &in, .read_text = read_text, .get_size = get_size};
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     int result = snapshot_load(&files, &snap, &err);
     require((result == 0) == (snap != NULL));
     require(result == 0 || (err.file[0] != '\0' && err.text[0] != '\0'));
@@ -129,7 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     snapshot_close(snap);
 
     unsigned line = 0;
-    struct ini_error ini_err;
+    struct message ini_err;
     ini_reader_text(in.text, size, INI_COMMENTS_AFTER_BLANK, count_entry, &line, &ini_err);
     return 0;
 }

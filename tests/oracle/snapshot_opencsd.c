@@ -303,7 +303,7 @@ static void check_copy(const char *original, const char *short_name, const char 
 {
     char name[512];
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     if (snapshot_open(original, &snap, &err) != 0) {
         fail(short_name, err.text);
         return;

@@ -72,7 +72,7 @@ static bool slice(struct bench *b)
 
 static int open_recording(struct bench *b, char **argv, int argc)
 {
-    struct message why = {"out of memory"};
+    struct message why = {.text = "out of memory"};
     memset(b, 0, sizeof *b);
     int error = replay_init(&b->replay, argv[2], NULL, (const char *const *)argv + 3,
                             (size_t)argc - 3, &why);

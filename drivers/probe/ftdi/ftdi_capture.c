@@ -32,7 +32,7 @@ struct ftdi_capture {
     bool is_open;
     bool running;
     struct usb_probe_filter filter;
-    struct usb_open_error err; /* of a start */
+    struct message why; /* of a start that failed */
     struct usb_probe_seen seen;
     struct ftdi_capture_options options;
     struct usb_bulk_stream stream;
@@ -87,15 +87,15 @@ static int ftdi_capture_check_chip(struct ftdi_capture *c)
     const struct ftdi_chip *chip = ftdi_chip_of(c->seen.info.release);
     const char *name = c->seen.info.product_name;
     if (!chip)
-        snprintf(c->err.text, sizeof c->err.text,
-                 "adapter '%.60s' has another chip than FT2232H, FT4232H or FT232H", name);
+        message_set(&c->why, "adapter '%.60s' has another chip than FT2232H, FT4232H or FT232H",
+                    name);
     else if (c->options.mode == FTDI_CAPTURE_FIFO && !chip->has_fifo)
-        snprintf(c->err.text, sizeof c->err.text,
-                 "adapter '%.60s' (%s) has no synchronous FIFO: an FT2232H or FT232H has", name,
-                 chip->name);
+        message_set(&c->why,
+                    "adapter '%.60s' (%s) has no synchronous FIFO: an FT2232H or FT232H has", name,
+                    chip->name);
     else if (c->options.channel >= chip->channels)
-        snprintf(c->err.text, sizeof c->err.text, "adapter '%.60s' (%s) has no channel %c", name,
-                 chip->name, (char)('A' + c->options.channel));
+        message_set(&c->why, "adapter '%.60s' (%s) has no channel %c", name, chip->name,
+                    (char)('A' + c->options.channel));
     else
         return 0;
     return BT_ERR_UNSUPPORTED;
@@ -106,8 +106,8 @@ static int ftdi_capture_refused(struct ftdi_capture *c, int code)
     const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
                       : code == OPEN_REFUSED ? "cannot be opened"
                                              : "does not answer";
-    snprintf(c->err.text, sizeof c->err.text, "cannot use adapter '%.60s': channel %c %s",
-             c->seen.info.product_name, (char)('A' + c->options.channel), why);
+    message_set(&c->why, "cannot use adapter '%.60s': channel %c %s", c->seen.info.product_name,
+                (char)('A' + c->options.channel), why);
     return BT_ERR_IO;
 }
 
@@ -116,19 +116,16 @@ static int set_rate(struct ftdi_capture *c)
     uint32_t wanted = c->options.baud;
     if (ftdi_set_baudrate(c->ftdi, (int)wanted) != 0 ||
         ftdi_set_line_property(c->ftdi, BITS_8, STOP_BIT_1, NONE) != 0 ||
-        ftdi_setflowctrl(c->ftdi, SIO_DISABLE_FLOW_CTRL) != 0) {
-        snprintf(c->err.text, sizeof c->err.text,
-                 "adapter '%.60s' cannot capture at %u bits a second", c->seen.info.product_name,
-                 wanted);
-        return BT_ERR_UNSUPPORTED;
-    }
+        ftdi_setflowctrl(c->ftdi, SIO_DISABLE_FLOW_CTRL) != 0)
+        return message_fail(&c->why, BT_ERR_UNSUPPORTED,
+                            "adapter '%.60s' cannot capture at %u bits a second",
+                            c->seen.info.product_name, wanted);
     uint64_t actual = (uint64_t)c->ftdi->baudrate;
     uint64_t off = actual > wanted ? actual - wanted : wanted - actual;
     if (off * 100 <= (uint64_t)wanted * TOLERANCE)
         return 0;
-    snprintf(c->err.text, sizeof c->err.text,
-             "adapter '%.60s' cannot capture at %u bits a second; the nearest is %u",
-             c->seen.info.product_name, wanted, (unsigned)actual);
+    message_set(&c->why, "adapter '%.60s' cannot capture at %u bits a second; the nearest is %u",
+                c->seen.info.product_name, wanted, (unsigned)actual);
     return BT_ERR_UNSUPPORTED;
 }
 
@@ -159,7 +156,7 @@ static int ftdi_capture_open(struct ftdi_capture *c)
     c->ftdi = ftdi_new();
     if (!c->ftdi)
         return BT_ERR_NOMEM;
-    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, &c->filter, &device, &c->seen, &c->err);
+    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, &c->filter, &device, &c->seen, &c->why);
     if (error != 0)
         return error;
     error = ftdi_capture_open_device(c, device);
@@ -192,13 +189,14 @@ static int capture_start(void *self, const struct trace_sink *sink)
     struct ftdi_capture *c = self;
     if (c->ftdi)
         return BT_ERR_INVAL;
+    c->why.text[0] = '\0';
     int error = ftdi_capture_open(c);
     if (error == 0 && (error = ftdi_capture_begin(c, sink)) != 0)
-        usb_describe_refusal(&c->seen.info, error, c->err.text, sizeof c->err.text);
-    else if (error == BT_ERR_NOMEM)
-        snprintf(c->err.text, sizeof c->err.text, "out of memory");
-    if (error != 0)
+        usb_describe_refusal(&c->seen.info, error, &c->why);
+    if (error != 0) {
+        message_default(&c->why, error);
         (void)ftdi_capture_close(c);
+    }
     c->running = error == 0;
     return error;
 }
@@ -226,7 +224,7 @@ static void capture_describe(void *self, char *text, size_t size)
     if (c->running)
         usb_describe(&c->seen.info, "", text, size);
     else
-        snprintf(text, size, "%s", c->err.text);
+        snprintf(text, size, "%s", c->why.text);
 }
 
 static void capture_release(void *self)

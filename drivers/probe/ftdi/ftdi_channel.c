@@ -302,11 +302,11 @@ static bool ftdi_channel_fits(const struct usb_device_info *info,
 
 /* The one that fits, with a reference of its own. */
 static int ftdi_channel_find(struct ftdi_channel *c, const struct usb_probe_filter *filter,
-                             libusb_device **device, struct usb_open_error *err)
+                             libusb_device **device, struct message *why)
 {
     static const struct usb_wanted WANTED = {"FTDI adapter", ftdi_channel_fits};
     struct usb_probe_seen seen;
-    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, err);
+    int error = usb_libusb_find(c->ftdi->usb_ctx, &WANTED, filter, device, &seen, why);
     if (error != 0)
         return error;
     c->info = seen.info;
@@ -315,28 +315,26 @@ static int ftdi_channel_find(struct ftdi_channel *c, const struct usb_probe_filt
 }
 
 static int ftdi_channel_refused(const struct ftdi_channel *c, int code, unsigned channel,
-                                struct usb_open_error *err)
+                                struct message *why)
 {
-    const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
-                      : code == OPEN_REFUSED ? "cannot be opened"
-                                             : "does not answer";
-    snprintf(err->text, sizeof err->text, "cannot use adapter '%.60s': channel %c %s",
-             c->info.product_name, (char)('A' + channel), why);
-    return BT_ERR_IO;
+    const char *reason = code == CLAIM_REFUSED  ? "is in use by another program"
+                         : code == OPEN_REFUSED ? "cannot be opened"
+                                                : "does not answer";
+    return message_fail(why, BT_ERR_IO, "cannot use adapter '%.60s': channel %c %s",
+                        c->info.product_name, (char)('A' + channel), reason);
 }
 
 static int ftdi_channel_check_chip(const struct ftdi_channel *c, unsigned channel,
-                                   struct usb_open_error *err)
+                                   struct message *why)
 {
     if (c->chip && channel < c->chip->mpsse_channels)
         return 0;
     if (!c->chip)
-        snprintf(err->text, sizeof err->text,
-                 "adapter '%.60s' has another chip than FT2232H, FT4232H or FT232H",
-                 c->info.product_name);
+        message_set(why, "adapter '%.60s' has another chip than FT2232H, FT4232H or FT232H",
+                    c->info.product_name);
     else
-        snprintf(err->text, sizeof err->text, "channel %c of adapter '%.60s' (%s) has no MPSSE",
-                 (char)('A' + channel), c->info.product_name, c->chip->name);
+        message_set(why, "channel %c of adapter '%.60s' (%s) has no MPSSE", (char)('A' + channel),
+                    c->info.product_name, c->chip->name);
     return BT_ERR_UNSUPPORTED;
 }
 
@@ -352,9 +350,9 @@ static int set_mode(struct ftdi_channel *c)
 }
 
 static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned channel,
-                       struct usb_open_error *err)
+                       struct message *why)
 {
-    int error = ftdi_channel_check_chip(c, channel, err);
+    int error = ftdi_channel_check_chip(c, channel, why);
     if (error != 0)
         return error;
     (void)ftdi_set_interface(c->ftdi, (enum ftdi_interface)(INTERFACE_A + (int)channel));
@@ -363,37 +361,37 @@ static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned c
     c->ftdi->usb_write_timeout = CONTROL_MS;
     error = ftdi_usb_open_dev(c->ftdi, device);
     if (error != 0)
-        return ftdi_channel_refused(c, error, channel, err);
+        return ftdi_channel_refused(c, error, channel, why);
     c->is_open = true;
     error = ftdi_channel_start_port(c);
     if (error == 0)
         error = set_mode(c);
-    return error == BT_ERR_IO ? ftdi_channel_refused(c, 0, channel, err) : error;
+    return error == BT_ERR_IO ? ftdi_channel_refused(c, 0, channel, why) : error;
 }
 
 int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
-                      struct ftdi_channel **out, struct usb_open_error *err)
+                      struct ftdi_channel **out, struct message *why)
 {
     *out = NULL;
-    *err = (struct usb_open_error){0};
+    *why = (struct message){.text = ""};
     struct ftdi_channel *c = calloc(1, sizeof *c);
     if (!c)
-        return BT_ERR_NOMEM;
+        return message_default(why, BT_ERR_NOMEM);
     c->ftdi = ftdi_new();
     if (!c->ftdi) {
-        snprintf(err->text, sizeof err->text, "cannot use USB");
+        message_set(why, "cannot use USB");
         free(c);
         return BT_ERR_IO;
     }
     libusb_device *device;
-    int error = ftdi_channel_find(c, filter, &device, err);
+    int error = ftdi_channel_find(c, filter, &device, why);
     if (error == 0)
-        error = open_device(c, device, channel, err);
+        error = open_device(c, device, channel, why);
     if (device)
         libusb_unref_device(device);
     if (error != 0) {
         ftdi_channel_close(c);
-        return error;
+        return message_default(why, error);
     }
     *out = c;
     return 0;
@@ -428,7 +426,7 @@ struct listing {
     void *user;
 };
 
-static bool look_for_adapter(void *user, libusb_device *device)
+static void look_for_adapter(void *user, libusb_device *device)
 {
     static const struct usb_probe_filter ANY;
     const struct listing *l = user;
@@ -436,16 +434,15 @@ static bool look_for_adapter(void *user, libusb_device *device)
     struct usb_probe_seen seen;
     usb_libusb_describe(device, NULL, &info);
     if (!ftdi_channel_fits(&info, &ANY))
-        return false;
+        return;
     usb_libusb_look(device, &seen);
     l->found(l->user, &seen, ftdi_chip_of(info.release));
-    return true;
 }
 
 int ftdi_channel_list(void (*found)(void *user, const struct usb_probe_seen *adapter,
                                     const struct ftdi_chip *chip),
-                      void *user, struct usb_open_error *err)
+                      void *user, struct message *why)
 {
     struct listing l = {found, user};
-    return usb_libusb_each(look_for_adapter, &l, err);
+    return usb_libusb_each(look_for_adapter, &l, why);
 }

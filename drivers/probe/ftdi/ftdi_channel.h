@@ -31,10 +31,10 @@ bool ftdi_is_adapter(uint16_t vendor, uint16_t product);
  * the known adapters is taken; with them, what they name.
  * Return 0 and *out, to be closed with ftdi_channel_close(); BT_ERR_RANGE (no such adapter),
  * BT_ERR_IO (found, but not to be opened: no permission, in use), BT_ERR_UNSUPPORTED (the chip or
- * the channel has no MPSSE), BT_ERR_NOMEM; *err tells why.
+ * the channel has no MPSSE), BT_ERR_NOMEM; *why tells why.
  */
 int ftdi_channel_open(const struct usb_probe_filter *filter, unsigned channel,
-                      struct ftdi_channel **out, struct usb_open_error *err);
+                      struct ftdi_channel **out, struct message *why);
 
 /* Bit mode 0, which makes inputs of all pins, and free. NULL is allowed. */
 void ftdi_channel_close(struct ftdi_channel *c);
@@ -46,10 +46,10 @@ struct ftdi_port ftdi_channel_port(struct ftdi_channel *c);
 
 /*
  * Calls `found` for each known adapter, also those that may not be opened. `chip` is NULL if it is
- * one without MPSSE. Nothing is claimed. Return 0, or BT_ERR_IO with *err.
+ * one without MPSSE. Nothing is claimed. Return 0, or BT_ERR_IO with *why.
  */
 int ftdi_channel_list(void (*found)(void *user, const struct usb_probe_seen *adapter,
                                     const struct ftdi_chip *chip),
-                      void *user, struct usb_open_error *err);
+                      void *user, struct message *why);
 
 #endif

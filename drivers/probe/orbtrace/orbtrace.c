@@ -35,7 +35,7 @@ struct orbtrace {
     bool waste;    /* what comes is of nobody's capture */
     uint64_t came; /* bytes of transfers */
     struct usb_probe_filter filter;
-    struct usb_open_error err; /* of a start */
+    struct message why; /* of a start that failed */
     struct usb_probe_seen seen;
     struct orbtrace_choice choice;
     enum orbtrace_input input;
@@ -211,9 +211,10 @@ static int make_reader(struct orbtrace *o)
         o->orbflow = orbflow_frames_new();
         return o->orbflow ? 0 : BT_ERR_NOMEM;
     }
-    snprintf(o->err.text, sizeof o->err.text,
-             "'%.60s' sends trace in protocol 0x%02x, which is not known: other gateware is needed",
-             o->seen.info.product_name, o->choice.protocol);
+    message_set(
+        &o->why,
+        "'%.60s' sends trace in protocol 0x%02x, which is not known: other gateware is needed",
+        o->seen.info.product_name, o->choice.protocol);
     return BT_ERR_UNSUPPORTED;
 }
 
@@ -232,10 +233,9 @@ static int orbtrace_claim(struct orbtrace *o, libusb_device *device)
             libusb_set_interface_alt_setting(o->handle, o->choice.interface, o->choice.alternate);
     if (code == 0)
         return 0;
-    snprintf(o->err.text, sizeof o->err.text, "cannot use the trace interface of '%.60s': %s",
-             o->seen.info.product_name,
-             code == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
-                                       : libusb_strerror(code));
+    message_set(&o->why, "cannot use the trace interface of '%.60s': %s", o->seen.info.product_name,
+                code == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
+                                          : libusb_strerror(code));
     return BT_ERR_IO;
 }
 
@@ -245,11 +245,11 @@ static int open_device(struct orbtrace *o)
     libusb_device *device;
     int error = libusb_init(&o->context);
     if (error != 0) {
-        snprintf(o->err.text, sizeof o->err.text, "cannot use USB: %s", libusb_strerror(error));
+        message_set(&o->why, "cannot use USB: %s", libusb_strerror(error));
         o->context = NULL;
         return BT_ERR_IO;
     }
-    error = usb_libusb_find(o->context, &WANTED, &o->filter, &device, &o->seen, &o->err);
+    error = usb_libusb_find(o->context, &WANTED, &o->filter, &device, &o->seen, &o->why);
     if (error != 0)
         return error;
     error = make_reader(o);
@@ -286,13 +286,14 @@ static int capture_start(void *self, const struct trace_sink *sink)
     struct orbtrace *o = self;
     if (o->context)
         return BT_ERR_INVAL;
+    o->why.text[0] = '\0';
     int error = open_device(o);
     if (error == 0 && (error = orbtrace_begin(o, sink)) != 0)
-        usb_describe_refusal(&o->seen.info, error, o->err.text, sizeof o->err.text);
-    else if (error == BT_ERR_NOMEM)
-        snprintf(o->err.text, sizeof o->err.text, "out of memory");
-    if (error != 0)
+        usb_describe_refusal(&o->seen.info, error, &o->why);
+    if (error != 0) {
+        message_default(&o->why, error);
         (void)close_device(o);
+    }
     o->running = error == 0;
     return error;
 }
@@ -322,7 +323,7 @@ static void capture_describe(void *self, char *text, size_t size)
     if (o->running)
         usb_describe(&o->seen.info, orbtrace_protocol_name(o->choice.protocol), text, size);
     else
-        snprintf(text, size, "%s", o->err.text);
+        snprintf(text, size, "%s", o->why.text);
 }
 
 static void capture_release(void *self)

@@ -148,7 +148,7 @@ static void add_data(struct path *p, const struct truth *t)
 void path_load(struct path *p, const char *folder, const struct truth *t, bool data)
 {
     char place[4096];
-    struct message why = {{0}};
+    struct message why = {.text = ""};
 
     memset(p, 0, sizeof *p);
     snprintf(place, sizeof place, "%s/recording", folder);

@@ -2,7 +2,6 @@
 #include "drivers/elf/elf_image.h"
 
 #include <elf.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +56,9 @@ static struct elf_image *build(const char *source, const char *as_flags, const c
     ck_assert_int_eq(system(text), 0);
     snprintf(text, sizeof text, "%s/x.elf", folder);
     struct elf_image *image;
-    char why[128] = "";
-    int result = elf_image_open(text, &image, why, sizeof why);
-    ck_assert_msg(result == 0, "%s", why);
+    struct message why = {.text = ""};
+    int result = elf_image_open(text, &image, &why);
+    ck_assert_msg(result == 0, "%s", why.text);
     return image;
 }
 
@@ -304,9 +303,9 @@ static struct tiny64 tiny64(void)
 static struct elf_image *open_tiny(const struct tiny64 *t, int expected, const char *reason)
 {
     struct elf_image *image;
-    char why[128] = "";
-    int result = elf_image_from_memory((const uint8_t *)t, sizeof *t, &image, why, sizeof why);
-    ck_assert_str_eq(why, reason);
+    struct message why = {.text = ""};
+    int result = elf_image_from_memory((const uint8_t *)t, sizeof *t, &image, &why);
+    ck_assert_str_eq(why.text, reason);
     ck_assert_int_eq(result, expected);
     ck_assert((result == 0) == (image != NULL));
     return image;
@@ -372,17 +371,16 @@ END_TEST
 START_TEST(other_files)
 {
     struct elf_image *image;
-    char why[128];
-    ck_assert_int_eq(elf_image_open("/proc/self/exe", &image, why, sizeof why), BT_ERR_UNSUPPORTED);
-    ck_assert_str_eq(why, "not for ARM or AArch64");
+    struct message why;
+    ck_assert_int_eq(elf_image_open("/proc/self/exe", &image, &why), BT_ERR_UNSUPPORTED);
+    ck_assert_str_eq(why.text, "not for ARM or AArch64");
     ck_assert_ptr_null(image);
-    ck_assert_int_eq(elf_image_open("/nonexistent", &image, why, sizeof why), BT_ERR_IO);
-    ck_assert_int_eq(errno, ENOENT);
-    ck_assert_str_eq(why, "No such file or directory");
-    ck_assert_int_eq(elf_image_open("/", &image, NULL, 0), BT_ERR_IO);
-    ck_assert_int_eq(errno, EISDIR);
-    ck_assert_int_eq(elf_image_open("/dev/null", &image, NULL, 0), BT_ERR_IO);
-    ck_assert_int_eq(elf_image_from_memory(NULL, 0, &image, why, sizeof why), BT_ERR_FORMAT);
+    ck_assert_int_eq(elf_image_open("/nonexistent", &image, &why), BT_ERR_IO);
+    ck_assert_str_eq(why.text, "No such file or directory");
+    ck_assert_int_eq(elf_image_open("/", &image, &why), BT_ERR_IO);
+    ck_assert_str_eq(why.text, "Is a directory");
+    ck_assert_int_eq(elf_image_open("/dev/null", &image, &why), BT_ERR_IO);
+    ck_assert_int_eq(elf_image_from_memory(NULL, 0, &image, &why), BT_ERR_FORMAT);
     elf_image_close(NULL);
 }
 END_TEST
@@ -408,7 +406,8 @@ START_TEST(damaged)
         if (i >= size)
             copy[i - size] ^= 0xff;
         struct elf_image *image;
-        if (elf_image_from_memory(copy, length, &image, NULL, 0) == 0) {
+        struct message why;
+        if (elf_image_from_memory(copy, length, &image, &why) == 0) {
             opened++;
             uint64_t offset;
             for (uint64_t a = 0xf8; a < 0x140; a++) {

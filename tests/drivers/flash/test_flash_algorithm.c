@@ -24,14 +24,14 @@ struct flash_bench {
 static void setup(struct flash_bench *f, uint32_t ram_size)
 {
     const struct probe_board_options options = {.core = &f->model};
-    char why[128] = "";
+    struct message why = {.text = ""};
     memset(f, 0, sizeof *f);
     ck_assert_int_eq(unicorn_core_init(&f->core, &f->model), 0);
     f->bench = bench_new(&options, false);
     ck_assert_int_eq(cortex_m_attach(&f->bench->core), 0);
     ck_assert_int_eq(cortex_m_halt(&f->bench->core), 0);
-    int rc = flash_algorithm_open(ALGORITHM, &f->algorithm, why, sizeof why);
-    ck_assert_msg(rc == 0, "%s", why);
+    int rc = flash_algorithm_open(ALGORITHM, &f->algorithm, &why);
+    ck_assert_msg(rc == 0, "%s", why.text);
     ck_assert_int_eq(
         flash_run_init(&f->run, f->algorithm, &f->bench->core, RAM, ram_size, 25000000), 0);
 }
@@ -68,10 +68,10 @@ static uint8_t flash_byte(struct flash_bench *f, uint32_t address)
 START_TEST(test_read)
 {
     struct flash_algorithm *a;
-    char why[128] = "";
+    struct message why = {.text = ""};
     uint32_t start;
     uint32_t size;
-    ck_assert_int_eq(flash_algorithm_open(ALGORITHM, &a, why, sizeof why), 0);
+    ck_assert_int_eq(flash_algorithm_open(ALGORITHM, &a, &why), 0);
     ck_assert_str_eq(a->name, "btraced virtual flash 256 kB");
     ck_assert_uint_eq(a->start, 0);
     ck_assert_uint_eq(a->size, 64 * SECTOR);
@@ -89,15 +89,12 @@ START_TEST(test_read)
     ck_assert_uint_eq(size, SECTOR);
     ck_assert_int_eq(flash_algorithm_sector(a, 64 * SECTOR, &start, &size), BT_ERR_RANGE);
     flash_algorithm_close(a);
-    ck_assert_int_eq(flash_algorithm_open("configs/virtual/none.flm", &a, why, sizeof why),
-                     BT_ERR_IO);
-    ck_assert_str_eq(why, "No such file or directory");
-    ck_assert_int_eq(flash_algorithm_open("configs/virtual/crash-m3.elf", &a, why, sizeof why),
-                     BT_ERR_FORMAT);
-    ck_assert_str_eq(why, "no flash algorithm: no function Init");
-    ck_assert_int_eq(flash_algorithm_open("configs/virtual/README.md", &a, why, sizeof why),
-                     BT_ERR_FORMAT);
-    ck_assert_str_eq(why, "not an ELF file");
+    ck_assert_int_eq(flash_algorithm_open("configs/virtual/none.flm", &a, &why), BT_ERR_IO);
+    ck_assert_str_eq(why.text, "No such file or directory");
+    ck_assert_int_eq(flash_algorithm_open("configs/virtual/crash-m3.elf", &a, &why), BT_ERR_FORMAT);
+    ck_assert_str_eq(why.text, "no flash algorithm: no function Init");
+    ck_assert_int_eq(flash_algorithm_open("configs/virtual/README.md", &a, &why), BT_ERR_FORMAT);
+    ck_assert_str_eq(why.text, "not an ELF file");
 }
 END_TEST
 
@@ -119,11 +116,10 @@ START_TEST(test_read_damaged)
         memcpy(copy, file, k < size ? size : k - size);
         if (k < size)
             copy[k] ^= (uint8_t)(1 + k % 255);
-        char why[64] = "";
-        if (flash_algorithm_from_memory(copy, k < size ? size : k - size, &a, why, sizeof why) !=
-            0) {
+        struct message why = {.text = ""};
+        if (flash_algorithm_from_memory(copy, k < size ? size : k - size, &a, &why) != 0) {
             ck_assert_ptr_null(a);
-            ck_assert_str_ne(why, "");
+            ck_assert_str_ne(why.text, "");
             refused++;
         }
         free(copy);

@@ -13,9 +13,10 @@
 struct log {
     char text[4096];
     unsigned stop_at; /* line to fail at; 0: none */
+    struct message *why;
 };
 
-static int log_entry(void *user, const struct ini_entry *e, struct ini_error *err)
+static int log_entry(void *user, const struct ini_entry *e)
 {
     struct log *log = user;
     size_t used = strlen(log->text);
@@ -25,21 +26,22 @@ static int log_entry(void *user, const struct ini_entry *e, struct ini_error *er
     else
         snprintf(log->text + used, sizeof log->text - used, "%u:[%s]|", e->line, e->section);
     if (log->stop_at == e->line) {
-        snprintf(err->text, sizeof err->text, "stopped");
+        message_set(log->why, "stopped");
         return BT_ERR_RANGE;
     }
     return 0;
 }
 
-static int parse(const char *text, struct log *log, struct ini_error *err)
+static int parse(const char *text, struct log *log, struct message *err)
 {
+    log->why = err;
     return ini_reader_text(text, strlen(text), INI_COMMENTS_ANYWHERE, log_entry, log, err);
 }
 
 static void expect(const char *text, const char *entries)
 {
     struct log log = {0};
-    struct ini_error err;
+    struct message err;
     int result = parse(text, &log, &err);
     ck_assert_msg(result == 0, "line %u: %s", err.line, err.text);
     ck_assert_str_eq(log.text, entries);
@@ -48,7 +50,7 @@ static void expect(const char *text, const char *entries)
 static void expect_error(const char *text, int error, unsigned line, const char *message)
 {
     struct log log = {0};
-    struct ini_error err;
+    struct message err;
     ck_assert_int_eq(parse(text, &log, &err), error);
     ck_assert_uint_eq(err.line, line);
     ck_assert_str_eq(err.text, message);
@@ -101,7 +103,7 @@ START_TEST(comments)
     expect("; c\n# d\n[a] ; x\nk=v;w # y\nj=1#2\n", "3:[a]|4:a(3).k=v|5:a(3).j=1|");
     const char *text = "; c\n # d\n[a] # x\nk=v;w # y\nj=#2 ;z\nl=;\n";
     struct log log = {0};
-    struct ini_error err;
+    struct message err;
     ck_assert_int_eq(
         ini_reader_text(text, strlen(text), INI_COMMENTS_AFTER_BLANK, log_entry, &log, &err), 0);
     ck_assert_str_eq(log.text, "3:[a]|4:a(3).k=v;w|5:a(3).j=#2|6:a(3).l=;|");
@@ -114,9 +116,8 @@ struct lengths {
     size_t count;
 };
 
-static int take_length(void *user, const struct ini_entry *e, struct ini_error *err)
+static int take_length(void *user, const struct ini_entry *e)
 {
-    (void)err;
     struct lengths *l = user;
     if (e->value && l->count < 4) {
         ck_assert_int_eq(e->value[0], 'w');
@@ -136,7 +137,7 @@ START_TEST(long_values)
         memcpy(text, "k=w", 3);
         memcpy(text + 1 + n, "w\nj=ww\n", 8);
         struct lengths lengths = {0};
-        struct ini_error err;
+        struct message err;
         ck_assert_int_eq(
             ini_reader_text(text, n + 8, INI_COMMENTS_ANYWHERE, take_length, &lengths, &err), 0);
         ck_assert_uint_eq(lengths.count, 2);
@@ -175,7 +176,7 @@ START_TEST(too_long_line)
     expect_error(text, BT_ERR_RANGE, 2, "line is longer than 65536 characters");
     text[4 + 65536] = '\0';
     struct log log = {0};
-    struct ini_error err;
+    struct message err;
     ck_assert_int_eq(parse(text, &log, &err), 0);
     free(text);
 }
@@ -191,7 +192,7 @@ START_TEST(bad_lines)
     expect_error("[a]\nk\x01=1\n", BT_ERR_FORMAT, 2, "control character 0x01");
 
     struct log log = {0};
-    struct ini_error err;
+    struct message err;
     static const char nul[] = "[a]\nk=1\0\n";
     ck_assert_int_eq(
         ini_reader_text(nul, sizeof nul - 1, INI_COMMENTS_ANYWHERE, log_entry, &log, &err),
@@ -204,7 +205,7 @@ END_TEST
 START_TEST(stops_at_the_first_error)
 {
     struct log log = {0};
-    struct ini_error err;
+    struct message err;
     ck_assert_int_eq(parse("[a]\nk=1\njunk\nj=2\n", &log, &err), BT_ERR_FORMAT);
     ck_assert_str_eq(log.text, "1:[a]|2:a(1).k=1|");
     log = (struct log){.stop_at = 2};

@@ -61,7 +61,7 @@ static void put_all(void)
 static struct snapshot *open_ok(void)
 {
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     int result = snapshot_open(folder, &snap, &err);
     ck_assert_msg(result == 0, "%s:%u: %s", err.file, err.line, err.text);
     return snap;
@@ -78,7 +78,7 @@ static struct snapshot *open_quiet(void)
 static void expect_error(int error, const char *file, unsigned line, const char *text)
 {
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     ck_assert_int_eq(snapshot_open(folder, &snap, &err), error);
     ck_assert_ptr_null(snap);
     ck_assert_str_eq(err.text, text);
@@ -626,7 +626,7 @@ END_TEST
 static void check_real(const char *path, const char *name)
 {
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     int result = snapshot_open(path, &snap, &err);
     ck_assert_msg(result == 0, "%s: %s:%u: %s", name, err.file, err.line, err.text);
     ck_assert_uint_gt(snap->device_count, 0);

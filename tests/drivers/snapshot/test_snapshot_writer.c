@@ -35,7 +35,7 @@ static void remove_folder(void)
 static struct snapshot *open_quiet(void)
 {
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     int result = snapshot_open(folder, &snap, &err);
     ck_assert_msg(result == 0, "%s:%u: %s", err.file, err.line, err.text);
     ck_assert_msg(snap->warning_count == 0, "%s:%u: %s", snap->warnings[0].file,

@@ -37,7 +37,7 @@ static void refuse_start(const char *path, int error, const char *message)
 static struct snapshot *open_folder(const char *path)
 {
     struct snapshot *snap;
-    struct snapshot_error err;
+    struct message err;
     int error = snapshot_open(path, &snap, &err);
     ck_assert_msg(error == 0, "%s:%u: %s", err.file, err.line, err.text);
     ck_assert_msg(snap->warning_count == 0, "%s:%u: %s", snap->warnings[0].file,

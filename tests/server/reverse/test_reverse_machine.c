@@ -28,7 +28,7 @@ static struct elf_image *load(struct program *p)
     static const unsigned char ident[] = {ELFMAG0,    ELFMAG1,     ELFMAG2,   ELFMAG3,
                                           ELFCLASS32, ELFDATA2LSB, EV_CURRENT};
     struct elf_image *image = NULL;
-    char why[100];
+    struct message why;
     memcpy(p->head.e_ident, ident, sizeof ident);
     p->head.e_type = ET_EXEC;
     p->head.e_machine = EM_ARM;
@@ -49,9 +49,8 @@ static struct elf_image *load(struct program *p)
                                   .p_filesz = BYTES,
                                   .p_memsz = BYTES,
                                   .p_flags = PF_R | PF_W};
-    ck_assert_msg(elf_image_from_memory((const uint8_t *)p, sizeof *p, &image, why, sizeof why) ==
-                      0,
-                  "%s", why);
+    ck_assert_msg(elf_image_from_memory((const uint8_t *)p, sizeof *p, &image, &why) == 0, "%s",
+                  why.text);
     return image;
 }
 
