@@ -26,9 +26,9 @@ decoder/library
 
 layer drivers: decoder/include/btrace/types.h
 drivers/base
+drivers/target
 drivers/probe
 drivers/usb
-drivers/target
 drivers/adi
 drivers/probe/cmsis_dap
 drivers/probe/ftdi
@@ -48,7 +48,6 @@ drivers/virtual/encoder
 drivers/virtual/board
 
 layer protocol: decoder/include/btrace/types.h drivers/target
-protocol/target
 protocol/rsp
 protocol/remote
 protocol/session

@@ -8,18 +8,40 @@ import re
 import subprocess
 import sys
 
-from source_tree import VIRTUAL, Report, Tree, circles, symbols
+from source_tree import NOT_CODE, VIRTUAL, Report, Tree, circles, symbols
 
 FOLDER_SOURCES = 30
 OBJECT_CIRCLES = 5
 OBJECT_CIRCLE_FILES = 5
 EXTERNAL_SYMBOLS = 1099
 NAME_FILES = 3
+PRODUCT_LINES = 81700
+HALT_ENUMS = 1
+HALT_WORDS = 4
+STRUCT_BOOLS = 6
 HEAD_LINES = 12  # of a test, which name the sources that it is of
 
 # The library that is installed: all that it exports begins with its prefix.
 LIBRARY = {"build/libbtrace.so*": "-D", "build/libbtrace.a": "-g"}
 LIBRARY_PREFIX = "bt_"
+
+# An enum that has so many of these among its values says why a core halts. One whose values are
+# given as numbers is a register's field.
+HALTS = [re.compile(word) for word in (
+    "S?W?H?W?BREAK(POINT)?|BKPT", "[RA]?WATCH(POINT)?", "STEP|SINGLESTEP", "V(ECTOR|CATCH)",
+    "EXTERNAL", "INTERRUPT(ED)?|REQUEST(ED)?", "SIGNAL|FAULT")]
+ENUM = re.compile(r"\benum\s+(\w*)\s*\{([^}]*)\}")
+SOCKET_PAIR = re.compile(r"\b(?:uv_)?socketpair\s*\(")
+
+# What is set once, before anything runs, and what a caller is told: neither is a state.
+OPTIONS = re.compile(r"\w+_(config|options|args)$")
+NO_STATES = {
+    "bt_event": "an event of a source: what it has",
+    "insn_effect": "an instruction: what its operands are",
+    "values_window": "what a reconstruction is given",
+}
+STRUCT = re.compile(r"\b(?:struct|union)(?:\s+__attribute__\S+)?\s*(\w*)\s*$")
+BOOLS = re.compile(r"\b(?:atomic_bool|_Atomic bool|_Atomic\(bool\)|bool)\s+([^;()]+)$")
 
 BANNER = re.compile(
     r"^\s*(/\*+|//+|#|\*)?\s*[-=*]{3,}\s*(\*/)?\s*$|(/\*+|//)\s*[-=*]{3,}|^\s*#\s*[-=*]{3,}")
@@ -183,6 +205,58 @@ def tests_of_sources(tree, report):
         and not any(f"{name}_".startswith(os.path.basename(s.path)[:-2] + "_") for name in names)))
 
 
+def code_of(source):
+    """Its text without comments, strings and the preprocessor's lines."""
+    return NOT_CODE.sub(lambda match: "\n" * match[0].count("\n"), source.text)
+
+
+def product_lines(tree, report):
+    report.line("lines of the product", sum(s.text.count("\n") for s in tree.product()),
+                PRODUCT_LINES, ())
+
+
+def halt_reasons(tree, report):
+    found = []
+    for source in tree.product():
+        for name, values in ENUM.findall(code_of(source)):
+            words = {word for value in re.findall(r"\w+", values) for word in value.split("_")}
+            kinds = sum(any(halt.fullmatch(word) for word in words) for halt in HALTS)
+            if kinds >= HALT_WORDS and "=" not in values:
+                found.append(f"{source.path}: enum {name}")
+    report.line("enums of halt reasons", len(found), HALT_ENUMS, found)
+
+
+def socket_pairs(tree, report):
+    report.none("socket pairs of the product", [
+        s.path for s in tree.product() if SOCKET_PAIR.search(code_of(s))])
+
+
+def bools_of_structs(code):
+    """(name, bools) of each struct; one without a name inside another is part of that."""
+    open_braces, start = [], 0
+    for match in re.finditer(r"[{};]", code):
+        text, start = code[start:match.start()], match.end()
+        if match[0] == "{":
+            found = STRUCT.search(text)
+            inner = found and not found[1] and open_braces and open_braces[-1]
+            open_braces.append(inner or ([found[1], 0] if found else None))
+        elif match[0] == ";":
+            found = BOOLS.search(text)
+            if found and open_braces and open_braces[-1]:
+                open_braces[-1][1] += found[1].count(",") + 1
+        elif open_braces:
+            closed = open_braces.pop()
+            if closed and not any(outer is closed for outer in open_braces):
+                yield tuple(closed)
+
+
+def struct_bools(tree, report):
+    report.none(f"structs of a running state with more than {STRUCT_BOOLS} bools", [
+        f"{count:2} {source.path}: struct {name}" for source in tree.product()
+        for name, count in bools_of_structs(code_of(source))
+        if count > STRUCT_BOOLS and name not in NO_STATES and not OPTIONS.match(name)])
+
+
 def main(arguments):
     options = argparse.ArgumentParser()
     options.add_argument("--verbose", action="store_true")
@@ -193,7 +267,7 @@ def main(arguments):
     report = Report("layout", options.verbose)
     for measure in (objects, folder_sizes, folder_circles, object_circles, external_symbols,
                     unused_symbols, library_symbols, function_names, banners, citations,
-                    tests_of_sources):
+                    tests_of_sources, product_lines, halt_reasons, socket_pairs, struct_bools):
         measure(tree, report)
     return report.failed
 

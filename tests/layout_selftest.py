@@ -45,9 +45,11 @@ def module(name, result, *headers):
             + function(name, f"{result} + on_event()", "int n"))
 
 
+HALTS = "enum halt {{ {0}_STEP, {0}_BKPT, {0}_WATCH, {0}_VECTOR, {0}_REQUEST }};\n"
+
 # All that is allowed though it looks like a fault: a callback on_* in many files, a call of the
 # decoder through its public header, a table of constant pointers, a private header in the test of
-# its folder.
+# its folder, a register's field beside the reasons for halting, options, bools of two structs.
 BASE = {
     "decoder/include/btrace/types.h": "int bt_name(int n);\nint bt_unused(void);\n",
     "decoder/flow/types.c": include("btrace/types.h") + function("bt_name", "n", "int n")
@@ -60,7 +62,11 @@ BASE = {
     "decoder/ptm/ptm.h": "int ptm_run(int n);\n",
     "decoder/ptm/ptm.c": module("ptm_run", "flow_run(n)", "decoder/ptm/ptm.h",
                                 "decoder/flow/flow.h"),
-    "drivers/usb/usb.h": "int usb_run(int n);\n",
+    "drivers/usb/usb.h": "#include <stdbool.h>\nint usb_run(int n);\n"
+                         + "enum field { F_STEP = 1, F_BKPT, F_WATCH, F_VECTOR };\n"
+                         + HALTS.format("USB")
+                         + "struct usb_config { bool a, b, c, d, e, f, g; };\n"
+                         + "struct usb { bool a, b, c; struct usb_in { bool d, e, f, g; } in; };\n",
     "drivers/usb/usb.c": module("usb_run", "bt_name(n)", "drivers/usb/usb.h", "btrace/types.h"),
     "protocol/rsp/rsp.h": "int rsp_run(int n);\n",
     "protocol/rsp/rsp.c": module("rsp_run", "n", "protocol/rsp/rsp.h"),
@@ -145,6 +151,15 @@ LAYOUT = [
     ("sources without a test", {"server/base/untested.c": ""}),
     ("sources without a test", {"server/base/untested.c": "",
                                 "tests/server/test_x.c": "/*\n" * 20 + "untested.c */\n"}),
+    ("lines of the product", {"server/base/long.h": "\n" * layout.PRODUCT_LINES}),
+    ("enums of halt reasons", {"server/base/halt.h": HALTS.format("LOG")}),
+    ("socket pairs of the product", {
+        "server/base/pair.c": "#include <sys/socket.h>\n"
+                              + function("pair", "socketpair(1, 1, 0, fds)", "int *fds",
+                                         "static __attribute__((unused)) int")}),
+    ("structs of a running state",
+     {"server/base/log.h": "#include <stdbool.h>\n" + BASE["server/base/log.h"]
+      + "struct log { bool a, b, c; int n; struct { bool d; } in; bool e[2];\nbool f : 1, g; };\n"}),
 ]
 LAYERS = [
     ("sources without an object", {"build/release/server/base/log.o": None}),

@@ -183,6 +183,7 @@ else
     done
     units release
     step tsan build/tsan/unit/test_pipeline
+    step tsan build/tsan/unit/test_trace_pool
     step tsan build/tsan/unit/test_parallel
     for t in $(threaded); do
         either tsan build/tsan/btraced "$t"

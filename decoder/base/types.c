@@ -5,27 +5,19 @@ _Static_assert(sizeof(struct bt_event) == 48, "whole histories of them are kept"
 
 const char *bt_strerror(int error)
 {
-    switch (error) {
-    case BT_OK:
-        return "no error";
-    case BT_ERR_NOMEM:
-        return "out of memory or over a configured memory limit";
-    case BT_ERR_INVAL:
-        return "value out of its allowed range";
-    case BT_ERR_RANGE:
-        return "no such position or address";
-    case BT_ERR_NO_CODE:
-        return "no program code at the address";
-    case BT_ERR_TRUNCATED:
-        return "input ends too early";
-    case BT_ERR_FORMAT:
-        return "input is not of the expected format";
-    case BT_ERR_IO:
-        return "input/output error";
-    case BT_ERR_UNSUPPORTED:
-        return "not supported";
-    }
-    return "unknown error";
+    static const char *const texts[] = {
+        [-BT_OK] = "no error",
+        [-BT_ERR_NOMEM] = "out of memory or over a configured memory limit",
+        [-BT_ERR_INVAL] = "value out of its allowed range",
+        [-BT_ERR_RANGE] = "no such position or address",
+        [-BT_ERR_NO_CODE] = "no program code at the address",
+        [-BT_ERR_TRUNCATED] = "input ends too early",
+        [-BT_ERR_FORMAT] = "input is not of the expected format",
+        [-BT_ERR_IO] = "input/output error",
+        [-BT_ERR_UNSUPPORTED] = "not supported",
+    };
+    bool known = error <= 0 && error > -(int)(sizeof texts / sizeof *texts);
+    return known ? texts[-error] : "unknown error";
 }
 
 const char *bt_isa_name(enum bt_isa isa)

@@ -201,11 +201,9 @@ static void begin_queue_at(struct etmv2 *p, uint64_t cycle)
  */
 static void etmv2_lose_sync(struct etmv2 *p)
 {
-    if (p->synced) {
+    if (p->sync == ETMV2_SYNC_FOLLOWS)
         p->resync_start = cycle_offset(p, p->queue_cycle + (p->head_out ? 1 : 0));
-        p->synced = false;
-    }
-    p->candidate = false;
+    p->sync = ETMV2_SYNC_SEARCH;
     p->shifted = false;
     p->raw_len = 0;
     while (p->tfo_count && !p->tfo_wait && p->fifo > tfo_header(&p->tfo[0]))
@@ -217,7 +215,7 @@ static void etmv2_lose_sync(struct etmv2 *p)
         return;
     }
     begin_queue_at(p, p->tfo[0].cycle);
-    p->candidate = true;
+    p->sync = ETMV2_SYNC_CANDIDATE;
 }
 
 /* TFO number `i` of those seen is none, or damaged. */
@@ -234,7 +232,7 @@ static void etmv2_reject(struct etmv2 *p, unsigned i)
 
 static void etmv2_desync(struct etmv2 *p, struct sink *out, uint64_t cycle)
 {
-    if (p->synced)
+    if (p->sync == ETMV2_SYNC_FOLLOWS)
         etmv2_emit(out, ETMV2_DESYNC, cycle_offset(p, cycle));
     etmv2_lose_sync(p);
 }
@@ -244,7 +242,7 @@ void etmv2_discontinuity(struct etmv2 *p)
     p->tfo_count = 0;
     p->tfo_wait = TFO_COMPLETE;
     p->tfo_idle = 0;
-    p->synced = false;
+    p->sync = ETMV2_SYNC_SEARCH;
     etmv2_lose_sync(p);
     port_reader_restart(&p->in);
     p->busy = false;
@@ -268,7 +266,7 @@ static void emit_status(struct etmv2 *p, struct sink *out)
 /* Gives out statuses up to one whose group has not come yet. False: no room. */
 static bool etmv2_drain(struct etmv2 *p, struct sink *out)
 {
-    while (p->synced && p->queue_len) {
+    while (p->sync == ETMV2_SYNC_FOLLOWS && p->queue_len) {
         if (out->count + 4 > out->max)
             return false;
         if (p->skipped_to) {
@@ -294,8 +292,7 @@ static bool etmv2_drain(struct etmv2 *p, struct sink *out)
 static void accept_candidate(struct etmv2 *p)
 {
     uint64_t start = cycle_offset(p, p->queue_cycle);
-    p->synced = true;
-    p->candidate = false;
+    p->sync = ETMV2_SYNC_FOLLOWS;
     p->data_known = false;
     p->skipped_to = start > p->resync_start ? start : 0;
 }
@@ -352,7 +349,7 @@ static void group_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
             p->fifo--;
             etmv2_lose_sync(p);
             p->fifo++;
-            if (!p->candidate || !etmv2_resync(p, byte))
+            if (p->sync != ETMV2_SYNC_CANDIDATE || !etmv2_resync(p, byte))
                 return;
             etmv2_drain(p, out);
         }
@@ -386,7 +383,7 @@ static void etmv2_take_byte(struct etmv2 *p, struct sink *out, uint8_t byte)
 {
     p->fifo++;
     p->cycle.used = true;
-    if (!p->synced) {
+    if (p->sync != ETMV2_SYNC_FOLLOWS) {
         if (!etmv2_resync(p, byte))
             return;
         etmv2_drain(p, out);
@@ -502,7 +499,7 @@ static void begin_cycle(struct etmv2 *p, struct sink *out, const struct port_cyc
         good &= idle_cycle(p) && !tfo;
     else if (c->status == ETMV2_TD && !tfo && p->groups) /* says that the FIFO is empty */
         good = false;
-    if (good && (p->synced || p->candidate || tfo))
+    if (good && (p->sync != ETMV2_SYNC_SEARCH || tfo))
         good = queue_status(p, tfo);
     if (!good) {
         p->tfo_count = 0; /* what was to come behind earlier ones is not there, either */
@@ -513,23 +510,24 @@ static void begin_cycle(struct etmv2 *p, struct sink *out, const struct port_cyc
         c->excused = true;
         return;
     }
-    if (tfo && !p->synced && !p->candidate)
-        p->candidate = true;
+    if (tfo && p->sync == ETMV2_SYNC_SEARCH)
+        p->sync = ETMV2_SYNC_CANDIDATE;
     c->own = p->config.late_group && !tfo && has_group((uint8_t)c->status);
 }
 
 /* The cycle's own group does not count while `late_group` holds it back. */
 static bool bytes_wait(const struct etmv2 *p)
 {
-    if (p->candidate)
+    if (p->sync == ETMV2_SYNC_CANDIDATE)
         return true;
-    return p->synced && p->groups > (p->cycle.own ? 1 : 0);
+    return p->sync == ETMV2_SYNC_FOLLOWS && p->groups > (p->cycle.own ? 1 : 0);
 }
 
 static void end_cycle(struct etmv2 *p, struct sink *out)
 {
     const struct etmv2_cycle *c = &p->cycle;
-    if (p->synced && c->status == ETMV2_WT && !c->trigger && !c->used && !c->excused)
+    if (p->sync == ETMV2_SYNC_FOLLOWS && c->status == ETMV2_WT && !c->trigger && !c->used &&
+        !c->excused)
         etmv2_desync(p, out, p->in.cycles);
     p->busy = false;
 }
@@ -562,14 +560,14 @@ size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *packets)
 {
     struct sink out = {packets, 0, 3};
     uint64_t from = p->resync_start;
-    bool waits = p->synced && p->queue_len;
+    bool waits = p->sync == ETMV2_SYNC_FOLLOWS && p->queue_len;
     if (waits)
         from = cycle_offset(p, p->queue_cycle);
-    if ((!p->synced || waits) && p->in.offset > from)
+    if ((p->sync != ETMV2_SYNC_FOLLOWS || waits) && p->in.offset > from)
         etmv2_emit(&out, waits ? ETMV2_INCOMPLETE : ETMV2_UNSYNCED, from)->value =
             p->in.offset - from;
     etmv2_emit(&out, ETMV2_END, p->in.offset);
-    p->synced = false;
+    p->sync = ETMV2_SYNC_SEARCH;
     p->tfo_count = 0;
     etmv2_lose_sync(p);
     p->resync_start = p->in.offset;

@@ -151,15 +151,20 @@ struct etmv2_cycle {
     bool own;     /* its own group is pushed behind what it outputs */
 };
 
+enum etmv2_sync {
+    ETMV2_SYNC_SEARCH,
+    ETMV2_SYNC_CANDIDATE, /* on the way to the packet of tfo[0] */
+    ETMV2_SYNC_FOLLOWS,   /* groups are followed */
+};
+
 /* Parser state; plain data, may be copied to make a checkpoint. */
 struct etmv2 {
     struct etmv2_config config;
     struct port_reader in;
-    bool synced;    /* groups are followed */
-    bool candidate; /* not synced, but on the way to the packet of tfo[0] */
-    bool busy;      /* `cycle` is valid */
-    bool head_out;  /* the status of the first queued cycle was given out */
-    bool shifted;   /* candidate: half a byte was dropped already */
+    enum etmv2_sync sync;
+    bool busy;     /* `cycle` is valid */
+    bool head_out; /* the status of the first queued cycle was given out */
+    bool shifted;  /* candidate: half a byte was dropped already */
     bool nibble_valid;
     uint8_t nibble;
     uint8_t tfo_wait; /* what of a TFO value is still to come */

@@ -99,15 +99,23 @@ static ALWAYS_INLINE bool etmv3_position_join(struct etmv3_position *s)
     return true;
 }
 
+/* As etmv3_wide_offset(). `counts`: the processor counts bits with one instruction. */
+static ALWAYS_INLINE uint32_t etmv3_position_offset(const struct code_range *range, uint32_t index,
+                                                    bool counts)
+{
+    uint32_t before = range->wide & (uint32_t)(((uint64_t)1 << index) - 1);
+    return 2 * index + 2 * (counts ? (uint32_t)__builtin_popcount(before) : etmv3_bits_set(before));
+}
+
 /* An N inside the range: a block ends there. */
-static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s)
+static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s, bool counts)
 {
     const struct code_range *range = s->range;
     uint32_t index = etmv3_position_done(s), size = 4, offset = 4 * index;
     if (code_range_isa(range) != BT_ISA_A32) {
         if (index >= CODE_WIDE_BITS)
             return false;
-        offset = etmv3_wide_offset(range, index);
+        offset = etmv3_position_offset(range, index, counts);
         size = 2 + 2 * (range->wide >> index & 1);
     }
     uint64_t last = range->start + offset;
@@ -123,13 +131,13 @@ static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s)
 }
 
 /* One instruction failed. False: it has yet to be taken, by the slow path. */
-static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s)
+static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s, bool counts)
 {
     struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
     if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
         return false;
     if (s->left > 1)
-        return etmv3_position_inside(s);
+        return etmv3_position_inside(s, counts);
     if (!next || range->end == CODE_END_NO_CODE)
         return false;
     etmv3_position_block(s, range, BT_COND_FAIL);
@@ -172,14 +180,14 @@ static ALWAYS_INLINE uint32_t etmv3_position_passed(struct etmv3_position *s,
 /* The same for all atoms of a header. */
 static ALWAYS_INLINE uint32_t etmv3_position_header(struct etmv3_position *s,
                                                     struct code_calls *calls,
-                                                    const struct etmv3_header *h)
+                                                    const struct etmv3_header *h, bool counts)
 {
     uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
     for (;;) {
         e = etmv3_position_passed(s, calls, e);
         if (e || rest == 0)
             return e + rest;
-        if (s->pending || !etmv3_position_failed(s))
+        if (s->pending || !etmv3_position_failed(s, counts))
             return rest;
         if (--rest == 0)
             return 0;
@@ -255,7 +263,7 @@ static __attribute__((noinline)) bool etmv3_position_link(struct etmv3_flow *f,
         if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
             !code_has_room(f->core.code) || !etmv3_position_link_next(f, s, &h))
             return false;
-        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h);
+        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h, false);
         in->atoms += h.n - left;
         in->value &= (1u << left) - 1;
         in->left = left;
@@ -360,9 +368,9 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
 
 /* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
  * that compilers keep them in registers. */
-static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f,
-                                                struct etmv3_position *position,
-                                                struct etmv3_bytes *bytes, struct flow_out *out)
+static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_position *position,
+                                             struct etmv3_bytes *bytes, struct flow_out *out,
+                                             bool counts)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct code_calls *calls = &f->core.code->calls;
@@ -385,7 +393,7 @@ static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f,
             in.has_pending = false;
         }
         in.at++;
-        uint32_t left = etmv3_position_header(&s, calls, h);
+        uint32_t left = etmv3_position_header(&s, calls, h, counts);
         in.atoms += h->n - left;
         if (left) {
             etmv3_leave(&in, left, h);
@@ -396,13 +404,37 @@ static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f,
     *bytes = in;
 }
 
+static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct etmv3_position *s,
+                                                struct etmv3_bytes *in, struct flow_out *out)
+{
+    etmv3_position_run(f, s, in, out, false);
+}
+
+/* Each N inside a range counts the wide instructions before it: a tenth of the loop's time on
+ * processors that are only known to be x86-64. */
+#ifdef __x86_64__
+static __attribute__((noinline, target("popcnt"))) void fast_loop_popcnt(struct etmv3_flow *f,
+                                                                         struct etmv3_position *s,
+                                                                         struct etmv3_bytes *in,
+                                                                         struct flow_out *out)
+{
+    etmv3_position_run(f, s, in, out, true);
+}
+#define HAS_POPCNT __builtin_cpu_supports("popcnt")
+#else
+#define fast_loop_popcnt fast_loop
+#define HAS_POPCNT       false
+#endif
+
 static __attribute__((noinline)) void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in,
                                                        struct flow_out *out)
 {
     struct etmv3_position s;
     etmv3_position_load(f, out, &s);
+    void (*loop)(struct etmv3_flow *, struct etmv3_position *, struct etmv3_bytes *,
+                 struct flow_out *) = HAS_POPCNT ? fast_loop_popcnt : fast_loop;
     do
-        fast_loop(f, &s, in, out);
+        loop(f, &s, in, out);
     while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
     etmv3_position_store(f, &s, in, out);
 }

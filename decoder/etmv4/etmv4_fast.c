@@ -246,13 +246,13 @@ static void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_fl
                                              (uint64_t)UINT32_MAX << 32 | UINT16_MAX},
                                     .calls = f->core.code->calls.from,
                                     .call_count = f->core.code->calls.count,
-                                    .range = f->due ? f->went : f->core.range,
+                                    .range = f->branch ? f->went : f->core.range,
                                     .b = b,
                                     .base = b,
                                     .instructions = f->core.instructions,
                                     .agreed = f->core.agreed,
-                                    .due = f->due,
-                                    .pops = f->pending_pop,
+                                    .due = f->branch != ETMV4_BRANCH_NONE,
+                                    .pops = f->branch == ETMV4_BRANCH_POPS,
                                     .stack = f->config.return_stack};
 }
 
@@ -268,8 +268,7 @@ static void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *
     f->core.blocks += count;
     f->core.instructions = t->instructions;
     f->core.agreed = t->agreed;
-    f->due = t->due;
-    f->pending_pop = t->due && t->pops;
+    f->branch = !t->due ? ETMV4_BRANCH_NONE : t->pops ? ETMV4_BRANCH_POPS : ETMV4_BRANCH_DUE;
     f->core.cur.known = !t->due;
     f->core.range = t->due ? NULL : t->range;
     f->went = t->range;
@@ -281,9 +280,9 @@ static void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *
 static bool etmv4_fast_cursor_may_begin(struct etmv4_flow *f)
 {
     struct flow_core *c = &f->core;
-    if (f->wait != ETMV4_WAIT_NONE || f->announce || f->has_early || f->jumps || f->push_blocked)
+    if (f->wait != ETMV4_WAIT_NONE || f->announce || f->early.held || f->jumps || f->push_blocked)
         return false;
-    if (f->due) {
+    if (f->branch != ETMV4_BRANCH_NONE) {
         etmv4_flow_keep_pointers(f);
         return f->went && c->view && !c->view_stale;
     }
@@ -336,8 +335,9 @@ static bool etmv4_fast_slow_packet(struct etmv4_flow *f, struct etmv4_bytes *in,
 /* Where nothing is known packets only pass by: that is quicker many at a time. */
 static bool is_on_the_way(const struct etmv4 *p, const struct etmv4_flow *f)
 {
-    return p->scan.synced && !p->scan.in_zeros && !p->scan.carry_len && f->synced &&
-           (f->core.cur.known || f->due || f->wait != ETMV4_WAIT_NONE);
+    return p->scan.synced && !p->scan.in_zeros && !p->scan.carry_len &&
+           f->sync != ETMV4_SYNC_LOST &&
+           (f->core.cur.known || f->branch != ETMV4_BRANCH_NONE || f->wait != ETMV4_WAIT_NONE);
 }
 
 /*
@@ -394,10 +394,10 @@ static bool etmv4_fast_undo(struct filler *w)
     struct etmv4_flow *f = w->f;
     struct etmv4_packet k = *w->item;
     give_queue(w);
-    f->miscounted = !etmv4_queue_undo(&f->queue, &f->config, &k);
-    f->accepted = f->miscounted;
+    bool right = etmv4_queue_undo(&f->queue, &f->config, &k);
+    f->at_hand = right ? ETMV4_HAND_NEW : ETMV4_HAND_MISCOUNTED;
     take_queue(w);
-    return !f->miscounted;
+    return right;
 }
 
 /* A count goes out behind what it commits: that has to go out first. */
@@ -409,12 +409,12 @@ static bool fill_count(struct filler *w, uint32_t most)
     }
     if (w->item->commit <= w->depth - w->release) {
         w->release += w->item->commit;
-        w->f->accepted = true;
+        w->f->at_hand = ETMV4_HAND_QUEUED;
     }
     return false;
 }
 
-/* The packet at w->item. False: it has yet to be taken, by the slow path, or it is `accepted`. */
+/* The packet at w->item. False: it has yet to be taken, by the slow path, or it is queued. */
 static inline bool fill_one(struct filler *w, uint32_t most, bool m_profile)
 {
     switch (w->item->kind) {
@@ -657,7 +657,7 @@ static bool etmv4_fast_drain(struct etmv4_flow *f, struct flow_out *out)
     return false;
 }
 
-/* The packet that is accepted and whose commits are out: a cycle count, as etmv4_fast_fill() left
+/* The packet that is queued and whose commits are out: a cycle count, as etmv4_fast_fill() left
  * it. */
 static size_t finish_count(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
                            struct flow_out *out, uint64_t *packets)
@@ -666,7 +666,7 @@ static size_t finish_count(struct etmv4 *p, struct etmv4_flow *f, const uint8_t 
     size_t count = 0, size = etmv4_parse_frequent(p, data, len, &k, 1, &count);
     if (count)
         etmv4_flow_element(f, &k, out);
-    f->accepted = false;
+    f->at_hand = ETMV4_HAND_NEW;
     *packets += count;
     return size;
 }
@@ -678,11 +678,12 @@ static __attribute__((noinline)) size_t etmv4_fast_queue(struct etmv4 *p, struct
                                                          struct flow_out *out, uint64_t *packets)
 {
     size_t used = 0, step = 1;
-    while ((step > 0 || f->accepted) && etmv4_fast_drain(f, out)) {
+    while ((step > 0 || f->at_hand != ETMV4_HAND_NEW) && etmv4_fast_drain(f, out)) {
         step = 0;
-        if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len || !f->synced || f->miscounted)
+        if (!p->scan.synced || p->scan.in_zeros || p->scan.carry_len ||
+            f->sync == ETMV4_SYNC_LOST || f->at_hand == ETMV4_HAND_MISCOUNTED)
             break;
-        if (f->accepted)
+        if (f->at_hand != ETMV4_HAND_NEW)
             used += finish_count(p, f, data + used, len - used, out, packets);
         if (f->queue.first)
             etmv4_queue_pull(&f->queue);

@@ -38,9 +38,9 @@ void etmv4_flow_init(struct etmv4_flow *f, const struct etmv4_config *config,
 /* A P0 element comes: an indirect branch that got no address went where the return stack says. */
 static void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
 {
-    if (!f->pending_pop)
+    if (f->branch != ETMV4_BRANCH_POPS)
         return;
-    f->pending_pop = f->due = false;
+    f->branch = ETMV4_BRANCH_NONE;
     const struct etmv4_return *r = etmv4_flow_pop(f);
     if (!r) {
         flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
@@ -50,6 +50,13 @@ static void etmv4_flow_resolve(struct etmv4_flow *f, uint64_t offset, struct flo
     flow_go_to(&f->core, r->address, r->isa);
     if (from && !f->core.view_stale)
         f->core.range = code_onward(f->core.code, f->core.view, from);
+}
+
+/* The indirect branch that was taken last did not go where the return stack says. */
+static void etmv4_flow_keep_stack(struct etmv4_flow *f)
+{
+    if (f->branch == ETMV4_BRANCH_POPS)
+        f->branch = ETMV4_BRANCH_DUE;
 }
 
 /* The P0 instruction that ends `range` was taken. */
@@ -65,10 +72,9 @@ static inline void etmv4_flow_taken(struct etmv4_flow *f, struct code_range *ran
         f->core.range = code_taken(f->core.code, f->core.view, range);
     } else {
         f->went = range;
-        f->due = true;
+        f->branch = f->config.return_stack ? ETMV4_BRANCH_POPS : ETMV4_BRANCH_DUE;
         f->core.cur.known = false;
         f->core.range = NULL;
-        f->pending_pop = f->config.return_stack;
     }
 }
 
@@ -146,9 +152,9 @@ void etmv4_flow_atoms(struct etmv4_flow *f, uint64_t offset, uint32_t atoms, uns
             etmv4_flow_one_atom(f, offset, atoms & 1, out);
             continue;
         }
-        if (f->due) {
+        if (f->branch != ETMV4_BRANCH_NONE) {
             flow_contradict(&f->core, out, offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
-            f->due = false;
+            f->branch = ETMV4_BRANCH_NONE;
         }
         etmv4_flow_no_vector(f, out);
         f->core.dropped++;
@@ -167,9 +173,9 @@ static void etmv4_flow_source(struct etmv4_flow *f, const struct etmv4_packet *k
     etmv4_flow_no_vector(f, out);
     bool ahead = f->core.cur.known && f->core.cur.isa == isa && f->core.cur.address <= k->value;
     if (!ahead || flow_walk_before(&f->core, out, k->value, true) != FLOW_WALK_THERE) {
-        if (f->due) /* the way from its target to here is not known */
+        if (f->branch != ETMV4_BRANCH_NONE) /* the way from its target to here is not known */
             flow_contradict(&f->core, out, k->offset, BT_GAP_UNKNOWN_ADDR, f->last_p0);
-        f->due = false;
+        f->branch = ETMV4_BRANCH_NONE;
         etmv4_flow_go_on(f, k->offset, k->value, isa, out);
     }
     etmv4_flow_atoms(f, k->offset, 1, 1, out);
@@ -180,7 +186,7 @@ static void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, st
 {
     enum flow_walk_end end = FLOW_WALK_LOST;
     f->wait = ETMV4_WAIT_NONE;
-    f->due = f->pending_pop = false; /* atoms may have come before the address */
+    f->branch = ETMV4_BRANCH_NONE; /* atoms may have come before the address */
     if (f->core.cur.known && (f->q.flags & ETMV4_COUNTED))
         end = flow_walk_count(&f->core, out, f->q.commit, address);
     if (end != FLOW_WALK_THERE)
@@ -239,10 +245,10 @@ static void etmv4_flow_put_out(struct etmv4_flow *f, struct flow_out *out)
     *e = f->exception;
     e->position = position;
     f->wait = ETMV4_WAIT_NONE;
-    if (!f->has_handler)
+    if (!f->handler.held)
         return;
-    f->has_handler = false;
-    etmv4_flow_context(f, &f->handler, out);
+    f->handler.held = false;
+    etmv4_flow_context(f, &f->handler.packet, out);
 }
 
 static void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k,
@@ -252,7 +258,7 @@ static void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet
     etmv4_flow_no_vector(f, out);
     if (k->n != ETMV4_TARGET)
         etmv4_flow_resolve(f, k->offset, out);
-    f->pending_pop = false;
+    etmv4_flow_keep_stack(f);
     etmv4_flow_exception_event(f, e, k->number);
     e->offset = k->offset;
     f->exception_address = k->n;
@@ -294,7 +300,7 @@ static void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, ui
         walk_to_return(f, address, isa, out);
         flow_return_address(&f->exception, address, isa);
     }
-    f->due = false;
+    f->branch = ETMV4_BRANCH_NONE;
     core->cur.known = false;
     core->range = NULL;
     f->wait = ETMV4_WAIT_VECTOR;
@@ -377,17 +383,17 @@ static void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *
     bool wide = !f->config.m_profile && (k->info & ETMV4_INFO_SF);
     flow_set_security(&f->core, out, k->offset, etmv4_flow_security(f, k->info), true);
     set_numbers(f, k, out);
-    f->informed = true;
+    f->sync = ETMV4_SYNC_INFORMED;
     if (wide != f->aarch64 && f->core.cur.known) /* the address came first */
         flow_go_to(&f->core, f->core.cur.address,
                    wide         ? BT_ISA_A64
                    : f->isa_bit ? BT_ISA_T32
                                 : BT_ISA_A32);
     f->aarch64 = wide;
-    if (!f->has_early)
+    if (!f->early.held)
         return;
-    f->has_early = false;
-    etmv4_flow_address(f, &f->early, out);
+    f->early.held = false;
+    etmv4_flow_address(f, &f->early.packet, out);
 }
 
 static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
@@ -399,8 +405,8 @@ static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
 static void etmv4_flow_do_vector(struct etmv4_flow *f, const struct etmv4_packet *k,
                                  struct flow_out *out)
 {
-    bool apart = f->has_handler && !(k->flags & ETMV4_HAS_CONTEXT);
-    bool wide = is_wide(f, apart ? &f->handler : k);
+    bool apart = f->handler.held && !(k->flags & ETMV4_HAS_CONTEXT);
+    bool wide = is_wide(f, apart ? &f->handler.packet : k);
     etmv4_flow_vector(f, k->value, etmv4_flow_isa(f, wide, k->isa_bit), out);
 }
 
@@ -411,8 +417,8 @@ static void etmv4_flow_context_packet(struct etmv4_flow *f, const struct etmv4_p
     if (f->wait != ETMV4_WAIT_VECTOR) {
         etmv4_flow_context(f, k, out);
     } else if (k->flags & ETMV4_HAS_CONTEXT) {
-        f->handler = *k;
-        f->has_handler = true;
+        f->handler.packet = *k;
+        f->handler.held = true;
     }
 }
 
@@ -433,7 +439,9 @@ static void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t add
                              struct flow_out *out)
 {
     struct flow_core *core = &f->core;
-    struct code_range *next = NULL, *went = f->due && flow_ranges_valid(core) ? f->went : NULL;
+    struct code_range *next = NULL, *went = NULL;
+    if (f->branch != ETMV4_BRANCH_NONE && flow_ranges_valid(core))
+        went = f->went;
     if (f->announce) {
         trace_on_event(f, offset, address, isa, out);
         core->agreed = core->instructions;
@@ -453,13 +461,13 @@ static void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *
                                struct flow_out *out)
 {
     if (k->flags & ETMV4_HAS_CONTEXT)
-        f->has_early = false;
+        f->early.held = false;
     if (f->wait == ETMV4_WAIT_VECTOR)
         etmv4_flow_do_vector(f, k, out);
     etmv4_flow_context(f, k, out);
-    if (!f->informed && !f->config.m_profile) {
-        f->early = *k;
-        f->has_early = true;
+    if (f->sync != ETMV4_SYNC_INFORMED && !f->config.m_profile) {
+        f->early.packet = *k;
+        f->early.held = true;
         return;
     }
     uint8_t isa = etmv4_flow_isa(f, f->aarch64, k->isa_bit);
@@ -475,16 +483,17 @@ static void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *
         break;
     }
     etmv4_flow_go_on(f, k->offset, k->value, isa, out);
-    f->pending_pop = f->push_blocked = f->jumps = f->due = false;
+    f->push_blocked = f->jumps = false;
+    f->branch = ETMV4_BRANCH_NONE;
 }
 
 /* Position, return stack and what waits: gone. */
 static void etmv4_flow_forget(struct etmv4_flow *f)
 {
     f->wait = ETMV4_WAIT_NONE;
-    f->pending_pop = f->push_blocked = f->jumps = false;
-    f->has_early = f->has_handler = false;
-    f->due = false;
+    f->push_blocked = f->jumps = false;
+    f->early.held = f->handler.held = false;
+    f->branch = ETMV4_BRANCH_NONE;
     f->rs_count = 0;
     f->core.cur.known = f->core.cur.halted = false;
     f->core.range = NULL;
@@ -512,14 +521,14 @@ static void etmv4_flow_lose(struct etmv4_flow *f, uint64_t offset, enum bt_gap_c
     etmv4_flow_no_vector(f, out);
     flow_core_gap(&f->core, offset, cause, bytes, out);
     etmv4_flow_forget(f);
-    f->synced = false;
+    f->sync = ETMV4_SYNC_LOST;
 }
 
 void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out)
 {
     etmv4_queue_reset(&f->queue, 0);
-    f->accepted = f->miscounted = false;
+    f->at_hand = ETMV4_HAND_NEW;
     etmv4_flow_lose(f, offset, cause, bytes, out);
     f->on_reason = cause == BT_GAP_OVERFLOW ? ETMV4_ON_OVERFLOW : ETMV4_ON_PERIODIC;
 }
@@ -546,16 +555,17 @@ static void keep_foreign_returns(struct etmv4_flow *f)
 
 static void trace_info(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
 {
-    if (f->synced) /* the parser lost what the flow did not hear of */
+    if (f->sync != ETMV4_SYNC_LOST) /* the parser lost what the flow did not hear of */
         etmv4_flow_lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
     etmv4_flow_forget(f);
     keep_foreign_returns(f);
     etmv4_queue_reset(&f->queue, k->commit);
-    f->aarch64 = f->informed = false;
+    f->aarch64 = false;
     f->marked = false;
     f->announce = true;
     f->on_cause = BT_GAP_NONE;
-    f->synced = f->core.started = true;
+    f->core.started = true;
+    f->sync = ETMV4_SYNC_TRACED;
 }
 
 static void etmv4_flow_trace_on(struct etmv4_flow *f, struct flow_out *out)
@@ -573,7 +583,7 @@ static void etmv4_flow_trace_on(struct etmv4_flow *f, struct flow_out *out)
 static void etmv4_flow_exception_return(struct etmv4_flow *f, const struct etmv4_packet *k,
                                         struct flow_out *out)
 {
-    f->pending_pop = false;
+    etmv4_flow_keep_stack(f);
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, k->offset);
     flow_exception_return_address(e, f->last_p0, f->core.cur.isa);
 }
@@ -642,7 +652,7 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
         etmv4_flow_exception_return(f, k, out);
         break;
     case ETMV4_FUNC_RETURN:
-        f->pending_pop = false;
+        etmv4_flow_keep_stack(f);
         break;
     case ETMV4_TRACE_INFO: /* a periodic one */
         if (k->n || (k->commit && !f->config.max_speculated))
@@ -695,7 +705,7 @@ static bool etmv4_flow_miscounted(struct etmv4_flow *f, const struct etmv4_packe
     if (!drop_uncommitted(f, out))
         return false;
     etmv4_flow_lose(f, k->offset, BT_GAP_BAD_PACKET, 0, out);
-    f->accepted = f->miscounted = false;
+    f->at_hand = ETMV4_HAND_NEW;
     return true;
 }
 
@@ -704,18 +714,17 @@ static bool etmv4_flow_speculative(struct etmv4_flow *f, const struct etmv4_pack
                                    struct flow_out *out)
 {
     struct etmv4_packet next;
-    if (!f->accepted) {
-        f->accepted = true;
-        f->miscounted = !etmv4_queue_take(&f->queue, &f->config, k);
-    }
-    if (f->miscounted)
+    if (f->at_hand == ETMV4_HAND_NEW)
+        f->at_hand =
+            etmv4_queue_take(&f->queue, &f->config, k) ? ETMV4_HAND_QUEUED : ETMV4_HAND_MISCOUNTED;
+    if (f->at_hand == ETMV4_HAND_MISCOUNTED)
         return etmv4_flow_miscounted(f, k, out);
     while (flow_room(out)) {
         if (etmv4_queue_next(&f->queue, &next)) {
             etmv4_flow_element(f, &next, out);
             continue;
         }
-        f->accepted = false;
+        f->at_hand = ETMV4_HAND_NEW;
         if (k->kind == ETMV4_CYCLES && (k->flags & ETMV4_COMMITS))
             etmv4_flow_element(f, k, out);
         return true;
@@ -738,7 +747,7 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
 {
     switch (k->kind) {
     case ETMV4_TRACE_INFO:
-        if (f->synced && !(k->flags & ETMV4_STARTING))
+        if (f->sync != ETMV4_SYNC_LOST && !(k->flags & ETMV4_STARTING))
             return false;
         trace_info(f, k, out);
         return true;
@@ -759,11 +768,11 @@ static bool sync_packet(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     case ETMV4_INCOMPLETE:
         return true;
     case ETMV4_EVENT:
-        if (!f->synced)
+        if (f->sync == ETMV4_SYNC_LOST)
             etmv4_flow_trigger(f, k, out);
-        return !f->synced;
+        return f->sync == ETMV4_SYNC_LOST;
     default:
-        return !f->synced;
+        return f->sync == ETMV4_SYNC_LOST;
     }
 }
 
@@ -781,11 +790,11 @@ size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, 
         const struct etmv4_packet *k = &packets[i];
         if (!flow_room(out))
             return i;
-        if (k->kind == ETMV4_ATOM && f->synced && !f->config.max_speculated)
+        if (k->kind == ETMV4_ATOM && f->sync != ETMV4_SYNC_LOST && !f->config.max_speculated)
             etmv4_flow_atoms(f, k->offset, (uint32_t)k->value, k->n, out);
         else if (f->queue.count && ends_all(k) && !drop_uncommitted(f, out))
             return i;
-        else if (!f->accepted && sync_packet(f, k, out))
+        else if (f->at_hand == ETMV4_HAND_NEW && sync_packet(f, k, out))
             continue;
         else if (!f->config.max_speculated)
             etmv4_flow_certain(f, k, out);

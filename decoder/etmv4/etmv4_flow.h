@@ -29,6 +29,32 @@ enum etmv4_wait {
     ETMV4_WAIT_Q,      /* where the instructions of `q` led */
 };
 
+/* LOST to TRACED at a Trace Info, to INFORMED with the first context; from each to LOST. */
+enum etmv4_sync {
+    ETMV4_SYNC_LOST,
+    ETMV4_SYNC_TRACED,   /* a Trace Info was seen since the last loss */
+    ETMV4_SYNC_INFORMED, /* context is known: addresses can be followed */
+};
+
+/* Of the indirect branch that was taken last. */
+enum etmv4_branch {
+    ETMV4_BRANCH_NONE, /* its address is known */
+    ETMV4_BRANCH_DUE,  /* an address packet must follow */
+    ETMV4_BRANCH_POPS, /* an address, or with the next E or N the return stack, decides */
+};
+
+/* How far the packet at hand is. */
+enum etmv4_hand {
+    ETMV4_HAND_NEW,
+    ETMV4_HAND_QUEUED,     /* it is in the queue, its output is not complete */
+    ETMV4_HAND_MISCOUNTED, /* it cannot be right; what is in the queue goes */
+};
+
+struct etmv4_held {
+    struct etmv4_packet packet; /* if held */
+    bool held;
+};
+
 /* See struct flow_core for copies. */
 struct etmv4_flow {
     struct flow_core core;
@@ -36,27 +62,22 @@ struct etmv4_flow {
     uint64_t last_p0;          /* address of the last P0 instruction put out */
     struct bt_event exception; /* while `wait` says so */
     struct etmv4_packet q;
-    struct etmv4_packet early;   /* an address without context: it waits for that */
-    struct etmv4_packet handler; /* context of an exception's handler: it waits for the vector */
-    struct code_range *went;     /* while `due`: the branch; as `from` above */
-    uint8_t wait;                /* enum etmv4_wait */
-    uint8_t exception_address;   /* enum etmv4_exception_address */
-    uint8_t on_reason;           /* of the trace-on event that the next address makes */
+    struct etmv4_held early;   /* an address without context: it waits for that */
+    struct etmv4_held handler; /* context of an exception's handler: it waits for the vector */
+    struct code_range *went;   /* while `branch` says so: the branch; as `from` above */
+    uint8_t wait;              /* enum etmv4_wait */
+    uint8_t sync;              /* enum etmv4_sync */
+    uint8_t branch;            /* enum etmv4_branch */
+    uint8_t at_hand;           /* enum etmv4_hand */
+    uint8_t exception_address; /* enum etmv4_exception_address */
+    uint8_t on_reason;         /* of the trace-on event that the next address makes */
     uint8_t on_cause;
     uint8_t isa_bit; /* of the latest address */
     bool announce;   /* the next address makes a trace-on event */
-    bool synced;     /* a Trace Info was seen since the last loss */
     bool aarch64;
-    bool informed; /* context is known: addresses can be followed */
-    bool has_early;
-    bool has_handler;
-    bool due;          /* an indirect branch was taken: an address packet must follow */
-    bool pending_pop;  /* E on an indirect branch: an address, or the return stack, decides */
     bool push_blocked; /* from a periodic Trace Info to the next address */
     bool jumps;        /* the next address need not agree with the code */
     bool marked;       /* a timestamp marker was seen */
-    bool accepted;     /* the packet at hand is in the queue, its output is not complete */
-    bool miscounted;   /* and it cannot be right */
     bool cut; /* decoding begins in the middle: the first Trace Info finds a return stack */
     uint8_t rs_count;
     uint8_t rs_top;        /* index of the next free entry */

@@ -4,44 +4,16 @@
 
 /* IHI 0035B 4.5.3: atoms and their number for each header of a stream that is not
  * cycle-accurate. */
-#define ATOM_1(h)                                                                                  \
+#define ATOMS(h, n)                                                                                \
     {                                                                                              \
-        (h) >> 1 & 1, 1                                                                            \
+        (h) >> 1 & ((1u << (n)) - 1), n                                                            \
     }
-#define ATOM_2(h)                                                                                  \
-    {                                                                                              \
-        (h) >> 1 & 3, 2                                                                            \
-    }
-#define ATOM_3(h)                                                                                  \
-    {                                                                                              \
-        (h) >> 1 & 7, 3                                                                            \
-    }
-#define ATOM_4(h)                                                                                  \
-    {                                                                                              \
-        (h) >> 1 & 15, 4                                                                           \
-    }
-#define ATOM_5(h)                                                                                  \
-    {                                                                                              \
-        (h) >> 1 & 31, 5                                                                           \
-    }
-#define EIGHT(m, h) m(h), m(h + 2), m(h + 4), m(h + 6), m(h + 8), m(h + 10), m(h + 12), m(h + 14)
+#define FOUR(h, n)  ATOMS(h, n), ATOMS(h + 2, n), ATOMS(h + 4, n), ATOMS(h + 6, n)
+#define EIGHT(h, n) FOUR(h, n), FOUR(h + 8, n)
 
 const struct ptm_atom_header ptm_atom_headers[64] = {
-    {0, 0},
-    {0, 0},
-    ATOM_1(0x84),
-    ATOM_1(0x86),
-    ATOM_2(0x88),
-    ATOM_2(0x8a),
-    ATOM_2(0x8c),
-    ATOM_2(0x8e),
-    EIGHT(ATOM_3, 0x90),
-    EIGHT(ATOM_4, 0xa0),
-    EIGHT(ATOM_4, 0xb0),
-    EIGHT(ATOM_5, 0xc0),
-    EIGHT(ATOM_5, 0xd0),
-    EIGHT(ATOM_5, 0xe0),
-    EIGHT(ATOM_5, 0xf0),
+    {0, 0},         {0, 0},         ATOMS(0x84, 1), ATOMS(0x86, 1), FOUR(0x88, 2),  EIGHT(0x90, 3),
+    EIGHT(0xa0, 4), EIGHT(0xb0, 4), EIGHT(0xc0, 5), EIGHT(0xd0, 5), EIGHT(0xe0, 5), EIGHT(0xf0, 5),
 };
 
 /* What consecutive packets have in common, and the base of the next address. */

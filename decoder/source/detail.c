@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/source/detail.h"
+#include "decoder/flow/packet_scan.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,6 +17,32 @@ void detail_add(struct detail *d, const char *format, ...)
     d->len += n > 0 ? (size_t)n : 0;
     if (d->len > DETAIL_MAX - 1)
         d->len = DETAIL_MAX - 1;
+}
+
+void detail_target(struct detail *d, bool partial, uint64_t address, enum bt_isa isa)
+{
+    if (partial)
+        detail_add(d, "address=partial");
+    else
+        detail_add(d, "address=0x%08" PRIx64, address);
+    detail_add(d, "isa=%s", bt_isa_name(isa));
+}
+
+void detail_timestamp(struct detail *d, uint64_t value, unsigned bits, bool valid, bool gray)
+{
+    detail_add(d, "raw=0x%" PRIx64, value);
+    detail_add(d, "bits=%u", bits);
+    if (valid)
+        detail_add(d, "value=0x%" PRIx64, packet_time(value, gray));
+}
+
+void detail_raw(struct detail *d, const uint8_t *bytes, unsigned count)
+{
+    char hex[DETAIL_MAX] = "";
+    for (unsigned i = 0; i < count && 2 * i + 2 < sizeof hex; i++)
+        snprintf(hex + 2 * i, 3, "%02X", bytes[i]);
+    if (count)
+        detail_add(d, "raw=%s", hex);
 }
 
 const char *detail_security(enum bt_security security)

@@ -16,6 +16,12 @@ struct detail {
 
 void detail_add(struct detail *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Where a branch goes; the raw value of a timestamp with so many bits, and if valid the whole;
+ * bytes of a packet, if there are any. */
+void detail_target(struct detail *d, bool partial, uint64_t address, enum bt_isa isa);
+void detail_timestamp(struct detail *d, uint64_t value, unsigned bits, bool valid, bool gray);
+void detail_raw(struct detail *d, const uint8_t *bytes, unsigned count);
+
 /* As a detail, at most DETAIL_MAX bytes with the end. */
 void detail_event(const struct bt_event *event, char *out);
 

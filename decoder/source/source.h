@@ -18,13 +18,14 @@ int source_fail(int error, char *why, size_t size, const char *format, ...)
 
 struct source_protocol {
     enum stream_protocol protocol;
-    /* struct bt_source: type. */
-    bool (*matches)(const char *type);
+    /* What the type in struct bt_source begins with, in any case; NULL at the end. */
+    const char *types[4];
     /* Fills the protocol's part of `config` and *trace_id. Returns 0 or a bt_error by
      * source_fail(). */
     int (*configure)(const struct bt_source *source, struct stream_config *config,
                      unsigned *trace_id, char *why, size_t size);
-    /* Bytes from one synchronisation to the next; 0: not known. With `registers`, those that decide
+    /* Bytes from one synchronisation to the next; NULL, 0: not known, as where cycles of the
+     * processor are counted. With `registers`, those that decide
      * how the stream reads, for the message when it makes no sense. */
     uint32_t (*sync_period)(const struct stream_config *config);
     const char *registers;

@@ -9,11 +9,6 @@
 
 #define CCER_SINCE 5 /* minor version whose decoder needs ETMCCER */
 
-static bool is_etmv3(const char *type)
-{
-    return strncasecmp(type, "ETM3", 4) == 0 || strncasecmp(type, "ETMv3", 5) == 0;
-}
-
 static int configure_etmv3(const struct bt_source *source, struct stream_config *config,
                            unsigned *trace_id, char *why, size_t size)
 {
@@ -104,18 +99,14 @@ static void source_etmv3_add_atoms(struct detail *d, const struct etmv3_packet *
     detail_add(d, "atoms=%s", n ? atoms : "-");
 }
 
-static void source_etmv3_add_target(struct detail *d, const struct etmv3_packet *k)
+static void etmv3_add_target(struct detail *d, const struct etmv3_packet *k)
 {
-    if (k->flags & ETMV3_PARTIAL)
-        detail_add(d, "address=partial");
-    else
-        detail_add(d, "address=0x%08" PRIx64, k->value);
-    detail_add(d, "isa=%s", isa_name(k->isa_state));
+    detail_target(d, k->flags & ETMV3_PARTIAL, k->value, (enum bt_isa)(k->isa_state & 0xf));
 }
 
 static void source_etmv3_add_branch(struct detail *d, const struct etmv3_packet *k)
 {
-    source_etmv3_add_target(d, k);
+    etmv3_add_target(d, k);
     if (k->flags & ETMV3_HAS_INFO)
         detail_add(d, "sec=%s", security_name(k->isa_state));
     if (k->flags & (ETMV3_HAS_INFO | ETMV3_INLINE))
@@ -132,7 +123,7 @@ static void add_isync(struct detail *d, const struct etmv3_packet *k)
 {
     detail_add(d, "reason=%u", k->number);
     if (!(k->flags & ETMV3_DATA_ONLY))
-        source_etmv3_add_target(d, k);
+        etmv3_add_target(d, k);
     detail_add(d, "sec=%s", security_name(k->isa_state));
     if (k->flags & ETMV3_ODD_STATE)
         detail_add(d, "state=reserved");
@@ -145,17 +136,6 @@ static void add_isync(struct detail *d, const struct etmv3_packet *k)
     }
     if (k->flags & ETMV3_HAS_CYCLES)
         detail_add(d, "cycles=%u", k->cycles);
-}
-
-static void source_etmv3_add_timestamp(struct detail *d, const struct etmv3_config *config,
-                                       const struct etmv3_packet *k)
-{
-    detail_add(d, "raw=0x%" PRIx64, k->value);
-    detail_add(d, "bits=%u", k->n);
-    if (k->flags & ETMV3_TS_VALID)
-        detail_add(d, "value=0x%" PRIx64, packet_time(k->value, config->timestamp_gray));
-    if (k->flags & ETMV3_TS_FREQ)
-        detail_add(d, "freq=1");
 }
 
 /* Address and value as far as they were sent. */
@@ -191,7 +171,9 @@ static void source_etmv3_add_fields(struct detail *d, const struct etmv3_config 
         detail_add(d, "cycles=%u", k->cycles);
         break;
     case ETMV3_TIMESTAMP:
-        source_etmv3_add_timestamp(d, config, k);
+        detail_timestamp(d, k->value, k->n, k->flags & ETMV3_TS_VALID, config->timestamp_gray);
+        if (k->flags & ETMV3_TS_FREQ)
+            detail_add(d, "freq=1");
         break;
     case ETMV3_VMID:
         detail_add(d, "vmid=0x%02" PRIx64, k->value);
@@ -225,7 +207,7 @@ static void describe_etmv3(const struct stream_config *config, const void *packe
 
 const struct source_protocol source_etmv3 = {
     .protocol = STREAM_ETMV3,
-    .matches = is_etmv3,
+    .types = {"ETM3", "ETMv3"},
     .configure = configure_etmv3,
     .sync_period = source_etmv3_sync_period,
     .registers = "ETMCR, ETMIDR and ETMCCER",

@@ -7,12 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_etmv4(const char *type)
-{
-    return strncasecmp(type, "ETM4", 4) == 0 || strncasecmp(type, "ETMv4", 5) == 0 ||
-           strncasecmp(type, "ETE", 3) == 0;
-}
-
 static void optional_reg(const struct bt_source *source, const char *name, uint32_t *value)
 {
     uint64_t v;
@@ -61,12 +55,6 @@ static int configure_etmv4(const struct bt_source *source, struct stream_config 
                            r.idr[1], r.devarch);
     *trace_id = config->etmv4.trace_id;
     return BT_OK;
-}
-
-static uint32_t source_etmv4_sync_period(const struct stream_config *config)
-{
-    (void)config;
-    return 0;
 }
 
 static const char *etmv4_name(const void *packet)
@@ -245,9 +233,8 @@ static void describe_etmv4(const struct stream_config *config, const void *packe
 
 const struct source_protocol source_etmv4 = {
     .protocol = STREAM_ETMV4,
-    .matches = is_etmv4,
+    .types = {"ETM4", "ETMv4", "ETE"},
     .configure = configure_etmv4,
-    .sync_period = source_etmv4_sync_period,
     .registers = "TRCCONFIGR, TRCIDR0 or TRCIDR2",
     .name = etmv4_name,
     .describe = describe_etmv4,

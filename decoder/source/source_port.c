@@ -91,11 +91,6 @@ static const struct source_choice etmv1_choices[] = {
                  "0 or 1: TRACEPKT[0] of a cycle without trace that does not count"),
 };
 
-static bool is_etmv1(const char *type)
-{
-    return strncasecmp(type, "ETM1", 4) == 0 || strncasecmp(type, "ETMv1", 5) == 0;
-}
-
 /* From ETMCCR if it is known, else from the device's type. */
 static int etmv1_minor_version(const struct bt_source *source, char *why, size_t size)
 {
@@ -136,12 +131,6 @@ static int configure_etmv1(const struct bt_source *source, struct stream_config 
     return error ? error : source_port_layout(source, &config->etmv1.port, why, size);
 }
 
-static uint32_t etmv1_sync_period(const struct stream_config *config)
-{
-    (void)config;
-    return 0; /* counted in processor cycles: as bytes it depends on the program */
-}
-
 static const char *etmv1_name(const void *packet)
 {
     static const char *const statuses[8] = {"IE", "ID", "IN", "WT", "BE", "BD", "TR", "TD"};
@@ -170,19 +159,14 @@ static void etmv1_add_cycle(struct detail *d, const struct etmv1_packet *k)
 
 static void etmv1_add_address(struct detail *d, const struct etmv1_packet *k)
 {
-    char hex[2 * ETMV1_RAW + 1];
-    if (k->flags & ETMV1_PARTIAL) {
+    if (k->flags & ETMV1_PARTIAL)
         detail_add(d, "address=partial");
-    } else {
-        detail_add(d, "address=0x%08" PRIx64, k->value);
-        detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)k->isa));
-    }
+    else
+        detail_target(d, false, k->value, (enum bt_isa)k->isa);
     detail_add(d, "reason=%u", k->reason);
     if (k->flags & ETMV1_HAS_CONTEXT)
         detail_add(d, "cid=0x%" PRIx32, k->context);
-    for (unsigned i = 0; i < k->raw_len; i++)
-        snprintf(hex + 2 * i, 3, "%02X", k->raw[i]);
-    detail_add(d, "raw=%s", hex);
+    detail_raw(d, k->raw, k->raw_len);
 }
 
 static void describe_etmv1(const struct stream_config *config, const void *packet, struct detail *d)
@@ -209,9 +193,8 @@ static void describe_etmv1(const struct stream_config *config, const void *packe
 
 const struct source_protocol source_etmv1 = {
     .protocol = STREAM_ETMV1,
-    .matches = is_etmv1,
+    .types = {"ETM1", "ETMv1"},
     .configure = configure_etmv1,
-    .sync_period = etmv1_sync_period,
     .registers = "ETMCR and ETMCCR",
     .name = etmv1_name,
     .describe = describe_etmv1,
@@ -303,17 +286,6 @@ static int configure_etmv2(const struct bt_source *source, struct stream_config 
     return error ? error : source_port_layout(source, &config->etmv2.port, why, size);
 }
 
-static bool is_etmv2(const char *type)
-{
-    return strncasecmp(type, "ETM2", 4) == 0 || strncasecmp(type, "ETMv2", 5) == 0;
-}
-
-static uint32_t etmv2_sync_period(const struct stream_config *config)
-{
-    (void)config;
-    return 0; /* counted in processor cycles: as bytes it depends on the program */
-}
-
 static const char *etmv2_status_name(const struct etmv2_packet *k)
 {
     static const char *const names[16] = {
@@ -358,8 +330,7 @@ static void etmv2_add_status(struct detail *d, const struct etmv2_packet *k)
 static void etmv2_add_tfo(struct detail *d, const struct etmv2_packet *k)
 {
     detail_add(d, "reason=%u", k->number);
-    detail_add(d, "address=0x%08" PRIx64, k->value);
-    detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)k->isa));
+    detail_target(d, false, k->value, (enum bt_isa)k->isa);
     if (!(k->flags & ETMV2_LSIP))
         return;
     detail_add(d, "lsip=0x%08" PRIx32, k->address);
@@ -378,15 +349,6 @@ static void etmv2_add_data(struct detail *d, const struct etmv2_packet *k)
         detail_add(d, "value=0x%" PRIx64, k->value);
 }
 
-static void etmv2_add_raw(struct detail *d, const struct etmv2_packet *k)
-{
-    char hex[2 * ETMV2_RAW + 1];
-    for (unsigned i = 0; i < k->raw_len; i++)
-        snprintf(hex + 2 * i, 3, "%02X", k->raw[i]);
-    if (k->raw_len)
-        detail_add(d, "raw=%s", hex);
-}
-
 static void describe_etmv2(const struct stream_config *config, const void *packet, struct detail *d)
 {
     const struct etmv2_packet *k = packet;
@@ -399,8 +361,7 @@ static void describe_etmv2(const struct stream_config *config, const void *packe
         etmv2_add_tfo(d, k);
         break;
     case ETMV2_BRANCH:
-        detail_add(d, "address=0x%08" PRIx64, k->value);
-        detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)k->isa));
+        detail_target(d, false, k->value, (enum bt_isa)k->isa);
         if (k->flags & ETMV2_CANCEL)
             detail_add(d, "cancel=1");
         break;
@@ -419,14 +380,13 @@ static void describe_etmv2(const struct stream_config *config, const void *packe
         detail_add(d, "cid=0x%x", k->context);
     if (k->flags & ETMV2_MORE)
         detail_add(d, "more=1");
-    etmv2_add_raw(d, k);
+    detail_raw(d, k->raw, k->raw_len);
 }
 
 const struct source_protocol source_etmv2 = {
     .protocol = STREAM_ETMV2,
-    .matches = is_etmv2,
+    .types = {"ETM2", "ETMv2"},
     .configure = configure_etmv2,
-    .sync_period = etmv2_sync_period,
     .registers = "ETMCR and ETMIDR",
     .name = etmv2_name,
     .describe = describe_etmv2,

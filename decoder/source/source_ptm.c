@@ -23,11 +23,6 @@ static int configure_ptm(const struct bt_source *source, struct stream_config *c
     return BT_OK;
 }
 
-static bool is_ptm(const char *type)
-{
-    return strncasecmp(type, "PTM", 3) == 0 || strncasecmp(type, "PFT", 3) == 0;
-}
-
 static uint32_t source_ptm_sync_period(const struct stream_config *config)
 {
     (void)config;
@@ -59,11 +54,7 @@ static const char *ptm_name(const void *packet)
 
 static void source_ptm_add_target(struct detail *d, const struct ptm_packet *k)
 {
-    if (k->flags & PTM_PARTIAL)
-        detail_add(d, "address=partial");
-    else
-        detail_add(d, "address=0x%08" PRIx64, k->value);
-    detail_add(d, "isa=%s", bt_isa_name(ptm_packet_isa(k)));
+    detail_target(d, k->flags & PTM_PARTIAL, k->value, ptm_packet_isa(k));
 }
 
 static void source_ptm_add_branch(struct detail *d, const struct ptm_packet *k)
@@ -81,17 +72,6 @@ static void source_ptm_add_atoms(struct detail *d, const struct ptm_packet *k)
     for (unsigned i = 0; i < k->n && i < 8; i++)
         atoms[i] = k->value >> (k->n - 1 - i) & 1 ? 'N' : 'E';
     detail_add(d, "atoms=%s", atoms);
-}
-
-static void source_ptm_add_timestamp(struct detail *d, const struct ptm_config *config,
-                                     const struct ptm_packet *k)
-{
-    detail_add(d, "raw=0x%" PRIx64, k->value);
-    detail_add(d, "bits=%u", k->n);
-    if (k->flags & PTM_TS_VALID)
-        detail_add(d, "value=0x%" PRIx64, packet_time(k->value, config->timestamp_gray));
-    if (k->flags & PTM_TS_FREQ)
-        detail_add(d, "freq=1");
 }
 
 static void source_ptm_add_fields(struct detail *d, const struct ptm_config *config,
@@ -113,7 +93,9 @@ static void source_ptm_add_fields(struct detail *d, const struct ptm_config *con
         source_ptm_add_target(d, k);
         break;
     case PTM_TIMESTAMP:
-        source_ptm_add_timestamp(d, config, k);
+        detail_timestamp(d, k->value, k->n, k->flags & PTM_TS_VALID, config->timestamp_gray);
+        if (k->flags & PTM_TS_FREQ)
+            detail_add(d, "freq=1");
         break;
     case PTM_ASYNC:
         if (k->size > 64)
@@ -147,7 +129,7 @@ static void describe_ptm(const struct stream_config *config, const void *packet,
 
 const struct source_protocol source_ptm = {
     .protocol = STREAM_PTM,
-    .matches = is_ptm,
+    .types = {"PTM", "PFT"},
     .configure = configure_ptm,
     .sync_period = source_ptm_sync_period,
     .registers = "ETMCR and ETMIDR",

@@ -292,14 +292,13 @@ static bool same_state4(const struct stream_etmv4 *a, const struct stream_etmv4 
     const struct etmv4_flow *f = &a->flow, *g = &b->flow;
     return same_etmv4_parser(&a->parser, &b->parser) && same_place4(&f->core, &g->core) &&
            stream_join_same_queue(&f->queue, &g->queue) && f->wait == ETMV4_WAIT_NONE &&
-           g->wait == ETMV4_WAIT_NONE && !f->has_early && !g->has_early && !f->has_handler &&
-           !g->has_handler && f->last_p0 == g->last_p0 && f->on_reason == g->on_reason &&
+           g->wait == ETMV4_WAIT_NONE && !f->early.held && !g->early.held && !f->handler.held &&
+           !g->handler.held && f->last_p0 == g->last_p0 && f->on_reason == g->on_reason &&
            f->on_cause == g->on_cause && f->isa_bit == g->isa_bit && f->announce == g->announce &&
-           f->synced == g->synced && f->core.started == g->core.started &&
-           f->aarch64 == g->aarch64 && f->informed == g->informed && f->due == g->due &&
-           f->pending_pop == g->pending_pop && f->push_blocked == g->push_blocked &&
-           f->jumps == g->jumps && (!f->config.marked_times || f->marked == g->marked) &&
-           !f->accepted && !g->accepted;
+           f->sync == g->sync && f->core.started == g->core.started && f->aarch64 == g->aarch64 &&
+           f->branch == g->branch && f->push_blocked == g->push_blocked && f->jumps == g->jumps &&
+           (!f->config.marked_times || f->marked == g->marked) && f->at_hand == ETMV4_HAND_NEW &&
+           g->at_hand == ETMV4_HAND_NEW;
 }
 
 static bool same_etmv4(const struct stream *s, const struct stream *mark, const struct stream *end)

@@ -182,8 +182,9 @@ static void stream_etmv2_options(const struct stream_config *config, struct code
 static struct stream_place stream_etmv2_place(const struct stream *s)
 {
     const struct etmv2 *parser = &s->u.etmv2.parser;
-    return (struct stream_place){
-        .offset = parser->in.offset, .lost_at = parser->resync_start, .synced = parser->synced};
+    return (struct stream_place){.offset = parser->in.offset,
+                                 .lost_at = parser->resync_start,
+                                 .synced = parser->sync == ETMV2_SYNC_FOLLOWS};
 }
 
 CYCLES(etmv1, false)

@@ -96,22 +96,16 @@ static uint32_t logical_value(struct build *b, const struct insn_effect *e)
 {
     uint32_t x = operand2(b, e);
     uint32_t a = e->rn == EFFECT_NO_REG ? 0 : build_read(b, e->rn, false);
-    switch (e->op) {
-    case EFFECT_AND:
-        return make_value(b, RULE_AND, a, x, 0, 0);
-    case EFFECT_ORR:
-        return make_value(b, RULE_ORR, a, x, 0, 0);
-    case EFFECT_BIC:
-        return make_value(b, RULE_BIC, a, x, 0, 0);
-    case EFFECT_ORN:
-        return make_value(b, RULE_ORN, a, x, 0, 0);
-    case EFFECT_EOR:
-        return make_value(b, RULE_XOR, a, x, 0, 0);
-    case EFFECT_MVN:
+    static const uint8_t rules[] = {[EFFECT_AND] = RULE_AND,
+                                    [EFFECT_ORR] = RULE_ORR,
+                                    [EFFECT_BIC] = RULE_BIC,
+                                    [EFFECT_ORN] = RULE_ORN,
+                                    [EFFECT_EOR] = RULE_XOR};
+    if (e->op == EFFECT_MVN)
         return inverted_value(b, x);
-    default:
+    if (e->op >= sizeof rules || !rules[e->op])
         return x;
-    }
+    return make_value(b, (enum rule_op)rules[e->op], a, x, 0, 0);
 }
 
 static uint32_t multiplied_value(struct build *b, const struct insn_effect *e)
@@ -540,10 +534,11 @@ static void look_ahead(struct build *b)
     const struct values_insn *i = &w->insns[b->step];
     bool last = b->step + 1 == b->r->count;
     b->behind = event_behind(b);
-    b->next = last ? w->final[15] : i[1].address;
-    b->next_isa = last ? w->final_isa : i[1].isa;
-    b->next_known = !b->behind && (!last || w->final_known >> 15 & 1);
-    b->leaves = b->next_known && (b->next != i->address + i->size || b->next_isa != i->isa);
+    b->next.address = last ? w->final[15] : i[1].address;
+    b->next.isa = last ? w->final_isa : i[1].isa;
+    b->next.known = !b->behind && (!last || w->final_known >> 15 & 1);
+    b->next.leaves =
+        b->next.known && (b->next.address != i->address + i->size || b->next.isa != i->isa);
 }
 
 static bool writes_pc(const struct insn_effect *e)
@@ -574,7 +569,7 @@ static bool check_condition(struct build *b, const struct insn_effect *e)
         rules_add(rules, &(struct values_rule){
                              .op = RULE_NZ, .slot = {nz, b->cur[e->rn]}, .step = b->step});
     }
-    if (cond == BT_COND_UNKNOWN && writes_pc(e) && b->leaves)
+    if (cond == BT_COND_UNKNOWN && writes_pc(e) && b->next.leaves)
         cond = BT_COND_PASS;
     if (cond != BT_COND_UNKNOWN)
         rules_learn_at(rules, p, cond == BT_COND_PASS, VALUES_CONDITION, b->step);
@@ -711,12 +706,12 @@ static void build_instruction(struct build *b)
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
     bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
     b->jumped = runs && plain && indirect && !e.link &&
-                (b->leaves || interrupted || changes_state(b, behind));
+                (b->next.leaves || interrupted || changes_state(b, behind));
     if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
         b->frame_count = 0;
-    if (b->leaves && b->it) /* a taken branch ends the block */
+    if (b->next.leaves && b->it) /* a taken branch ends the block */
         b->it = 0;
-    b->returned = runs && ((e.kind == EFFECT_OTHER && b->leaves) ||
+    b->returned = runs && ((e.kind == EFFECT_OTHER && b->next.leaves) ||
                            (is_exception_return(&e) && !b->canceled && !b->pred));
     if (b->returned)
         build_restore_it(b, b->step + 1 < b->r->count ? i[1].address : b->w->final[15]);

@@ -48,6 +48,14 @@ struct build_bank {
 
 enum build_is { BUILD_IS_NOT, BUILD_IS, BUILD_IS_PERHAPS };
 
+/* Where the path goes on behind the instruction. */
+struct build_next {
+    uint32_t address; /* if known */
+    uint8_t isa;
+    bool known;
+    bool leaves; /* not straight on */
+};
+
 struct build {
     struct values *r;
     const struct values_window *w;
@@ -57,10 +65,7 @@ struct build {
     uint32_t pred;                   /* value: the instruction runs if it is 1; 0: it runs */
     size_t event;                    /* next one */
     const struct bt_event *behind;   /* the first behind the instruction that is not passive */
-    uint32_t next;                   /* where the path goes on, if it is known */
-    uint8_t next_isa;
-    bool next_known;
-    bool leaves; /* the path leaves the sequence behind the instruction */
+    struct build_next next;
     struct values_frame frames[BUILD_FRAMES];
     size_t frame_count;
     uint8_t it;      /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
@@ -89,9 +94,7 @@ struct build {
     bool canceled; /* the instruction does not complete */
     bool back;     /* a handler has returned to `back_to`, in the other security state */
     uint32_t back_to;
-    bool one_stack; /* as the window has them, and the security state stays the same */
-    bool nonsecure;
-    bool two_states;
+    bool two_states; /* the window's, or the security state changes in it */
 };
 
 /* values_state.c: a new value for a register, depending on the instruction's condition. */

@@ -21,6 +21,16 @@
 #define RETURN_THREAD        0xfffffff9u
 #define RETURN_THREAD_FLOAT  0xffffffe9u
 
+static bool has_one_stack(const struct build *b)
+{
+    return b->w->m_one_stack && !b->two_states;
+}
+
+static bool is_nonsecure(const struct build *b)
+{
+    return b->w->m_nonsecure || b->two_states;
+}
+
 static enum build_float outer(const struct build *b)
 {
     return b->nesting < BUILD_NESTING ? (enum build_float)b->outer[b->nesting] : BUILD_FLOAT_MAYBE;
@@ -94,7 +104,7 @@ static void learn_return(struct build *b)
     bool with_floats = was == BUILD_FLOAT_USED;
     if (was == BUILD_FLOAT_MAYBE)
         return;
-    if (b->nonsecure && b->nesting > 1) /* it depends on what the core implements */
+    if (is_nonsecure(b) && b->nesting > 1) /* it depends on what the core implements */
         return;
     if (b->nesting == 1)
         rules_equal(&b->r->rules, b->cur[14], base_value(b, with_floats), b->step,
@@ -107,7 +117,7 @@ static void learn_return(struct build *b)
 
 void build_m_halted(struct build *b, uint32_t psr)
 {
-    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !b->nonsecure)
+    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !is_nonsecure(b))
         rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, VALUES_EXCEPTION);
 }
 
@@ -159,7 +169,7 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     uint16_t number = b->number;
     b->number = event->u.exception.number & NUMBER_MASK;
     kept_taken(b);
-    if (!b->one_stack || was == BUILD_FLOAT_MAYBE) {
+    if (!has_one_stack(b) || was == BUILD_FLOAT_MAYBE) {
         b->pending_anywhere = b->w->m_fpu;
         build_clobber_memory(b);
         build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
@@ -195,7 +205,7 @@ void build_m_return(struct build *b)
         build_m_lost(b);
     }
     kept_taken(b);
-    if (!b->one_stack || b->floats == BUILD_FLOAT_MAYBE) {
+    if (!has_one_stack(b) || b->floats == BUILD_FLOAT_MAYBE) {
         build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
         return;
     }
@@ -221,7 +231,7 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     b->jumped = false;
     build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
     kept_taken(b);
-    if (b->one_stack)
+    if (has_one_stack(b))
         learn_return(b);
 }
 
@@ -232,8 +242,6 @@ void build_m_states(struct build *b)
     for (size_t i = 0; i < w->event_count && !changes; i++)
         changes = w->events[i].kind == BT_EVENT_STATE;
     b->two_states = w->m_two_states || changes;
-    b->one_stack = w->m_one_stack && !b->two_states;
-    b->nonsecure = w->m_nonsecure || b->two_states;
 }
 
 void build_m_lost(struct build *b)

@@ -88,8 +88,8 @@ uint32_t build_read(struct build *b, unsigned reg, bool align_pc)
 
 bool build_target(const struct build *b, uint32_t *target)
 {
-    *target = b->next | (b->next_isa == BT_ISA_T32);
-    return !b->pred && b->next_known && (b->next_isa == BT_ISA_T32 || b->next_isa == BT_ISA_A32);
+    *target = b->next.address | (b->next.isa == BT_ISA_T32);
+    return !b->pred && b->next.known && (b->next.isa == BT_ISA_T32 || b->next.isa == BT_ISA_A32);
 }
 
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)

@@ -27,37 +27,24 @@ static const uint8_t LINE_RESET[] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0
 
 const char *debug_failure_text(enum debug_failure failure)
 {
-    switch (failure) {
-    case DEBUG_FAIL_NONE:
-        return "no failure";
-    case DEBUG_FAIL_PROBE:
-        return "the probe does not answer: unplugged?";
-    case DEBUG_FAIL_ANSWER:
-        return "the probe's answer makes no sense";
-    case DEBUG_FAIL_WIRE_KIND:
-        return "the probe cannot do this: other wire or an older firmware?";
-    case DEBUG_FAIL_SILENT:
-        return "no answer on the debug wires: check power and wiring";
-    case DEBUG_FAIL_LINE:
-        return "damaged bits on the debug wires: check wiring, lower the clock";
-    case DEBUG_FAIL_WAIT:
-        return "the access port stays busy: is the bus clocked?";
-    case DEBUG_FAIL_FAULT:
-        return "the target refused the access";
-    case DEBUG_FAIL_POWER:
-        return "the chip answered but does not power up its debug logic: debug locked or no clock?";
-    case DEBUG_FAIL_VERSION:
-        return "a debug port of a kind that is not supported";
-    case DEBUG_FAIL_LOCKED:
-        return "the chip answered but refuses: debug locked?";
-    case DEBUG_FAIL_NO_MEM_AP:
-        return "no memory access port there";
-    case DEBUG_FAIL_CHANGED:
-        return "another debug port answers than before: other target connected?";
-    case DEBUG_FAIL_TIMEOUT:
-        return "the target did not get there in time";
-    }
-    return "unknown failure";
+    static const char *const TEXTS[] = {
+        [DEBUG_FAIL_NONE] = "no failure",
+        [DEBUG_FAIL_PROBE] = "the probe does not answer: unplugged?",
+        [DEBUG_FAIL_ANSWER] = "the probe's answer makes no sense",
+        [DEBUG_FAIL_WIRE_KIND] = "the probe cannot do this: other wire or an older firmware?",
+        [DEBUG_FAIL_SILENT] = "no answer on the debug wires: check power and wiring",
+        [DEBUG_FAIL_LINE] = "damaged bits on the debug wires: check wiring, lower the clock",
+        [DEBUG_FAIL_WAIT] = "the access port stays busy: is the bus clocked?",
+        [DEBUG_FAIL_FAULT] = "the target refused the access",
+        [DEBUG_FAIL_POWER] =
+            "the chip answered but does not power up its debug logic: debug locked or no clock?",
+        [DEBUG_FAIL_VERSION] = "a debug port of a kind that is not supported",
+        [DEBUG_FAIL_LOCKED] = "the chip answered but refuses: debug locked?",
+        [DEBUG_FAIL_NO_MEM_AP] = "no memory access port there",
+        [DEBUG_FAIL_CHANGED] = "another debug port answers than before: other target connected?",
+        [DEBUG_FAIL_TIMEOUT] = "the target did not get there in time",
+    };
+    return (size_t)failure < sizeof TEXTS / sizeof *TEXTS ? TEXTS[failure] : "unknown failure";
 }
 
 bool debug_link_again(int error, enum debug_failure failure, unsigned *tries)
@@ -240,6 +227,12 @@ static size_t put_select(const struct adiv5_dp *dp, uint32_t select, struct debu
     return 1;
 }
 
+static void adiv5_selected(struct adiv5_dp *dp, uint32_t select)
+{
+    dp->select = select;
+    dp->select_known = true;
+}
+
 static uint32_t ap_select(uint8_t ap, uint8_t address)
 {
     return (uint32_t)ap << 24 | (address & BANK_MASK);
@@ -247,53 +240,47 @@ static uint32_t ap_select(uint8_t ap, uint8_t address)
 
 /* Registers of the DP. */
 
-static int dp_access(struct adiv5_dp *dp, uint8_t request, uint8_t bank, uint32_t *value)
+/* All of them are in bank 0; it matters for CTRL/STAT only. */
+static int dp_access(struct adiv5_dp *dp, uint8_t request, uint32_t *value)
 {
     struct debug_transfer list[2];
     size_t n = 0;
-    uint32_t select = (dp->select_known ? dp->select & ~0xfu : 0) | bank;
-    if (bank > 15 || (request & ~(DEBUG_READ | DEBUG_REG_MASK)) != 0)
-        return BT_ERR_INVAL;
+    uint32_t select = dp->select_known ? dp->select & ~0xfu : 0;
     if ((request & DEBUG_REG_MASK) == DP_CTRL_STAT)
         n = put_select(dp, select, list);
     list[n] = (struct debug_transfer){.request = request, .value = *value};
     int error = adiv5_run(dp, list, n + 1, true);
     if (error != 0)
         return error;
-    if (n > 0) {
-        dp->select = select;
-        dp->select_known = true;
-    }
-    if (request == (DEBUG_DP | DEBUG_WRITE | DP_SELECT)) {
-        dp->select = *value;
-        dp->select_known = true;
-    }
+    if (n > 0)
+        adiv5_selected(dp, select);
+    if (request == (DEBUG_DP | DEBUG_WRITE | DP_SELECT))
+        adiv5_selected(dp, *value);
     *value = list[n].value;
     return 0;
 }
 
-/* Registers of the DP. `bank` (0..15) matters for address 4 only. */
-static int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t *value)
+static int adiv5_dp_read(struct adiv5_dp *dp, uint8_t address, uint32_t *value)
 {
     *value = 0;
-    return dp_access(dp, DEBUG_DP | DEBUG_READ | address, bank, value);
+    return dp_access(dp, DEBUG_DP | DEBUG_READ | address, value);
 }
 
-static int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint8_t bank, uint32_t value)
+static int adiv5_dp_write(struct adiv5_dp *dp, uint8_t address, uint32_t value)
 {
-    return dp_access(dp, DEBUG_DP | DEBUG_WRITE | address, bank, &value);
+    return dp_access(dp, DEBUG_DP | DEBUG_WRITE | address, &value);
 }
 
 /* The sticky flags. */
 static int adiv5_clear_errors(struct adiv5_dp *dp)
 {
     uint32_t value;
-    int error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
+    int error = adiv5_dp_read(dp, DP_CTRL_STAT, &value);
     if (error != 0)
         return error;
     if (dp->wire == DEBUG_WIRE_JTAG)
-        return adiv5_dp_write(dp, DP_CTRL_STAT, 0, JTAG_CLEAR);
-    return adiv5_dp_write(dp, DP_ABORT, 0, ABORT_CLEAR);
+        return adiv5_dp_write(dp, DP_CTRL_STAT, JTAG_CLEAR);
+    return adiv5_dp_write(dp, DP_ABORT, ABORT_CLEAR);
 }
 
 /* Registers of APs. */
@@ -321,8 +308,7 @@ static size_t make_raw(const struct adiv5_dp *dp, uint8_t ap, const struct adiv5
     for (k = 0; k < count && raw->count + 3 <= RAW_MAX; k++) {
         uint32_t select = ap_select(ap, list[k].address);
         raw->count += put_select(&state, select, &raw->transfers[raw->count]);
-        state.select = select;
-        state.select_known = true;
+        adiv5_selected(&state, select);
         uint8_t request = (uint8_t)(DEBUG_AP | (list[k].write ? DEBUG_WRITE : DEBUG_READ) |
                                     (list[k].address & DEBUG_REG_MASK));
         raw->transfers[raw->count] =
@@ -361,8 +347,7 @@ static int run_list(struct adiv5_dp *dp, uint8_t ap, struct adiv5_access *list, 
             dp->failed_at = done;
             return error;
         }
-        dp->select = raw.select;
-        dp->select_known = true;
+        adiv5_selected(dp, raw.select);
     }
     return 0;
 }
@@ -395,12 +380,10 @@ static int select_for(struct adiv5_dp *dp, uint32_t select)
     if (put_select(dp, select, &transfer) == 0)
         return 0;
     int error = adiv5_run(dp, &transfer, 1, true);
-    if (error == 0) {
-        dp->select = select;
-        dp->select_known = true;
-    } else {
+    if (error == 0)
+        adiv5_selected(dp, select);
+    else
         dp->failed_at = 0;
-    }
     return error;
 }
 
@@ -579,12 +562,12 @@ static int power_up(struct adiv5_dp *dp)
     uint32_t value = 0;
     int error = adiv5_clear_errors(dp);
     if (error == 0)
-        error = adiv5_dp_write(dp, DP_SELECT, 0, 0);
+        error = adiv5_dp_write(dp, DP_SELECT, 0);
     if (error == 0)
-        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0, ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ);
+        error = adiv5_dp_write(dp, DP_CTRL_STAT, ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ);
     uint64_t begin = dp->clock.now_us(dp->clock.user);
     while (error == 0) {
-        error = adiv5_dp_read(dp, DP_CTRL_STAT, 0, &value);
+        error = adiv5_dp_read(dp, DP_CTRL_STAT, &value);
         if (error != 0 || (value & both) == both)
             break;
         if (dp->clock.now_us(dp->clock.user) - begin > POWER_LIMIT_US)
@@ -640,7 +623,7 @@ int adiv5_disconnect(struct adiv5_dp *dp, bool power_down)
 {
     int error = 0;
     if (power_down && dp->connected)
-        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0, 0);
+        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0);
     dp->connected = false;
     dp->select_known = false;
     int end = dp->link.ops->disconnect(dp->link.self);

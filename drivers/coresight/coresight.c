@@ -65,6 +65,25 @@ int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask,
     return error != 0 ? error : coresight_write(bus, address, (now & ~mask) | (value & mask));
 }
 
+int coresight_write_list(struct coresight_bus *bus, uint64_t base,
+                         const struct coresight_setting *list, size_t count)
+{
+    int error = 0;
+    for (size_t k = 0; k < count; k++)
+        for (unsigned n = 0; error == 0 && n < list[k].count; n++)
+            error = coresight_write(bus, base + list[k].offset + 4 * n, list[k].value);
+    return error;
+}
+
+int coresight_read_list(struct coresight_bus *bus, uint64_t base,
+                        const struct coresight_reading *list, size_t count)
+{
+    int error = 0;
+    for (size_t k = 0; error == 0 && k < count; k++)
+        error = coresight_read(bus, base + list[k].offset, list[k].value);
+    return error;
+}
+
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
 {
     uint64_t begin = bus->clock.now_us(bus->clock.user);
@@ -115,26 +134,12 @@ static const struct {
 /* By type alone, for parts that are not in the table or not ARM's. */
 static enum coresight_kind kind_of_type(uint8_t type)
 {
-    switch (type) {
-    case 0x11:
-        return CORESIGHT_TPIU;
-    case 0x12:
-        return CORESIGHT_FUNNEL;
-    case 0x22:
-        return CORESIGHT_REPLICATOR;
-    case 0x43:
-        return CORESIGHT_ITM;
-    case 0x63:
-        return CORESIGHT_STM;
-    case 0x14:
-        return CORESIGHT_CTI;
-    case 0x15:
-        return CORESIGHT_CORE_DEBUG;
-    case 0x16:
-        return CORESIGHT_PMU;
-    default:
-        return CORESIGHT_OTHER;
-    }
+    static const uint8_t kinds[] = {
+        [0x11] = CORESIGHT_TPIU,       [0x12] = CORESIGHT_FUNNEL, [0x22] = CORESIGHT_REPLICATOR,
+        [0x43] = CORESIGHT_ITM,        [0x63] = CORESIGHT_STM,    [0x14] = CORESIGHT_CTI,
+        [0x15] = CORESIGHT_CORE_DEBUG, [0x16] = CORESIGHT_PMU,
+    };
+    return type < sizeof kinds ? kinds[type] : CORESIGHT_OTHER;
 }
 
 enum coresight_kind coresight_kind_of(const struct coresight_component *c)

@@ -48,6 +48,29 @@ static inline int coresight_write(struct coresight_bus *bus, uint64_t address, u
     return bus->ops->write(bus, address, &value, 1);
 }
 
+/* `count` registers in a row, from the one at `offset` on, get the same value; 0: there are none.
+ */
+struct coresight_setting {
+    uint16_t offset;
+    uint32_t value;
+    unsigned count;
+};
+
+struct coresight_reading {
+    uint16_t offset;
+    uint32_t *value;
+};
+
+/* In the order of the list; the first access that fails is the last. */
+int coresight_write_list(struct coresight_bus *bus, uint64_t base,
+                         const struct coresight_setting *list, size_t count);
+int coresight_read_list(struct coresight_bus *bus, uint64_t base,
+                        const struct coresight_reading *list, size_t count);
+#define CORESIGHT_WRITE_ALL(bus, base, list)                                                       \
+    coresight_write_list(bus, base, list, sizeof(list) / sizeof *(list))
+#define CORESIGHT_READ_ALL(bus, base, list)                                                        \
+    coresight_read_list(bus, base, list, sizeof(list) / sizeof *(list))
+
 /* Read, replace the bits of `mask` by those of `value`, write. */
 int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value);
 

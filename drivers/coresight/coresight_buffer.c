@@ -81,16 +81,14 @@ int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *
 
 int coresight_etf_pass(struct coresight_bus *bus, uint64_t base)
 {
+    static const struct coresight_setting list[] = {
+        {MODE, MODE_FIFO, 1}, {FFCR, FFCR_FORMAT, 1}, {CTL, ENABLE, 1}};
     int error = coresight_unlock(bus, base);
     if (error == 0)
         error = coresight_write(bus, base + CTL, 0);
     if (error == 0)
         error = coresight_poll(bus, base + STS, STS_TMC_READY, STS_TMC_READY);
-    if (error == 0)
-        error = coresight_write(bus, base + MODE, MODE_FIFO);
-    if (error == 0)
-        error = coresight_write(bus, base + FFCR, FFCR_FORMAT);
-    return error == 0 ? coresight_write(bus, base + CTL, ENABLE) : error;
+    return error == 0 ? CORESIGHT_WRITE_ALL(bus, base, list) : error;
 }
 
 /* The formatter has stopped, or the TMC is ready. */
@@ -110,40 +108,30 @@ static int is_stopped(const struct coresight_buffer *b, bool *stopped)
     return error;
 }
 
-/* Pointers of an ETR are addresses of the system's memory. */
-static int place_store(const struct coresight_buffer *b)
-{
-    const uint32_t low = (uint32_t)b->store, high = (uint32_t)(b->store >> 32);
-    const struct {
-        uint16_t offset;
-        uint32_t value;
-    } list[] = {{RDP, b->words}, {DBALO, low}, {DBAHI, high}, {AXICTL, AXI_BURSTS},
-                {RRP, low},      {RWP, low},   {RRPHI, high}, {RWPHI, high}};
-    int error = 0;
-    for (unsigned k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
-        error = coresight_write(b->bus, b->base + list[k].offset, list[k].value);
-    return error;
-}
-
 int coresight_buffer_start(struct coresight_buffer *b)
 {
-    static const uint16_t zero[] = {RWP, RRP, TRG};
+    /* Pointers of an ETR are addresses of the system's memory. */
+    const uint32_t low = (uint32_t)b->store, high = (uint32_t)(b->store >> 32);
+    const struct coresight_setting list[] = {
+        {MODE, 0, b->tmc},
+        {TRG, 0, 1},
+        {RDP, b->words, b->etr},
+        {DBALO, low, b->etr},
+        {DBAHI, high, b->etr},
+        {AXICTL, AXI_BURSTS, b->etr},
+        {RRP, low, 1},
+        {RWP, low, 1},
+        {RRPHI, high, b->etr},
+        {RWPHI, high, b->etr},
+        {FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT, 1},
+        {CTL, ENABLE, 1},
+    };
     int error = coresight_unlock(b->bus, b->base);
     if (error == 0)
         error = coresight_write(b->bus, b->base + CTL, 0);
     if (error == 0)
         error = wait_stopped(b);
-    if (error == 0 && b->tmc)
-        error = coresight_write(b->bus, b->base + MODE, 0);
-    for (unsigned k = 0; error == 0 && k < sizeof zero / sizeof *zero; k++)
-        error = coresight_write(b->bus, b->base + zero[k], 0);
-    if (error == 0 && b->etr)
-        error = place_store(b);
-    if (error == 0)
-        error = coresight_write(b->bus, b->base + FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT);
-    if (error == 0)
-        error = coresight_write(b->bus, b->base + CTL, ENABLE);
-    return error;
+    return error == 0 ? CORESIGHT_WRITE_ALL(b->bus, b->base, list) : error;
 }
 
 int coresight_buffer_stop(struct coresight_buffer *b)
@@ -256,15 +244,12 @@ static int read_etr(struct coresight_buffer *b, uint32_t *words,
                     struct coresight_buffer_content *content)
 {
     uint32_t status, enabled, low, high;
+    const struct coresight_reading list[] = {{STS, &status}, {RWP, &low}, {RWPHI, &high}};
     int error = coresight_read(b->bus, b->base + CTL, &enabled);
     if (error == 0 && (enabled & ENABLE) == 0)
         return 0;
     if (error == 0)
-        error = coresight_read(b->bus, b->base + STS, &status);
-    if (error == 0)
-        error = coresight_read(b->bus, b->base + RWP, &low);
-    if (error == 0)
-        error = coresight_read(b->bus, b->base + RWPHI, &high);
+        error = CORESIGHT_READ_ALL(b->bus, b->base, list);
     if (error != 0)
         return error;
     uint64_t end = ((uint64_t)high << 32 | low) - b->store;

@@ -15,8 +15,6 @@
 #define ETMFFLR      0x02cu
 #define ETMVDEVR     0x030u
 #define ETMVDCR1     0x034u
-#define ETMVDCR2     0x038u
-#define ETMVDCR3     0x03cu
 #define ETMCNTRLDVR  0x140u
 #define ETMCNTENR    0x150u
 #define ETMCNTRLDEVR 0x160u
@@ -58,28 +56,6 @@
 #define SYNC_BYTES    1024u
 #define CCR_STALL     0x00800000u
 #define CCR_SEQUENCER 0x00010000u
-
-struct setting {
-    uint16_t offset;
-    uint32_t value;
-};
-
-static int coresight_etm_write_all(struct coresight_bus *bus, uint64_t base,
-                                   const struct setting *list, size_t count)
-{
-    int error = 0;
-    for (size_t k = 0; error == 0 && k < count; k++)
-        error = coresight_write(bus, base + list[k].offset, list[k].value);
-    return error;
-}
-
-static int write_row(struct coresight_bus *bus, uint64_t address, uint32_t value, unsigned count)
-{
-    int error = 0;
-    for (unsigned k = 0; error == 0 && k < count; k++)
-        error = coresight_write(bus, address + 4 * (uint64_t)k, value);
-    return error;
-}
 
 static bool coresight_etm_options_valid(const struct coresight_etm_options *o)
 {
@@ -143,61 +119,52 @@ static int coresight_etm_prepare(struct coresight_bus *bus, uint64_t base,
 static int coresight_etm_clear_resources(struct coresight_bus *bus, uint64_t base, uint32_t config,
                                          bool ptm)
 {
-    static const struct setting data_off[] = {
-        {ETMTECR2, 0}, {ETMVDEVR, EVENT_NEVER}, {ETMVDCR1, 0}, {ETMVDCR2, 0}, {ETMVDCR3, 0}};
     unsigned counters = config >> 13 & 7;
     unsigned outputs = config >> 20 & 7;
-    if (counters > 4)
-        counters = 4;
-    if (outputs > 4)
-        outputs = 4;
-    int error = write_row(bus, base + ETMCNTRLDVR, 0, counters);
-    if (error == 0)
-        error = write_row(bus, base + ETMCNTENR, EVENT_CNT_NEVER, counters);
-    if (error == 0)
-        error = write_row(bus, base + ETMCNTRLDEVR, EVENT_NEVER, counters);
-    if (error == 0 && (config & CCR_SEQUENCER) != 0)
-        error = write_row(bus, base + ETMSQEVR, EVENT_NEVER, 6);
-    if (error == 0 && (config & CCR_SEQUENCER) != 0)
-        error = coresight_write(bus, base + ETMSQR, 0);
-    if (error == 0)
-        error = write_row(bus, base + ETMEXTOUTEVR, EVENT_NEVER, outputs);
-    if (error == 0)
-        error = coresight_write(bus, base + ETMCIDCMR, 0xffffffffu);
-    if (error == 0)
-        error = coresight_write(bus, base + ETMEXTINSELR, 0);
-    if (error == 0 && !ptm)
-        error = coresight_etm_write_all(bus, base, data_off, sizeof data_off / sizeof *data_off);
-    return error;
+    bool sequencer = (config & CCR_SEQUENCER) != 0;
+    counters = counters > 4 ? 4 : counters;
+    const struct coresight_setting list[] = {
+        {ETMCNTRLDVR, 0, counters},
+        {ETMCNTENR, EVENT_CNT_NEVER, counters},
+        {ETMCNTRLDEVR, EVENT_NEVER, counters},
+        {ETMSQEVR, EVENT_NEVER, sequencer ? 6 : 0},
+        {ETMSQR, 0, sequencer},
+        {ETMEXTOUTEVR, EVENT_NEVER, outputs > 4 ? 4 : outputs},
+        {ETMCIDCMR, UINT32_MAX, 1},
+        {ETMEXTINSELR, 0, 1},
+        {ETMTECR2, 0, !ptm}, /* data */
+        {ETMVDEVR, EVENT_NEVER, !ptm},
+        {ETMVDCR1, 0, ptm ? 0 : 3},
+    };
+    return CORESIGHT_WRITE_ALL(bus, base, list);
 }
 
 static int coresight_etm_set_tracing(struct coresight_bus *bus, uint64_t base,
                                      const struct coresight_etm_options *o)
 {
-    const struct setting common[] = {
-        {ETMTRIGGER, EVENT_NEVER},  {ETMTSSCR, 0},
-        {ETMTEEVR, EVENT_ALWAYS},   {ETMTECR1, EXCLUDE_NOTHING},
-        {ETMTESSEICR, 0},           {ETMTSEVR, EVENT_NEVER},
-        {ETMTRACEIDR, o->trace_id}, {ETMSYNCFR, o->sync_bytes ? o->sync_bytes : SYNC_BYTES},
+    /* Descriptions differ on which of ETMFFRR and ETMFFLR holds the level: both do no harm. */
+    const struct coresight_setting list[] = {
+        {ETMTRIGGER, EVENT_NEVER, 1},
+        {ETMTSSCR, 0, 1},
+        {ETMTEEVR, EVENT_ALWAYS, 1},
+        {ETMTECR1, EXCLUDE_NOTHING, 1},
+        {ETMTESSEICR, 0, 1},
+        {ETMTSEVR, EVENT_NEVER, 1},
+        {ETMTRACEIDR, o->trace_id, 1},
+        {ETMSYNCFR, o->sync_bytes ? o->sync_bytes : SYNC_BYTES, 1},
+        {ETMFFRR, o->stall_level ? EXCLUDE_NOTHING : 0, !o->ptm},
+        {ETMFFLR, o->stall_level, !o->ptm},
     };
-    /* Descriptions differ on which of the two holds the level: both do no harm. */
-    const struct setting stall[] = {{ETMFFRR, o->stall_level ? EXCLUDE_NOTHING : 0},
-                                    {ETMFFLR, o->stall_level}};
-    int error = coresight_etm_write_all(bus, base, common, sizeof common / sizeof *common);
-    if (error == 0 && !o->ptm)
-        error = coresight_etm_write_all(bus, base, stall, sizeof stall / sizeof *stall);
-    return error;
+    return CORESIGHT_WRITE_ALL(bus, base, list);
 }
 
 static int read_back(struct coresight_bus *bus, uint64_t base,
                      const struct coresight_etm_options *o, struct coresight_etm_state *state)
 {
+    const struct coresight_reading list[] = {
+        {ETMCR, &state->control}, {ETMTRACEIDR, &state->trace_id}, {ETMSYNCFR, &state->sync}};
     uint32_t scr = SCR_FITS;
-    int error = coresight_read(bus, base + ETMCR, &state->control);
-    if (error == 0)
-        error = coresight_read(bus, base + ETMTRACEIDR, &state->trace_id);
-    if (error == 0)
-        error = coresight_read(bus, base + ETMSYNCFR, &state->sync);
+    int error = CORESIGHT_READ_ALL(bus, base, list);
     if (error == 0 && !o->ptm && !o->m_profile)
         error = coresight_read(bus, base + ETMSCR, &scr);
     if (error == 0 && ((scr & SCR_FITS) != SCR_FITS || (state->trace_id & 0x7f) != o->trace_id))
@@ -207,21 +174,15 @@ static int read_back(struct coresight_bus *bus, uint64_t base,
 
 int coresight_etm_read(struct coresight_bus *bus, uint64_t base, struct coresight_etm_state *state)
 {
-    const struct {
-        uint16_t offset;
-        uint32_t *value;
-    } list[] = {
-        {ETMIDR, &state->id},
-        {ETMCCR, &state->config},
-        {ETMCCER, &state->config_extension},
-        {ETMCR, &state->control},
-        {ETMTRACEIDR, &state->trace_id},
-        {ETMSYNCFR, &state->sync},
+    const struct coresight_reading list[] = {
+        {ETMIDR, &state->id},      {ETMCCR, &state->config},
+        {ETMCR, &state->control},  {ETMCCER, &state->config_extension},
+        {ETMSYNCFR, &state->sync}, {ETMTRACEIDR, &state->trace_id},
     };
     *state = (struct coresight_etm_state){0};
     int error = coresight_unlock(bus, base);
-    for (size_t k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
-        error = coresight_read(bus, base + list[k].offset, list[k].value);
+    if (error == 0)
+        error = CORESIGHT_READ_ALL(bus, base, list);
     unsigned major = state->id >> 8 & 0xf;
     return error == 0 && major != MAJOR_ETM3 && major != MAJOR_PFT ? BT_ERR_UNSUPPORTED : error;
 }

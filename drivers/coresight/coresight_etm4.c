@@ -115,19 +115,11 @@ static int coresight_etm4_identify(struct coresight_bus *bus, uint64_t base,
 static int coresight_etm4_settings(struct coresight_bus *bus, uint64_t base,
                                    struct coresight_etm4_state *state)
 {
-    const struct {
-        uint16_t offset;
-        uint32_t *value;
-    } list[] = {
-        {TRCCONFIGR, &state->config},
-        {TRCTRACEIDR, &state->trace_id},
-        {TRCSYNCPR, &state->sync},
-        {TRCSTALLCTLR, &state->stall},
-    };
-    int error = 0;
-    for (size_t k = 0; error == 0 && k < sizeof list / sizeof *list; k++)
-        error = coresight_read(bus, base + list[k].offset, list[k].value);
-    return error;
+    const struct coresight_reading list[] = {{TRCCONFIGR, &state->config},
+                                             {TRCTRACEIDR, &state->trace_id},
+                                             {TRCSYNCPR, &state->sync},
+                                             {TRCSTALLCTLR, &state->stall}};
+    return CORESIGHT_READ_ALL(bus, base, list);
 }
 
 int coresight_etm4_read(struct coresight_bus *bus, uint64_t base,
@@ -186,31 +178,6 @@ int coresight_etm4_read(struct coresight_bus *bus, uint64_t base,
 #define VIIECTLR_EXCLUDE_SHIFT 16u
 #define ACATR_INSTRUCTIONS     0u
 #define TRCSSCCR               0x280u
-
-struct setting {
-    uint16_t offset;
-    bool there; /* in this unit */
-    uint32_t value;
-};
-
-static int write_all(struct coresight_bus *bus, uint64_t base, const struct setting *list,
-                     size_t count)
-{
-    int error = 0;
-    for (size_t k = 0; error == 0 && k < count; k++) {
-        if (list[k].there)
-            error = coresight_write(bus, base + list[k].offset, list[k].value);
-    }
-    return error;
-}
-
-static int clear_row(struct coresight_bus *bus, uint64_t address, unsigned count)
-{
-    int error = 0;
-    for (unsigned k = 0; error == 0 && k < count; k++)
-        error = coresight_write(bus, address + 4 * (uint64_t)k, 0);
-    return error;
-}
 
 /* As coresight_poll(); what a timeout means is noted. */
 static int coresight_etm4_await(struct coresight_bus *bus, uint64_t address, uint32_t mask,
@@ -341,20 +308,17 @@ static int coresight_etm4_clear_resources(struct coresight_bus *bus, uint64_t ba
     bool sequencer = (state->idr[5] >> 25 & 7) != 0;
     bool may_lack = coresight_etm4_is_ete(state) || coresight_etm4_version(state) >= VERSION_PAIRS;
     unsigned selectors = pairs == 0 && may_lack ? FIRST_FREE : 2 * (pairs + 1);
-    const struct setting list[] = {
-        {TRCSEQRSTEVR, sequencer, 0},
-        {TRCSEQSTR, sequencer, 0},
-        {TRCEXTINSELR, (state->idr[5] & IDR5_EXTERNAL) != 0, 0},
-        {TRCVDCTLR, (state->idr[0] & IDR0_TRCDATA) != 0, 0},
+    const struct coresight_setting list[] = {
+        {TRCRSCTLR + 4 * FIRST_FREE, 0, selectors - FIRST_FREE},
+        {TRCSSCCR, 0, single},
+        {TRCCNTCTLR, 0, counters > 4 ? 4 : counters},
+        {TRCSEQEVR, 0, sequencer ? SEQ_EVENTS : 0},
+        {TRCSEQRSTEVR, 0, sequencer},
+        {TRCSEQSTR, 0, sequencer},
+        {TRCEXTINSELR, 0, (state->idr[5] & IDR5_EXTERNAL) != 0},
+        {TRCVDCTLR, 0, (state->idr[0] & IDR0_TRCDATA) != 0},
     };
-    int error = clear_row(bus, base + TRCRSCTLR + 4 * FIRST_FREE, selectors - FIRST_FREE);
-    if (error == 0)
-        error = clear_row(bus, base + TRCSSCCR, single);
-    if (error == 0)
-        error = clear_row(bus, base + TRCCNTCTLR, counters > 4 ? 4 : counters);
-    if (error == 0 && sequencer)
-        error = clear_row(bus, base + TRCSEQEVR, SEQ_EVENTS);
-    return error == 0 ? write_all(bus, base, list, sizeof list / sizeof *list) : error;
+    return CORESIGHT_WRITE_ALL(bus, base, list);
 }
 
 static int write_double(struct coresight_bus *bus, uint64_t address, uint64_t value)
@@ -395,24 +359,24 @@ static int coresight_etm4_set_tracing(struct coresight_bus *bus, uint64_t base,
                                       const struct coresight_etm4_state *state)
 {
     const uint32_t *idr = state->idr;
-    const struct setting list[] = {
-        {TRCPROCSELR, (idr[3] & IDR3_NUMPROC) != 0, 0},
-        {TRCCONFIGR, true, config_of(o, idr)},
-        {TRCAUXCTLR, true, 0},
-        {TRCEVENTCTL0R, true, 0},
-        {TRCEVENTCTL1R, true, 0},
-        {TRCSTALLCTLR, true, stall_of(o, idr)},
-        {TRCTSCTLR, (idr[0] & IDR0_TSSIZE) != 0, 0},
-        {TRCSYNCPR, (idr[3] & IDR3_SYNCPR) == 0, o->sync_log2 ? o->sync_log2 : SYNC_DEFAULT},
-        {TRCCCCTLR, (idr[0] & IDR0_TRCCCI) != 0, threshold_of(o, idr)},
-        {TRCBBCTLR, (idr[0] & IDR0_TRCBB) != 0, 0}, /* no range is excluded */
-        {TRCTRACEIDR, true, o->trace_id},
-        {TRCQCTLR, (idr[0] & (IDR0_QSUPP | IDR0_QFILT)) != 0, 0},
-        {TRCVICTLR, true, VICTLR_ALL},
-        {TRCVISSCTLR, true, 0},
-        {TRCVIPCSSCTLR, (idr[4] >> 12 & 0xf) != 0, 0},
+    const struct coresight_setting list[] = {
+        {TRCPROCSELR, 0, (idr[3] & IDR3_NUMPROC) != 0},
+        {TRCCONFIGR, config_of(o, idr), 1},
+        {TRCAUXCTLR, 0, 1},
+        {TRCEVENTCTL0R, 0, 1},
+        {TRCEVENTCTL1R, 0, 1},
+        {TRCSTALLCTLR, stall_of(o, idr), 1},
+        {TRCTSCTLR, 0, (idr[0] & IDR0_TSSIZE) != 0},
+        {TRCSYNCPR, o->sync_log2 ? o->sync_log2 : SYNC_DEFAULT, (idr[3] & IDR3_SYNCPR) == 0},
+        {TRCCCCTLR, threshold_of(o, idr), (idr[0] & IDR0_TRCCCI) != 0},
+        {TRCBBCTLR, 0, (idr[0] & IDR0_TRCBB) != 0}, /* no range is excluded */
+        {TRCTRACEIDR, o->trace_id, 1},
+        {TRCQCTLR, 0, (idr[0] & (IDR0_QSUPP | IDR0_QFILT)) != 0},
+        {TRCVICTLR, VICTLR_ALL, 1},
+        {TRCVISSCTLR, 0, 1},
+        {TRCVIPCSSCTLR, 0, (idr[4] >> 12 & 0xf) != 0},
     };
-    int error = write_all(bus, base, list, sizeof list / sizeof *list);
+    int error = CORESIGHT_WRITE_ALL(bus, base, list);
     return error == 0 ? set_ranges(bus, base, o) : error;
 }
 

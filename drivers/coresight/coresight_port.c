@@ -46,12 +46,12 @@ int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned p
 
 int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned port)
 {
-    int error = coresight_unlock(bus, base);
-    if (error == 0)
-        error = coresight_write(bus, base + REPLICATOR_FILTER0, port == 1 ? REPLICATOR_BLOCK : 0);
-    if (error == 0)
-        error = coresight_write(bus, base + REPLICATOR_FILTER1, port == 0 ? REPLICATOR_BLOCK : 0);
-    return error;
+    const struct coresight_setting list[] = {
+        {CORESIGHT_LAR, CORESIGHT_LAR_KEY, 1},
+        {REPLICATOR_FILTER0, port == 1 ? REPLICATOR_BLOCK : 0, 1},
+        {REPLICATOR_FILTER1, port == 0 ? REPLICATOR_BLOCK : 0, 1},
+    };
+    return CORESIGHT_WRITE_ALL(bus, base, list);
 }
 
 /* Flush and stop; `format` are the other bits of FFCR meanwhile. */
@@ -107,14 +107,13 @@ int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_pro
         return error;
     if ((supported & size) == 0)
         return BT_ERR_UNSUPPORTED;
-    error = coresight_write(bus, base + CSPSR, size);
-    if (error == 0 && m_profile)
-        error = coresight_write(bus, base + SPPR, SPPR_PARALLEL);
-    if (error == 0 && !m_profile)
-        error = coresight_write(bus, base + FSCR, SYNC_FRAMES);
-    if (error == 0)
-        error = coresight_write(bus, base + FFCR, m_profile ? FFCR_M_FRAMES : FFCR_CONTINUOUS);
-    return error;
+    const struct coresight_setting list[] = {
+        {CSPSR, size, 1},
+        {SPPR, SPPR_PARALLEL, m_profile},
+        {FSCR, SYNC_FRAMES, !m_profile},
+        {FFCR, m_profile ? FFCR_M_FRAMES : FFCR_CONTINUOUS, 1},
+    };
+    return CORESIGHT_WRITE_ALL(bus, base, list);
 }
 
 int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester, uint32_t divider,
@@ -122,13 +121,12 @@ int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester
 {
     if (divider == 0 || divider > DIVIDER_MAX)
         return BT_ERR_INVAL;
-    int error = coresight_unlock(bus, base);
     /* The rate first: a pin that never rests would send at the clock's own until it is written. */
-    if (error == 0)
-        error = coresight_write(bus, base + ACPR, divider - 1);
-    if (error == 0)
-        error = coresight_write(bus, base + SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ);
-    if (error == 0)
-        error = coresight_write(bus, base + FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS);
-    return error;
+    const struct coresight_setting list[] = {
+        {CORESIGHT_LAR, CORESIGHT_LAR_KEY, 1},
+        {ACPR, divider - 1, 1},
+        {SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ, 1},
+        {FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS, 1},
+    };
+    return CORESIGHT_WRITE_ALL(bus, base, list);
 }

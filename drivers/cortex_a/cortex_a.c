@@ -35,7 +35,8 @@ static const struct {
 void cortex_a_init(struct cortex_a *core, struct mem_ap *ap, uint32_t base,
                    struct cortex_a_software *software)
 {
-    *core = (struct cortex_a){.ap = ap, .base = base, .software = software, .name = ""};
+    *core = (struct cortex_a){
+        .ap = ap, .base = base, .software = software, .limit_ms = CORTEX_A_LIMIT_MS, .name = ""};
 }
 
 /* Identification, power, locks. */
@@ -46,7 +47,8 @@ static int cortex_a_look_power(struct cortex_a *core, bool *powered)
     uint32_t prsr = 0;
     int error = cortex_a_peek(core, DBG_PRSR, &prsr);
     *powered = (prsr & PRSR_POWERED) != 0;
-    if (error == 0 && core->attached && (prsr & (PRSR_STICKY_POWER | PRSR_STICKY_RESET)) != 0)
+    if (error == 0 && core->course != CORTEX_A_DETACHED &&
+        (prsr & (PRSR_STICKY_POWER | PRSR_STICKY_RESET)) != 0)
         core->reset_seen = true;
     return error;
 }
@@ -125,9 +127,8 @@ static int cortex_a_enable(struct cortex_a *core)
 
 int cortex_a_attach(struct cortex_a *core)
 {
-    core->attached = false;
+    core->course = CORTEX_A_DETACHED;
     core->halted = false;
-    core->stepped = false;
     core->cti_on = false;
     core->dirty = 0; /* who knows what became of it */
     int error = cortex_a_identify(core);
@@ -135,7 +136,8 @@ int cortex_a_attach(struct cortex_a *core)
         error = check_authentication(core);
     if (error == 0)
         error = cortex_a_enable(core);
-    core->attached = error == 0;
+    if (error == 0)
+        core->course = CORTEX_A_FREE;
     return error;
 }
 
@@ -145,7 +147,7 @@ int cortex_a_detach(struct cortex_a *core)
     results[0] = cortex_a_clear_breakpoints(core);
     results[1] = cortex_a_leave(core);
     results[2] = core->halted ? cortex_a_resume(core) : 0;
-    core->attached = false;
+    core->course = CORTEX_A_DETACHED;
     core->halted = false;
     for (unsigned k = 0; k < 3; k++) {
         if (results[k] != 0)
@@ -176,7 +178,6 @@ const char *cortex_a_mode_text(uint32_t cpsr, char *text, size_t size)
     return text;
 }
 
-#define HALT_LIMIT_US  500000u
 #define STEP_LIMIT_US  100000u
 #define HALT_SLEEP_US  200u
 #define START_LIMIT_US 100000u
@@ -265,50 +266,48 @@ static bool bkpt_at(struct cortex_a *core, uint32_t address)
     return thumb ? (code & BKPT_THUMB_MASK) == BKPT_THUMB : (code & BKPT_ARM_MASK) == BKPT_ARM;
 }
 
-static enum cortex_a_reason cortex_a_reason_of(struct cortex_a *core, uint32_t pc)
+static enum target_halt_reason cortex_a_reason_of(struct cortex_a *core, uint32_t pc)
 {
     switch (core->dscr >> DSCR_MOE_SHIFT & 0xf) {
     case MOE_BREAKPOINT:
-        if (core->stepped && !cortex_a_breakpoint_at(core, pc))
-            return CORTEX_A_REASON_STEP;
-        return CORTEX_A_REASON_BREAKPOINT;
+        if (core->course == CORTEX_A_STEPPING && !cortex_a_breakpoint_at(core, pc))
+            return TARGET_HALT_STEP;
+        return cortex_a_software_at(core, pc) ? TARGET_HALT_SWBREAK : TARGET_HALT_HWBREAK;
     case MOE_BKPT:
-        return bkpt_at(core, pc) ? CORTEX_A_REASON_BKPT : CORTEX_A_REASON_BREAKPOINT;
+        return bkpt_at(core, pc) ? TARGET_HALT_BKPT : TARGET_HALT_SWBREAK;
     case MOE_WATCH_ASYNC:
     case MOE_WATCH_SYNC:
-        return CORTEX_A_REASON_WATCHPOINT;
+        return TARGET_HALT_WATCH;
     case MOE_VECTOR:
-        return CORTEX_A_REASON_VECTOR;
+        return TARGET_HALT_VECTOR;
     case MOE_EXTERNAL:
-        return CORTEX_A_REASON_EXTERNAL;
+        return TARGET_HALT_EXTERNAL;
     case MOE_OS_UNLOCK:
-        return CORTEX_A_REASON_OS_UNLOCK;
+        return TARGET_HALT_TRAP;
     default:
-        return CORTEX_A_REASON_REQUEST;
+        return TARGET_HALT_INTERRUPT;
     }
 }
 
 /* The core is seen halted for the first time. */
 static int cortex_a_note_halt(struct cortex_a *core)
 {
-    core->last = (struct cortex_a_status){.state = CORTEX_A_HALTED};
+    core->last = (struct target_core_status){.state = TARGET_CORE_HALTED};
     core->halted = true;
     core->dirty = 0;
-    core->faults_known = false;
-    core->caches_known = false;
-    core->vfp_known = false;
+    core->known &= CORTEX_A_KNOWN_FEATURES;
     int error = cortex_a_write_dscr(core, (core->dscr & ~DSCR_MODE_MASK) | DSCR_ITREN |
                                               DSCR_HDBGEN | DSCR_MODE_STALL);
     if (error == 0)
         error = cortex_a_clear_errors(core);
     if (error == 0)
         error = cortex_a_load_values(core);
-    if (error == 0 && !core->features_known)
+    if (error == 0 && (core->known & CORTEX_A_KNOWN_FEATURES) == 0)
         error = cortex_a_find_features(core);
     if (error == 0) {
         core->last.pc = core->values[CORTEX_A_PC];
         core->last.reason = cortex_a_reason_of(core, core->last.pc);
-        if (core->last.reason == CORTEX_A_REASON_WATCHPOINT)
+        if (core->last.reason == TARGET_HALT_WATCH)
             error = cortex_a_find_watch(core);
     }
     if (error != 0)
@@ -337,7 +336,7 @@ static int cortex_a_look(struct cortex_a *core, bool *powered)
     }
     if (core->reset_seen && !before) {
         core->halted = false;
-        core->features_known = false;
+        core->known = 0;
         error = cortex_a_enable(core);
     }
     if (error == 0)
@@ -351,17 +350,17 @@ static int cortex_a_look(struct cortex_a *core, bool *powered)
     return error;
 }
 
-int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status)
+int cortex_a_status(struct cortex_a *core, struct target_core_status *status)
 {
     bool powered;
-    *status = (struct cortex_a_status){.state = CORTEX_A_RUNNING};
+    *status = (struct target_core_status){.state = TARGET_CORE_RUNNING};
     int error = cortex_a_look(core, &powered);
     if (error != 0)
         return error;
     if (core->halted)
         *status = core->last;
     else if (!powered)
-        status->state = CORTEX_A_OFF;
+        status->state = TARGET_CORE_OFF;
     status->reset_seen = core->reset_seen;
     core->reset_seen = false;
     return 0;
@@ -394,7 +393,7 @@ int cortex_a_halt(struct cortex_a *core)
     if (error != 0 || core->halted)
         return error;
     error = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
-    return error == 0 ? wait_halt(core, HALT_LIMIT_US) : error;
+    return error == 0 ? wait_halt(core, 1000 * core->limit_ms) : error;
 }
 
 static int wait_start(struct cortex_a *core)
@@ -426,23 +425,27 @@ static int cortex_a_release(struct cortex_a *core, bool step, bool mask_interrup
     if (error != 0)
         return error;
     core->halted = false;
-    core->stepped = step;
+    core->course = step ? CORTEX_A_STEPPING : CORTEX_A_FREE;
     error = cortex_a_poke(core, DBG_DRCR, DRCR_RESTART | DRCR_CLEAR);
     return error == 0 ? wait_start(core) : error;
 }
 
 static int step_once(struct cortex_a *core, bool mask_interrupts)
 {
+    uint32_t limit = 1000 * core->limit_ms;
+    uint32_t first = limit / 2 < STEP_LIMIT_US ? limit / 2 : STEP_LIMIT_US;
     int error = cortex_a_arm_step(core, core->values[CORTEX_A_PC], cortex_a_thumb(core));
     bool armed = error == 0;
     if (error == 0)
         error = cortex_a_release(core, true, mask_interrupts);
     if (error == 0)
-        error = wait_halt(core, STEP_LIMIT_US);
+        error = wait_halt(core, first);
     if (error == BT_ERR_IO && core->failure == CORTEX_A_FAIL_NO_HALT) {
-        error = cortex_a_halt(core);
-        if (error == 0 && core->last.reason == CORTEX_A_REASON_REQUEST)
-            core->last.reason = CORTEX_A_REASON_STEP;
+        error = cortex_a_poke(core, DBG_DRCR, DRCR_HALT);
+        if (error == 0)
+            error = wait_halt(core, limit - first);
+        if (error == 0 && core->last.reason == TARGET_HALT_INTERRUPT)
+            core->last.reason = TARGET_HALT_STEP;
     }
     int back = armed ? cortex_a_disarm_step(core) : 0;
     return error != 0 ? error : back;
@@ -466,10 +469,10 @@ static int skip_bkpt(struct cortex_a *core, bool *skipped)
 {
     uint32_t pc = core->values[CORTEX_A_PC];
     *skipped = false;
-    if (core->last.reason != CORTEX_A_REASON_BKPT || pc != core->last.pc || !bkpt_at(core, pc))
+    if (core->last.reason != TARGET_HALT_BKPT || pc != core->last.pc || !bkpt_at(core, pc))
         return 0;
     core->last.pc = pc + (cortex_a_thumb(core) ? 2 : 4);
-    core->last.reason = CORTEX_A_REASON_STEP;
+    core->last.reason = TARGET_HALT_STEP;
     *skipped = true;
     return cortex_a_write_register(core, CORTEX_A_PC, core->last.pc);
 }
@@ -493,7 +496,7 @@ int cortex_a_resume(struct cortex_a *core)
     if (error == 0 && cortex_a_breakpoint_at(core, core->values[CORTEX_A_PC])) {
         error = step_over(core, true);
         /* Something else stopped it at once: that is what the user has to see. */
-        if (error == 0 && core->last.reason != CORTEX_A_REASON_STEP)
+        if (error == 0 && core->last.reason != TARGET_HALT_STEP)
             return 0;
     }
     return error == 0 ? cortex_a_release(core, false, false) : error;

@@ -20,10 +20,12 @@
 #define DRIVERS_CORTEX_A_H
 
 #include "drivers/adi/mem_ap.h"
+#include "drivers/target/target_core.h"
 
 #define CORTEX_A_BREAKPOINTS 16u
 #define CORTEX_A_WATCHPOINTS 16u
 #define CORTEX_A_SOFTWARE    64u /* software breakpoints at a time */
+#define CORTEX_A_LIMIT_MS    3000u
 
 enum cortex_a_failure {
     CORTEX_A_FAIL_NONE,
@@ -43,44 +45,6 @@ enum cortex_a_failure {
     CORTEX_A_FAIL_NO_RESET,  /* the debug registers do not reset the core */
 };
 
-enum cortex_a_breakpoint_kind {
-    CORTEX_A_BREAK_SOFTWARE, /* BKPT in memory */
-    CORTEX_A_BREAK_HARDWARE,
-    CORTEX_A_WATCH_WRITE,
-    CORTEX_A_WATCH_READ,
-    CORTEX_A_WATCH_ACCESS,
-};
-
-enum cortex_a_state {
-    CORTEX_A_RUNNING,
-    CORTEX_A_OFF, /* powered down: by its program, or not yet started; counts as running */
-    CORTEX_A_HALTED,
-};
-
-enum cortex_a_reason {
-    CORTEX_A_REASON_NONE,
-    CORTEX_A_REASON_REQUEST,    /* cortex_a_halt(), or halted when attached */
-    CORTEX_A_REASON_STEP,       /* the step is done */
-    CORTEX_A_REASON_BREAKPOINT, /* a breakpoint that was set here */
-    CORTEX_A_REASON_BKPT,       /* a BKPT instruction of the program itself */
-    CORTEX_A_REASON_WATCHPOINT,
-    CORTEX_A_REASON_VECTOR,   /* vector catch */
-    CORTEX_A_REASON_EXTERNAL, /* the external request: another core, or a pin */
-    CORTEX_A_REASON_OS_UNLOCK,
-};
-
-struct cortex_a_status {
-    enum cortex_a_state state;
-    enum cortex_a_reason reason; /* halted: why; it stays until the core runs again */
-    bool reset_seen;             /* there was a reset or power-down since the last look */
-    uint32_t pc;                 /* halted: of the next instruction */
-    /* CORTEX_A_REASON_WATCHPOINT; length 0: it is not known which one. The hardware does not tell:
-     * of several it is one whose bytes have changed, or that the next instruction accesses. */
-    enum cortex_a_breakpoint_kind watch_kind;
-    uint32_t watch_address; /* as set */
-    uint32_t watch_length;
-};
-
 /* r0..r15 have their numbers; r8 to r14 are those of the mode that CPSR names. */
 #define CORTEX_A_PC        15u
 #define CORTEX_A_CPSR      16u
@@ -90,7 +54,7 @@ struct cortex_a_status {
 struct cortex_a_comparator {
     uint32_t value;
     uint32_t control;
-    uint8_t kind;      /* enum cortex_a_breakpoint_kind */
+    uint8_t kind;      /* enum target_breakpoint_type */
     uint32_t address;  /* as asked for */
     uint32_t length;   /* watchpoints: bytes as asked for; breakpoints: 2 or 4 */
     uint8_t before[8]; /* bytes watched, as they were when the core was let go */
@@ -110,41 +74,58 @@ struct cortex_a_software {
     unsigned count;
 };
 
+/*
+ * Private: how the core was let go. cortex_a_attach() makes CORTEX_A_FREE of CORTEX_A_DETACHED,
+ * cortex_a_step() CORTEX_A_STEPPING, cortex_a_resume() CORTEX_A_FREE again.
+ */
+enum cortex_a_course {
+    CORTEX_A_DETACHED,
+    CORTEX_A_FREE,
+    CORTEX_A_STEPPING,
+};
+
+/* Private: what was asked already. */
+enum cortex_a_known {
+    CORTEX_A_KNOWN_FEATURES = 1,
+    /* Of this halt: */
+    CORTEX_A_KNOWN_CACHES = 2,
+    CORTEX_A_KNOWN_VFP = 4,
+    CORTEX_A_KNOWN_FAULTS = 8,
+    CORTEX_A_KNOWN_DOUBLES = 16,
+};
+
 struct cortex_a {
     /* Set by the user; all must live as long as the core. */
     struct mem_ap *ap; /* that reaches the debug registers: an APB-AP */
     uint32_t base;     /* of the debug registers, as `ap` sees them */
     uint32_t cti;      /* of the core's cross trigger interface; 0: there is none, or not known */
     struct cortex_a_software *software;
+    unsigned limit_ms; /* that a halt may take; CORTEX_A_LIMIT_MS */
     /* Found by cortex_a_attach(). */
     uint32_t midr;
     const char *name;       /* "Cortex-A9"; of a part that is not known "ARMv7-A" */
     unsigned debug_version; /* DBGDIDR: 3 v7, 4 v7 without extended CP14, 5 v7.1 */
     unsigned breakpoint_count;
     unsigned watchpoint_count;
-    bool vfp;             /* FPSCR, d0-d15: known at the first halt */
-    unsigned vfp_doubles; /* 16 or 32 */
+    unsigned vfp_doubles; /* d registers: 16 or 32, 0 without VFP: known at the first halt */
     /* Of the last failure. */
     enum cortex_a_failure failure;
     uint32_t failure_address;
     /* Private. */
-    bool attached;
-    bool halted; /* at the last look */
-    bool stepped;
+    enum cortex_a_course course;
+    unsigned known; /* enum cortex_a_known */
+    bool halted;    /* at the last look */
     bool reset_seen;
-    bool features_known;
-    bool caches_known;
-    bool vfp_known;    /* vfp_on is of this halt */
     bool vfp_on;       /* CPACR and FPEXC let the program use it */
     bool code_changed; /* instructions that are cached are out of date */
-    bool faults_known;
     bool cti_on;
     uint32_t faults[2]; /* DFSR, DFAR of the program */
     unsigned line;      /* bytes of a line of the data cache; 0: caches are off */
     uint32_t dscr;      /* as last read */
     uint32_t values[CORTEX_A_REGISTERS];
+    uint64_t vfp[33];
     uint32_t dirty; /* bit n: value n is not that of the core */
-    struct cortex_a_status last;
+    struct target_core_status last;
     struct cortex_a_comparator breakpoints[CORTEX_A_BREAKPOINTS];
     struct cortex_a_comparator watchpoints[CORTEX_A_WATCHPOINTS];
 };
@@ -169,7 +150,7 @@ int cortex_a_detach(struct cortex_a *core);
 const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t size);
 
 /* What the core does. A power-down or reset that is seen sets breakpoints and watchpoints again. */
-int cortex_a_status(struct cortex_a *core, struct cortex_a_status *status);
+int cortex_a_status(struct cortex_a *core, struct target_core_status *status);
 
 /* Halt; no effect on a halted core. */
 int cortex_a_halt(struct cortex_a *core);
@@ -210,10 +191,9 @@ int cortex_a_write_register(struct cortex_a *core, unsigned reg, uint32_t value)
 
 /* BT_ERR_UNSUPPORTED: there is none, or the program has not switched it on; then no VFP instruction
  * is given to the core. */
-/* d0 to d`count - 1`. */
-int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count);
+/* d0 to d`doubles - 1`, and FPSCR behind them, into core->vfp: once for each halt. */
+int cortex_a_load_vfp(struct cortex_a *core, unsigned doubles);
 int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value);
-int cortex_a_read_fpscr(struct cortex_a *core, uint32_t *value);
 int cortex_a_write_fpscr(struct cortex_a *core, uint32_t value);
 
 /* A register of CP15, as its MRC or MCR with r0 names it: 0xee110f10 is SCTLR. */
@@ -250,12 +230,12 @@ void cortex_a_code_changed(struct cortex_a *core);
  * bytes of a watchpoint, 1 or more: several comparators are used where the range is neither within
  * a word nor an aligned power of two. What is set already is left as it is.
  *   BT_ERR_RANGE        CORTEX_A_FAIL_FULL
- *   BT_ERR_UNSUPPORTED  CORTEX_A_FAIL_NOT_RAM: try CORTEX_A_BREAK_HARDWARE
+ *   BT_ERR_UNSUPPORTED  CORTEX_A_FAIL_NOT_RAM: try TARGET_BREAKPOINT_HARDWARE
  */
-int cortex_a_insert(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
+int cortex_a_insert(struct cortex_a *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length);
 /* BT_ERR_RANGE: there is none such. */
-int cortex_a_remove(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
+int cortex_a_remove(struct cortex_a *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length);
 
 /* "supervisor mode, Thumb, IRQ masked": what a CPSR says. Returns `text`. */

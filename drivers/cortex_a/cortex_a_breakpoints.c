@@ -389,16 +389,16 @@ static uint32_t take_piece(uint32_t address, uint32_t length, struct cortex_a_co
     return 1u << log2;
 }
 
-static uint32_t access_bits(enum cortex_a_breakpoint_kind kind)
+static uint32_t access_bits(enum target_breakpoint_type kind)
 {
-    return kind == CORTEX_A_WATCH_READ    ? CONTROL_LOAD
-           : kind == CORTEX_A_WATCH_WRITE ? CONTROL_STORE
-                                          : CONTROL_LOAD | CONTROL_STORE;
+    return kind == TARGET_WATCHPOINT_READ    ? CONTROL_LOAD
+           : kind == TARGET_WATCHPOINT_WRITE ? CONTROL_STORE
+                                             : CONTROL_LOAD | CONTROL_STORE;
 }
 
 /* The next comparator of a watchpoint, from number `k` on. */
 static unsigned find_watch(const struct cortex_a *core, unsigned k,
-                           enum cortex_a_breakpoint_kind kind, uint32_t address, uint32_t length)
+                           enum target_breakpoint_type kind, uint32_t address, uint32_t length)
 {
     for (; k < core->watchpoint_count; k++) {
         const struct cortex_a_comparator *c = &core->watchpoints[k];
@@ -408,7 +408,7 @@ static unsigned find_watch(const struct cortex_a *core, unsigned k,
     return k;
 }
 
-static int remove_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
+static int remove_watch(struct cortex_a *core, enum target_breakpoint_type kind, uint32_t address,
                         uint32_t length)
 {
     unsigned k = find_watch(core, 0, kind, address, length);
@@ -423,7 +423,7 @@ static int remove_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kin
 }
 
 /* Several comparators where the range is neither within a word nor an aligned power of two. */
-static int insert_watch(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
+static int insert_watch(struct cortex_a *core, enum target_breakpoint_type kind, uint32_t address,
                         uint32_t length)
 {
     uint32_t done = 0;
@@ -514,9 +514,9 @@ static bool next_access(struct cortex_a *core, struct cortex_a_access *access)
 
 static bool is_accessed(const struct cortex_a_comparator *c, const struct cortex_a_access *access)
 {
-    bool kind = c->kind == CORTEX_A_WATCH_READ    ? access->load
-                : c->kind == CORTEX_A_WATCH_WRITE ? access->store
-                                                  : true;
+    bool kind = c->kind == TARGET_WATCHPOINT_READ    ? access->load
+                : c->kind == TARGET_WATCHPOINT_WRITE ? access->store
+                                                     : true;
     return kind && (access->address - c->address < c->length ||
                     c->address - access->address < access->length);
 }
@@ -538,32 +538,32 @@ int cortex_a_find_watch(struct cortex_a *core)
     }
     if (!found)
         return 0;
-    core->last.watch_kind = (enum cortex_a_breakpoint_kind)found->kind;
+    core->last.reason = target_watch_reason((enum target_breakpoint_type)found->kind);
     core->last.watch_address = found->address;
     core->last.watch_length = found->length;
     return 0;
 }
 
-int cortex_a_insert(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
+int cortex_a_insert(struct cortex_a *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length)
 {
-    if (kind > CORTEX_A_WATCH_ACCESS)
+    if (kind > TARGET_WATCHPOINT_ACCESS)
         return BT_ERR_INVAL;
-    if (kind >= CORTEX_A_WATCH_WRITE)
+    if (kind >= TARGET_WATCHPOINT_WRITE)
         return insert_watch(core, kind, address, length);
     unsigned size = length == 4 ? 4 : 2;
     if (address % size != 0 || length < 2 || length > 4)
         return BT_ERR_INVAL;
-    return kind == CORTEX_A_BREAK_SOFTWARE ? cortex_a_insert_software(core, address, size)
-                                           : insert_hardware(core, address, size);
+    return kind == TARGET_BREAKPOINT_SOFTWARE ? cortex_a_insert_software(core, address, size)
+                                              : insert_hardware(core, address, size);
 }
 
-int cortex_a_remove(struct cortex_a *core, enum cortex_a_breakpoint_kind kind, uint32_t address,
+int cortex_a_remove(struct cortex_a *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length)
 {
-    if (kind == CORTEX_A_BREAK_SOFTWARE)
+    if (kind == TARGET_BREAKPOINT_SOFTWARE)
         return cortex_a_remove_software(core, address);
-    if (kind == CORTEX_A_BREAK_HARDWARE)
+    if (kind == TARGET_BREAKPOINT_HARDWARE)
         return remove_hardware(core, address);
     return remove_watch(core, kind, address, length);
 }

@@ -12,6 +12,7 @@
 #define DBG_DSMCR 0x02cu
 #define DBG_BANK  0x080u /* DTRRX, ITR, DSCR, DTRTX: 16 bytes that one TAR reaches */
 #define DBG_PCSR  0x084u
+#define DBG_DSCR  0x088u
 #define DBG_DRCR  0x090u
 #define DBG_BVR   0x100u
 #define DBG_BCR   0x140u

@@ -16,12 +16,12 @@
 /* What the program's fault registers hold, before an access of ours may change them. */
 static int save_faults(struct cortex_a *core)
 {
-    if (core->faults_known)
+    if ((core->known & CORTEX_A_KNOWN_FAULTS) != 0)
         return 0;
     int error = cortex_a_read_system(core, A_READ_DFSR, &core->faults[0]);
     if (error == 0)
         error = cortex_a_read_system(core, A_READ_DFAR, &core->faults[1]);
-    core->faults_known = error == 0;
+    core->known |= error == 0 ? CORTEX_A_KNOWN_FAULTS : 0;
     return error == BT_ERR_UNSUPPORTED ? 0 : error;
 }
 
@@ -32,9 +32,9 @@ static int cortex_a_explain(struct cortex_a *core, int error, uint32_t address, 
     if (error != BT_ERR_IO || core->failure != CORTEX_A_FAIL_ABORT)
         return error;
     int lost = cortex_a_ask(core, A_NOTHING, &at);
-    if (lost == 0 && core->faults_known)
+    if (lost == 0 && (core->known & CORTEX_A_KNOWN_FAULTS) != 0)
         lost = cortex_a_write_system(core, A_WRITE_DFSR, core->faults[0]);
-    if (lost == 0 && core->faults_known)
+    if (lost == 0 && (core->known & CORTEX_A_KNOWN_FAULTS) != 0)
         lost = cortex_a_write_system(core, A_WRITE_DFAR, core->faults[1]);
     if (lost != 0)
         return lost;

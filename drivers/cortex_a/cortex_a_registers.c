@@ -30,8 +30,8 @@ static const char *failure_text(enum cortex_a_failure failure)
         [CORTEX_A_FAIL_LOCKED] = "the OS lock of the core stays closed",
         [CORTEX_A_FAIL_DISABLED] = "the chip does not allow halting debug: its authentication "
                                    "signals are off",
-        [CORTEX_A_FAIL_NO_HALT] = "the core does not halt: its clock may be off, or it waits for "
-                                  "memory that does not answer",
+        [CORTEX_A_FAIL_NO_HALT] = "its clock may be off, or it waits for memory that does not "
+                                  "answer",
         [CORTEX_A_FAIL_NO_RUN] = "the core does not run again: another request keeps it halted",
         [CORTEX_A_FAIL_STUCK] = "the core does not end an instruction: it waits for memory that "
                                 "does not answer; reset it",
@@ -58,6 +58,9 @@ const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t si
     else if (core->failure == CORTEX_A_FAIL_ABORT)
         snprintf(text, size, "data abort at 0x%08x: no memory, or the MMU does not allow it",
                  (unsigned)core->failure_address);
+    else if (core->failure == CORTEX_A_FAIL_NO_HALT)
+        snprintf(text, size, "the core does not halt: DBGDRCR.HRQ was set for %u ms: %s",
+                 core->limit_ms, failure_text(core->failure));
     else if (core->failure_address != 0)
         snprintf(text, size, "%s (0x%08x)", failure_text(core->failure),
                  (unsigned)core->failure_address);
@@ -68,50 +71,42 @@ const char *cortex_a_describe(const struct cortex_a *core, char *text, size_t si
 
 /* Debug registers. */
 
-int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value)
+/* One of them; may be tried again. */
+static int cortex_a_access(struct cortex_a *core, uint32_t offset, struct mem_ap_banked *access)
 {
     unsigned tries = 0;
     int error;
+    access->offset = offset & 15;
     do {
-        error = mem_ap_read32(core->ap, core->base + offset, value);
+        error = mem_ap_banked(core->ap, (core->base + offset) & ~15u, access, 1);
     } while (cortex_a_again(core, error, &tries));
     return cortex_a_port(core, error);
+}
+
+int cortex_a_peek(struct cortex_a *core, uint32_t offset, uint32_t *value)
+{
+    struct mem_ap_banked read = {.write = false};
+    int error = cortex_a_access(core, offset, &read);
+    *value = error == 0 ? read.value : *value;
+    return error;
 }
 
 int cortex_a_poke(struct cortex_a *core, uint32_t offset, uint32_t value)
 {
-    unsigned tries = 0;
-    int error;
-    do {
-        error = mem_ap_write32(core->ap, core->base + offset, value);
-    } while (cortex_a_again(core, error, &tries));
-    return cortex_a_port(core, error);
+    return cortex_a_access(core, offset, &(struct mem_ap_banked){.write = true, .value = value});
 }
 
 int cortex_a_read_dscr(struct cortex_a *core)
 {
-    struct mem_ap_banked read = {.offset = BANK_DSCR};
-    unsigned tries = 0;
-    int error;
-    do {
-        error = mem_ap_banked(core->ap, core->base + DBG_BANK, &read, 1);
-    } while (cortex_a_again(core, error, &tries));
-    core->dscr = error == 0 ? read.value : core->dscr;
-    return cortex_a_port(core, error);
+    return cortex_a_peek(core, DBG_DSCR, &core->dscr);
 }
 
 int cortex_a_write_dscr(struct cortex_a *core, uint32_t bits)
 {
-    struct mem_ap_banked write = {
-        .offset = BANK_DSCR, .write = true, .value = bits & DSCR_WRITABLE};
-    unsigned tries = 0;
-    int error;
-    do {
-        error = mem_ap_banked(core->ap, core->base + DBG_BANK, &write, 1);
-    } while (cortex_a_again(core, error, &tries));
+    int error = cortex_a_poke(core, DBG_DSCR, bits & DSCR_WRITABLE);
     if (error == 0)
-        core->dscr = (core->dscr & ~DSCR_WRITABLE) | write.value;
-    return cortex_a_port(core, error);
+        core->dscr = (core->dscr & ~DSCR_WRITABLE) | (bits & DSCR_WRITABLE);
+    return error;
 }
 
 #define LIMIT_US 100000u /* no instruction of ours takes so long */
@@ -372,7 +367,8 @@ int cortex_a_read_register(struct cortex_a *core, unsigned reg, uint32_t *value)
 /* The registers of the new mode appear: those of the old one go home first. */
 static int change_mode(struct cortex_a *core, uint32_t cpsr)
 {
-    core->vfp_known = false; /* it may be privileged modes' alone */
+    core->known &= ~(unsigned)(CORTEX_A_KNOWN_VFP |
+                               CORTEX_A_KNOWN_DOUBLES); /* it may be privileged modes' alone */
     int error = store_marked(core, BANKED);
     if (error == 0)
         error = cortex_a_do(core, A_WRITE_CPSR, cpsr);
@@ -440,7 +436,7 @@ int cortex_a_write_system(struct cortex_a *core, uint32_t mcr, uint32_t value)
         error = cortex_a_enter_privileged(core, &entered);
     if (error == 0)
         error = cortex_a_do(core, mcr, value);
-    core->vfp_known = false;
+    core->known &= ~(unsigned)(CORTEX_A_KNOWN_VFP | CORTEX_A_KNOWN_DOUBLES);
     int back = cortex_a_leave_privileged(core, entered);
     return error != 0 ? error : back;
 }
@@ -472,8 +468,8 @@ int cortex_a_find_features(struct cortex_a *core)
         error = ask_feature(core, A_READ_MVFR0, &mvfr0, &vfp);
     if (error == 0 && closed)
         error = write_access(core, cpacr);
-    core->features_known = error == 0;
-    core->vfp = vfp;
+    core->known = (core->known & ~(unsigned)CORTEX_A_KNOWN_FEATURES) |
+                  (error == 0 ? CORTEX_A_KNOWN_FEATURES : 0);
     core->vfp_doubles = !vfp ? 0 : (mvfr0 & MVFR0_DOUBLES) >= MVFR0_32 ? 32 : 16;
     return error;
 }
@@ -482,7 +478,7 @@ int cortex_a_find_caches(struct cortex_a *core)
 {
     uint32_t sctlr = 0, ctr = 0;
     bool known = false;
-    if (core->caches_known)
+    if ((core->known & CORTEX_A_KNOWN_CACHES) != 0)
         return 0;
     int error = ask_feature(core, A_READ_SCTLR, &sctlr, &known);
     bool on = !known || (sctlr & SCTLR_CACHES) != 0;
@@ -491,7 +487,7 @@ int cortex_a_find_caches(struct cortex_a *core)
         error = ask_feature(core, A_READ_CTR, &ctr, &known);
     unsigned words = known ? 1u << (ctr >> 16 & 0xf) : LINE_WORDS;
     core->line = on ? 4 * words : 0;
-    core->caches_known = error == 0;
+    core->known |= error == 0 ? CORTEX_A_KNOWN_CACHES : 0;
     return error;
 }
 
@@ -514,11 +510,11 @@ static int look_at_vfp(struct cortex_a *core, bool *on)
 static int need_vfp(struct cortex_a *core)
 {
     int error = cortex_a_need_halt(core);
-    if (error == 0 && core->vfp && !core->vfp_known) {
+    if (error == 0 && core->vfp_doubles > 0 && (core->known & CORTEX_A_KNOWN_VFP) == 0) {
         error = look_at_vfp(core, &core->vfp_on);
-        core->vfp_known = error == 0;
+        core->known |= error == 0 ? CORTEX_A_KNOWN_VFP : 0;
     }
-    if (error == 0 && !(core->vfp && core->vfp_on))
+    if (error == 0 && !(core->vfp_doubles > 0 && core->vfp_on))
         error = cortex_a_fail(core, CORTEX_A_FAIL_UNDEFINED, 0, BT_ERR_UNSUPPORTED);
     return error;
 }
@@ -528,11 +524,9 @@ static uint32_t double_bits(unsigned number)
     return (number & 15) | (number >> 4) << 5;
 }
 
-int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned count)
+static int read_doubles(struct cortex_a *core, uint64_t *values, unsigned count)
 {
-    int error = need_vfp(core);
-    if (error == 0 && count > 32)
-        error = BT_ERR_INVAL;
+    int error = 0;
     core->dirty |= R(0) | R(1);
     for (unsigned done = 0; done < count && error == 0;) {
         struct cortex_a_sequence s = {.count = 0};
@@ -552,12 +546,29 @@ int cortex_a_read_doubles(struct cortex_a *core, uint64_t *values, unsigned coun
     return error;
 }
 
+int cortex_a_load_vfp(struct cortex_a *core, unsigned doubles)
+{
+    uint32_t fpscr = 0;
+    int error = need_vfp(core);
+    if (error == 0 && doubles > 32)
+        error = BT_ERR_INVAL;
+    if (error != 0 || (core->known & CORTEX_A_KNOWN_DOUBLES) != 0)
+        return error;
+    error = cortex_a_ask(core, A_READ_FPSCR, &fpscr);
+    if (error == 0)
+        error = read_doubles(core, core->vfp, doubles);
+    core->vfp[doubles] = fpscr;
+    core->known |= error == 0 ? CORTEX_A_KNOWN_DOUBLES : 0;
+    return error;
+}
+
 int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value)
 {
     struct cortex_a_sequence s = {.count = 0};
     int error = need_vfp(core);
     if (error != 0 || number > 31)
         return error != 0 ? error : BT_ERR_INVAL;
+    core->known &= ~(unsigned)CORTEX_A_KNOWN_DOUBLES;
     core->dirty |= R(0) | R(1);
     cortex_a_give(&s, (uint32_t)value);
     cortex_a_execute(&s, A_GIVE(0));
@@ -567,15 +578,9 @@ int cortex_a_write_double(struct cortex_a *core, unsigned number, uint64_t value
     return cortex_a_play(core, &s, false);
 }
 
-int cortex_a_read_fpscr(struct cortex_a *core, uint32_t *value)
-{
-    *value = 0;
-    int error = need_vfp(core);
-    return error == 0 ? cortex_a_ask(core, A_READ_FPSCR, value) : error;
-}
-
 int cortex_a_write_fpscr(struct cortex_a *core, uint32_t value)
 {
     int error = need_vfp(core);
+    core->known &= ~(unsigned)CORTEX_A_KNOWN_DOUBLES;
     return error == 0 ? cortex_a_do(core, A_WRITE_FPSCR, value) : error;
 }

@@ -41,7 +41,8 @@ static const struct {
 
 void cortex_m_init(struct cortex_m *core, struct mem_ap *ap)
 {
-    *core = (struct cortex_m){.ap = ap, .name = "", .ready_reads = 1};
+    *core =
+        (struct cortex_m){.ap = ap, .limit_ms = CORTEX_M_LIMIT_MS, .name = "", .ready_reads = 1};
 }
 
 /* A part that is not in the table: by its architecture. */
@@ -98,7 +99,8 @@ static int find_features(struct cortex_m *core)
         error = cortex_m_peek(core, SCS_ID_PFR1, &pfr1);
     core->fpu = mvfr0 != 0;
     core->instruction_cache = (clidr & CLIDR_INSTRUCTIONS) != 0;
-    core->security = (pfr1 & PFR1_SECURITY) != 0;
+    core->security =
+        (pfr1 & PFR1_SECURITY) != 0 ? CORTEX_M_SECURITY_CLOSED : CORTEX_M_SECURITY_NONE;
     return error;
 }
 
@@ -140,7 +142,7 @@ static int remove_software(struct cortex_m *core)
     int first = 0;
     for (unsigned k = core->software_count; k > 0; k--) {
         int error =
-            cortex_m_remove(core, CORTEX_M_BREAK_SOFTWARE, core->software[k - 1].address, 2);
+            cortex_m_remove(core, TARGET_BREAKPOINT_SOFTWARE, core->software[k - 1].address, 2);
         if (first == 0)
             first = error;
     }
@@ -184,9 +186,8 @@ int cortex_m_is_secure(struct cortex_m *core, bool *secure)
     return error;
 }
 
-#define HALT_LIMIT_US  500000u
+#define STEP_LIMIT_US  500000u
 #define HALT_SLEEP_US  500u
-#define RESET_LIMIT_US 1000000u
 #define RESET_SLEEP_US 1000u
 #define RESET_HOLD_US  20000u
 #define PIN_WAIT_US    100000u
@@ -205,38 +206,42 @@ static uint16_t instruction_at(struct cortex_m *core, uint32_t address)
     return (uint16_t)(bytes[0] | bytes[1] << 8);
 }
 
-static enum cortex_m_reason breakpoint_reason(struct cortex_m *core, uint32_t pc)
+static enum target_halt_reason breakpoint_reason(struct cortex_m *core, uint32_t pc)
 {
+    if (cortex_m_software_at(core, pc))
+        return TARGET_HALT_SWBREAK;
     bool program =
         !cortex_m_breakpoint_at(core, pc) && (instruction_at(core, pc) & BKPT_MASK) == BKPT;
-    return program ? CORTEX_M_REASON_BKPT : CORTEX_M_REASON_BREAKPOINT;
+    return program ? TARGET_HALT_BKPT : TARGET_HALT_HWBREAK;
 }
 
-static enum cortex_m_reason cortex_m_reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
+static enum target_halt_reason cortex_m_reason_of(struct cortex_m *core, uint32_t dfsr, uint32_t pc)
 {
     if ((dfsr & DFSR_VCATCH) != 0)
-        return core->course == CORTEX_M_FROM_RESET ? CORTEX_M_REASON_RESET : CORTEX_M_REASON_VECTOR;
+        return core->course == CORTEX_M_FROM_RESET ? TARGET_HALT_INTERRUPT : TARGET_HALT_VECTOR;
     if ((dfsr & DFSR_BKPT) != 0)
         return breakpoint_reason(core, pc);
     if ((dfsr & DFSR_DWTTRAP) != 0)
-        return CORTEX_M_REASON_WATCHPOINT;
+        return TARGET_HALT_WATCH;
     if ((dfsr & DFSR_EXTERNAL) != 0)
-        return CORTEX_M_REASON_EXTERNAL;
-    return core->course == CORTEX_M_STEPPING ? CORTEX_M_REASON_STEP : CORTEX_M_REASON_REQUEST;
+        return TARGET_HALT_EXTERNAL;
+    return core->course == CORTEX_M_STEPPING ? TARGET_HALT_STEP : TARGET_HALT_INTERRUPT;
 }
 
 /* The core is seen halted for the first time. */
 static int note_halt(struct cortex_m *core)
 {
     uint32_t dfsr = 0;
-    core->last = (struct cortex_m_status){.state = CORTEX_M_HALTED};
+    core->last = (struct target_core_status){.state = TARGET_CORE_HALTED};
     core->halted = true;
+    core->known = CORTEX_M_KNOWN_NONE;
     int error = cortex_m_peek(core, SCS_DFSR, &dfsr);
     if (error == 0)
-        error = cortex_m_read_register(core, CORTEX_M_PC, &core->last.pc);
+        error = cortex_m_load(core, false);
+    core->last.pc = core->values[CORTEX_M_PC];
     if (error == 0)
         core->last.reason = cortex_m_reason_of(core, dfsr, core->last.pc);
-    if (error == 0 && core->last.reason == CORTEX_M_REASON_WATCHPOINT)
+    if (error == 0 && core->last.reason == TARGET_HALT_WATCH)
         error = cortex_m_find_watch(core);
     if (error == 0)
         error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
@@ -245,35 +250,41 @@ static int note_halt(struct cortex_m *core)
     return error;
 }
 
-/* One look. What is switched off by a reset is switched on again. */
-static int cortex_m_look(struct cortex_m *core, uint32_t *dhcsr)
+/* What DHCSR said. What is switched off by a reset is switched on again. */
+static int cortex_m_take_look(struct cortex_m *core, uint32_t dhcsr)
 {
-    int error = cortex_m_read_dhcsr(core, dhcsr);
-    bool lost = error == 0 && ((*dhcsr & C_DEBUGEN) == 0 || (*dhcsr & S_RESET_ST) != 0);
-    if (lost && (*dhcsr & C_DEBUGEN) == 0)
-        error = cortex_m_write_dhcsr(core, C_DEBUGEN | (*dhcsr & S_HALT ? C_HALT : 0));
+    bool lost = (dhcsr & C_DEBUGEN) == 0 || (dhcsr & S_RESET_ST) != 0;
+    int error = 0;
+    if ((dhcsr & C_DEBUGEN) == 0)
+        error = cortex_m_write_dhcsr(core, C_DEBUGEN | (dhcsr & S_HALT ? C_HALT : 0));
     if (lost && error == 0)
         error = cortex_m_restore(core);
     if (lost)
         core->halted = false;
-    if (error == 0 && (*dhcsr & S_HALT) == 0)
+    if (error == 0 && (dhcsr & S_HALT) == 0)
         core->halted = false;
-    if (error == 0 && (*dhcsr & S_HALT) != 0 && !core->halted)
+    if (error == 0 && (dhcsr & S_HALT) != 0 && !core->halted)
         error = note_halt(core);
     return error;
 }
 
-static enum cortex_m_state running_state(uint32_t dhcsr)
+static int cortex_m_look(struct cortex_m *core, uint32_t *dhcsr)
 {
-    if ((dhcsr & S_LOCKUP) != 0)
-        return CORTEX_M_LOCKUP;
-    return (dhcsr & S_SLEEP) != 0 ? CORTEX_M_SLEEPING : CORTEX_M_RUNNING;
+    int error = cortex_m_read_dhcsr(core, dhcsr);
+    return error == 0 ? cortex_m_take_look(core, *dhcsr) : error;
 }
 
-int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
+static enum target_core_state running_state(uint32_t dhcsr)
+{
+    if ((dhcsr & S_LOCKUP) != 0)
+        return TARGET_CORE_LOCKUP;
+    return (dhcsr & S_SLEEP) != 0 ? TARGET_CORE_SLEEPING : TARGET_CORE_RUNNING;
+}
+
+int cortex_m_status(struct cortex_m *core, struct target_core_status *status)
 {
     uint32_t dhcsr;
-    *status = (struct cortex_m_status){.state = CORTEX_M_RUNNING};
+    *status = (struct target_core_status){.state = TARGET_CORE_RUNNING};
     int error = cortex_m_look(core, &dhcsr);
     if (error != 0)
         return error;
@@ -291,14 +302,15 @@ int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status)
 /* Where Secure code may not be debugged a halt waits for its end. */
 static enum cortex_m_failure no_halt(const struct cortex_m *core)
 {
-    return core->security && !core->secure_debug ? CORTEX_M_FAIL_SECURE : CORTEX_M_FAIL_NO_HALT;
+    return core->security == CORTEX_M_SECURITY_CLOSED ? CORTEX_M_FAIL_SECURE
+                                                      : CORTEX_M_FAIL_NO_HALT;
 }
 
-static int wait_halt(struct cortex_m *core)
+static int wait_halt(struct cortex_m *core, uint32_t limit_us)
 {
     uint64_t begin = cortex_m_now(core);
     for (;;) {
-        bool late = cortex_m_now(core) - begin > HALT_LIMIT_US;
+        bool late = cortex_m_now(core) - begin > limit_us;
         uint32_t dhcsr;
         int error = cortex_m_look(core, &dhcsr);
         if (error != 0 || core->halted)
@@ -313,41 +325,43 @@ int cortex_m_halt(struct cortex_m *core)
 {
     uint32_t dhcsr;
     int error = cortex_m_look(core, &dhcsr);
-    if (error != 0 || core->halted)
+    if (error != 0 || (core->halted && core->mask == CORTEX_M_MASK_OFF))
         return error;
     error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
-    return error == 0 ? wait_halt(core) : error;
+    return error == 0 ? wait_halt(core, 1000 * core->limit_ms) : error;
 }
 
-/* Let it go with these bits; the core counts as running whatever becomes of the access. */
-static int cortex_m_release(struct cortex_m *core, uint32_t bits)
+/* C_MASKINTS may not change in the write that lets the core go. */
+static int cortex_m_set_mask(struct cortex_m *core, uint32_t bits)
 {
-    int error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
-    /* C_MASKINTS may not change in the write that lets the core go. */
-    if (error == 0 && core->mask != cortex_m_mask_of(bits))
-        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | (bits & C_MASKINTS));
-    if (error != 0)
-        return error;
-    core->halted = false;
-    core->course = (bits & C_STEP) != 0 ? CORTEX_M_STEPPING : CORTEX_M_FREE;
-    return cortex_m_write_dhcsr(core, C_DEBUGEN | bits);
+    return core->mask == cortex_m_mask_of(bits)
+               ? 0
+               : cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
 }
 
+/* C_MASKINTS stays, for the next step. */
 static int step_once(struct cortex_m *core, bool mask)
 {
-    uint32_t bits = mask ? C_MASKINTS : 0;
-    int error = cortex_m_release(core, C_STEP | bits);
+    uint32_t bits = mask ? C_MASKINTS : 0, limit = 1000 * core->limit_ms, dhcsr;
+    uint32_t first = limit / 2 < STEP_LIMIT_US ? limit / 2 : STEP_LIMIT_US;
+    int error = cortex_m_set_mask(core, bits);
+    if (error != 0)
+        return error;
+    /* It counts as running whatever becomes of the access. */
+    core->halted = false;
+    core->course = CORTEX_M_STEPPING;
+    error = cortex_m_write_step(core, C_DEBUGEN | bits, &dhcsr);
     if (error == 0)
-        error = wait_halt(core);
+        error = cortex_m_take_look(core, dhcsr);
+    if (error == 0 && !core->halted)
+        error = wait_halt(core, first);
     bool late = core->failure == CORTEX_M_FAIL_NO_HALT || core->failure == CORTEX_M_FAIL_SECURE;
     if (error == BT_ERR_IO && late) {
         /* An instruction that waits for something: the halt ends it. */
         error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT | bits);
         if (error == 0)
-            error = wait_halt(core);
+            error = wait_halt(core, limit - first);
     }
-    if (error == 0)
-        error = cortex_m_write_dhcsr(core, C_DEBUGEN | C_HALT);
     return error;
 }
 
@@ -360,8 +374,8 @@ static int restore_lifted(struct cortex_m *core)
 /* A step that the breakpoint at the PC does not end. */
 static int step_over(struct cortex_m *core, bool mask)
 {
-    uint32_t pc;
-    int error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    int error = cortex_m_load(core, false);
+    uint32_t pc = core->values[CORTEX_M_PC];
     if (error != 0 || !cortex_m_breakpoint_at(core, pc))
         return error != 0 ? error : step_once(core, mask);
     error = cortex_m_lift(core, pc, true);
@@ -376,16 +390,17 @@ static int skip_bkpt(struct cortex_m *core, bool *skipped)
 {
     uint32_t pc;
     *skipped = false;
-    if (core->last.reason != CORTEX_M_REASON_BKPT)
+    if (core->last.reason != TARGET_HALT_BKPT)
         return 0;
-    int error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
+    int error = cortex_m_load(core, false);
+    pc = core->values[CORTEX_M_PC];
     if (error != 0 || pc != core->last.pc || (instruction_at(core, pc) & BKPT_MASK) != BKPT)
         return error;
     error = cortex_m_write_register(core, CORTEX_M_PC, pc + 2);
     *skipped = error == 0;
     if (error == 0) {
         core->last.pc = pc + 2;
-        core->last.reason = CORTEX_M_REASON_STEP;
+        core->last.reason = TARGET_HALT_STEP;
     }
     return error;
 }
@@ -404,7 +419,6 @@ int cortex_m_step(struct cortex_m *core, bool mask_interrupts)
 int cortex_m_resume(struct cortex_m *core)
 {
     bool skipped;
-    uint32_t pc;
     uint32_t dhcsr;
     int error = cortex_m_look(core, &dhcsr);
     if (error != 0 || !core->halted)
@@ -413,14 +427,20 @@ int cortex_m_resume(struct cortex_m *core)
     if (error == 0)
         error = skip_bkpt(core, &skipped);
     if (error == 0)
-        error = cortex_m_read_register(core, CORTEX_M_PC, &pc);
-    if (error == 0 && cortex_m_breakpoint_at(core, pc)) {
+        error = cortex_m_load(core, false);
+    if (error == 0 && cortex_m_breakpoint_at(core, core->values[CORTEX_M_PC])) {
         error = step_over(core, true);
         /* Something else stopped it at once: that is what the user has to see. */
-        if (error == 0 && core->last.reason != CORTEX_M_REASON_STEP)
+        if (error == 0 && core->last.reason != TARGET_HALT_STEP)
             return 0;
     }
-    return error == 0 ? cortex_m_release(core, 0) : error;
+    if (error == 0)
+        error = cortex_m_set_mask(core, 0);
+    if (error != 0)
+        return error;
+    core->halted = false; /* whatever becomes of the access */
+    core->course = CORTEX_M_FREE;
+    return cortex_m_write_dhcsr(core, C_DEBUGEN);
 }
 
 static int set_pin(struct adiv5_dp *dp, bool low)
@@ -468,7 +488,7 @@ static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
     bool late = false;
     while (!late) {
         uint32_t dhcsr = 0;
-        late = cortex_m_now(core) - begin > RESET_LIMIT_US;
+        late = cortex_m_now(core) - begin > 1000 * core->limit_ms;
         int error = cortex_m_read_dhcsr(core, &dhcsr);
         if (error != 0 && probe_gone(core, error))
             return error;

@@ -18,10 +18,12 @@
 #define DRIVERS_CORTEX_M_H
 
 #include "drivers/adi/mem_ap.h"
+#include "drivers/target/target_core.h"
 
 #define CORTEX_M_BREAKPOINTS 16u /* comparators that are used, at most */
 #define CORTEX_M_WATCHPOINTS 16u
 #define CORTEX_M_SOFTWARE    64u /* software breakpoints at a time */
+#define CORTEX_M_LIMIT_MS    3000u
 
 enum cortex_m_arch {
     CORTEX_M_V6M,
@@ -53,19 +55,11 @@ struct cortex_m_comparator {
     uint8_t halves; /* bit 0: lower, bit 1: upper; 0: free. Version 2: 1 */
 };
 
-enum cortex_m_breakpoint_kind {
-    CORTEX_M_BREAK_SOFTWARE, /* BKPT in memory: RAM only */
-    CORTEX_M_BREAK_HARDWARE,
-    CORTEX_M_WATCH_WRITE,
-    CORTEX_M_WATCH_READ,
-    CORTEX_M_WATCH_ACCESS,
-};
-
 /* A comparator of the DWT. Several make one watchpoint when its range is no power of two. */
 struct cortex_m_watch {
     bool used;
     uint8_t size;     /* bytes that the comparator watches, log2 */
-    uint8_t kind;     /* enum cortex_m_breakpoint_kind */
+    uint8_t kind;     /* enum target_breakpoint_type */
     uint32_t at;      /* what the comparator watches */
     uint32_t address; /* the watchpoint that it is part of */
     uint32_t length;
@@ -74,36 +68,6 @@ struct cortex_m_watch {
 struct cortex_m_software {
     uint32_t address;
     uint8_t original[2];
-};
-
-enum cortex_m_state {
-    CORTEX_M_RUNNING,
-    CORTEX_M_SLEEPING, /* WFI or WFE; counts as running */
-    CORTEX_M_LOCKUP,   /* stopped by a fault within a fault handler; it can be halted */
-    CORTEX_M_HALTED,
-};
-
-enum cortex_m_reason {
-    CORTEX_M_REASON_NONE,
-    CORTEX_M_REASON_REQUEST,    /* cortex_m_halt(), or halted when attached */
-    CORTEX_M_REASON_STEP,       /* the step is done */
-    CORTEX_M_REASON_BREAKPOINT, /* a breakpoint that was set here */
-    CORTEX_M_REASON_BKPT,       /* a BKPT instruction of the program itself, or one left over */
-    CORTEX_M_REASON_WATCHPOINT,
-    CORTEX_M_REASON_VECTOR, /* vector catch: reset or a fault; see cortex_m_exception */
-    CORTEX_M_REASON_RESET,  /* vector catch of reset, asked for by cortex_m_reset() */
-    CORTEX_M_REASON_EXTERNAL,
-};
-
-struct cortex_m_status {
-    enum cortex_m_state state;
-    enum cortex_m_reason reason; /* halted: why; it stays until the core runs again */
-    bool reset_seen;             /* there was a reset since the last look */
-    uint32_t pc;                 /* halted: of the next instruction */
-    /* CORTEX_M_REASON_WATCHPOINT; length 0: it is not known which one. */
-    enum cortex_m_breakpoint_kind watch_kind;
-    uint32_t watch_address; /* as set */
-    uint32_t watch_length;
 };
 
 /*
@@ -127,8 +91,49 @@ enum cortex_m_mask {
     CORTEX_M_MASK_UNSURE,
 };
 
+/* Of v8-M: Security Extension. */
+enum cortex_m_security {
+    CORTEX_M_SECURITY_NONE,
+    CORTEX_M_SECURITY_CLOSED, /* Secure state may not be debugged: at the last look */
+    CORTEX_M_SECURITY_OPEN,
+};
+
+enum cortex_m_register {
+    CORTEX_M_R0 = 0,
+    CORTEX_M_SP = 13, /* the one in use */
+    CORTEX_M_LR = 14,
+    CORTEX_M_PC = 15,
+    CORTEX_M_XPSR = 16,
+    CORTEX_M_MSP,
+    CORTEX_M_PSP,
+    CORTEX_M_PRIMASK,
+    CORTEX_M_BASEPRI,   /* not in v6-M, v8-M baseline */
+    CORTEX_M_FAULTMASK, /* the same */
+    CORTEX_M_CONTROL,
+    CORTEX_M_MSP_NS, /* with Security Extension */
+    CORTEX_M_PSP_NS,
+    CORTEX_M_MSP_S, /* those of Secure state: where it may be debugged */
+    CORTEX_M_PSP_S,
+    CORTEX_M_MSPLIM_S,
+    CORTEX_M_PSPLIM_S,
+    CORTEX_M_MSPLIM_NS, /* v8-M mainline; without Security Extension MSPLIM and PSPLIM */
+    CORTEX_M_PSPLIM_NS,
+    CORTEX_M_FPSCR, /* with FPU */
+    CORTEX_M_S0,
+    CORTEX_M_S31 = CORTEX_M_S0 + 31,
+    CORTEX_M_REGISTERS
+};
+
+/* Private: which of the values are of this halt; CORE: up to those of the FPU. */
+enum cortex_m_known {
+    CORTEX_M_KNOWN_NONE,
+    CORTEX_M_KNOWN_CORE,
+    CORTEX_M_KNOWN_ALL,
+};
+
 struct cortex_m {
     struct mem_ap *ap;
+    unsigned limit_ms; /* that a halt or a reset may take; set by the user, or CORTEX_M_LIMIT_MS */
     /* For the time behind a reset, when the port has to be woken up again; NULL: that is not
      * tried. Set by the user; must live as long as the core. */
     const struct adiv5_connect_options *reconnect;
@@ -136,9 +141,8 @@ struct cortex_m {
     uint32_t cpuid;
     const char *name; /* "Cortex-M4"; of a part that is not known its architecture: "ARMv7-M" */
     enum cortex_m_arch arch;
-    bool fpu;                  /* FPSCR, s0-s31 */
-    bool security;             /* v8-M with Security Extension */
-    bool secure_debug;         /* ... and Secure state may be debugged: at the last look */
+    bool fpu; /* FPSCR, s0-s31 */
+    enum cortex_m_security security;
     bool instruction_cache;    /* is invalidated when memory is written */
     unsigned breakpoint_count; /* usable comparators; 0 without an FPB */
     unsigned breakpoint_version;
@@ -157,7 +161,9 @@ struct cortex_m {
     uint32_t lifted_at;
     unsigned ready_reads; /* of DHCSR before a register is there */
     uint32_t catch;       /* CORTEX_M_CATCH_* that are set */
-    struct cortex_m_status last;
+    struct target_core_status last;
+    enum cortex_m_known known;
+    uint32_t values[CORTEX_M_REGISTERS];
     struct cortex_m_comparator breakpoints[CORTEX_M_BREAKPOINTS];
     struct cortex_m_watch watchpoints[CORTEX_M_WATCHPOINTS];
     struct cortex_m_software software[CORTEX_M_SOFTWARE];
@@ -185,9 +191,10 @@ int cortex_m_detach(struct cortex_m *core, bool keep_debug);
 const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t size);
 
 /* What the core does. A reset that is seen sets breakpoints and watchpoints again. */
-int cortex_m_status(struct cortex_m *core, struct cortex_m_status *status);
+int cortex_m_status(struct cortex_m *core, struct target_core_status *status);
 
-/* Halt; no effect on a halted core. Sleep and lockup are left. */
+/* Halt; no effect on a halted core, but that C_MASKINTS of a step goes. Sleep and lockup are
+ * left. */
 int cortex_m_halt(struct cortex_m *core);
 
 /*
@@ -217,32 +224,6 @@ int cortex_m_is_secure(struct cortex_m *core, bool *secure);
 
 /* Registers: halted cores only. */
 
-enum cortex_m_register {
-    CORTEX_M_R0 = 0,
-    CORTEX_M_SP = 13, /* the one in use */
-    CORTEX_M_LR = 14,
-    CORTEX_M_PC = 15,
-    CORTEX_M_XPSR = 16,
-    CORTEX_M_MSP,
-    CORTEX_M_PSP,
-    CORTEX_M_PRIMASK,
-    CORTEX_M_BASEPRI,   /* not in v6-M, v8-M baseline */
-    CORTEX_M_FAULTMASK, /* the same */
-    CORTEX_M_CONTROL,
-    CORTEX_M_MSP_NS, /* with Security Extension */
-    CORTEX_M_PSP_NS,
-    CORTEX_M_MSP_S, /* those of Secure state: where it may be debugged */
-    CORTEX_M_PSP_S,
-    CORTEX_M_MSPLIM_S,
-    CORTEX_M_PSPLIM_S,
-    CORTEX_M_MSPLIM_NS, /* v8-M mainline; without Security Extension MSPLIM and PSPLIM */
-    CORTEX_M_PSPLIM_NS,
-    CORTEX_M_FPSCR, /* with FPU */
-    CORTEX_M_S0,
-    CORTEX_M_S31 = CORTEX_M_S0 + 31,
-    CORTEX_M_REGISTERS
-};
-
 /* Does this core have it? */
 bool cortex_m_has_register(const struct cortex_m *core, unsigned reg);
 
@@ -251,6 +232,10 @@ const char *cortex_m_register_name(unsigned reg);
 
 int cortex_m_read_register(struct cortex_m *core, unsigned reg, uint32_t *value);
 int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value);
+
+/* Into core->values, once for each halt: all that the core has, but for those of the FPU unless
+ * `all`; the others are 0. Void when a register is written. */
+int cortex_m_load(struct cortex_m *core, bool all);
 
 /* All that the core has, in few round trips; the others are 0. */
 int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]);
@@ -276,12 +261,12 @@ int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
  * a watchpoint is `length` bytes (1 or more) at `address`. What is set already is left as it is.
  *   BT_ERR_RANGE        CORTEX_M_FAIL_FULL
  *   BT_ERR_UNSUPPORTED  CORTEX_M_FAIL_UPPER;
- * CORTEX_M_FAIL_NOT_RAM: try CORTEX_M_BREAK_HARDWARE */
-int cortex_m_insert(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
+ * CORTEX_M_FAIL_NOT_RAM: try TARGET_BREAKPOINT_HARDWARE */
+int cortex_m_insert(struct cortex_m *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length);
 
 /* Remove. BT_ERR_RANGE: there is none such. */
-int cortex_m_remove(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
+int cortex_m_remove(struct cortex_m *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length);
 
 /* Halt before the first instruction of these exceptions: bits of DEMCR. v6-M and v8-M baseline

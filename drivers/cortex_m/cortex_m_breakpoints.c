@@ -185,10 +185,12 @@ static bool cortex_m_hardware_at(const struct cortex_m *core, uint32_t address)
 
 static uint32_t function_value(const struct cortex_m *core, const struct cortex_m_watch *w)
 {
-    static const uint8_t V7[] = {
-        [CORTEX_M_WATCH_WRITE] = 6, [CORTEX_M_WATCH_READ] = 5, [CORTEX_M_WATCH_ACCESS] = 7};
-    static const uint8_t V8[] = {
-        [CORTEX_M_WATCH_WRITE] = 5, [CORTEX_M_WATCH_READ] = 6, [CORTEX_M_WATCH_ACCESS] = 4};
+    static const uint8_t V7[] = {[TARGET_WATCHPOINT_WRITE] = 6,
+                                 [TARGET_WATCHPOINT_READ] = 5,
+                                 [TARGET_WATCHPOINT_ACCESS] = 7};
+    static const uint8_t V8[] = {[TARGET_WATCHPOINT_WRITE] = 5,
+                                 [TARGET_WATCHPOINT_READ] = 6,
+                                 [TARGET_WATCHPOINT_ACCESS] = 4};
     if (core->watchpoint_v8)
         return V8[w->kind] | ACTION_HALT_V8 | (uint32_t)w->size << SIZE_SHIFT_V8;
     return V7[w->kind];
@@ -232,13 +234,13 @@ static int free_watch(struct cortex_m *core, unsigned from, unsigned *found)
     return error;
 }
 
-static bool is_watch(const struct cortex_m_watch *w, enum cortex_m_breakpoint_kind kind,
+static bool is_watch(const struct cortex_m_watch *w, enum target_breakpoint_type kind,
                      uint32_t address, uint32_t length)
 {
     return w->used && w->kind == kind && w->address == address && w->length == length;
 }
 
-static int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
+static int cortex_m_remove_watch(struct cortex_m *core, enum target_breakpoint_type kind,
                                  uint32_t address, uint32_t length)
 {
     int error = BT_ERR_RANGE;
@@ -257,7 +259,7 @@ static int cortex_m_remove_watch(struct cortex_m *core, enum cortex_m_breakpoint
 }
 
 /* All comparators for breakpoints on or off. */
-static int cortex_m_insert_watch(struct cortex_m *core, enum cortex_m_breakpoint_kind kind,
+static int cortex_m_insert_watch(struct cortex_m *core, enum target_breakpoint_type kind,
                                  uint32_t address, uint32_t length)
 {
     unsigned k = 0;
@@ -300,7 +302,7 @@ int cortex_m_find_watch(struct cortex_m *core)
         error = cortex_m_peek(core, cortex_m_dwt(k, DWT_FUNCTION), &function); /* clears MATCHED */
         if (error != 0 || (function & MATCHED) == 0 || core->last.watch_length != 0)
             continue;
-        core->last.watch_kind = (enum cortex_m_breakpoint_kind)w->kind;
+        core->last.reason = target_watch_reason((enum target_breakpoint_type)w->kind);
         core->last.watch_address = w->address;
         core->last.watch_length = w->length;
     }
@@ -494,35 +496,40 @@ static int remove_software(struct cortex_m *core, uint32_t address)
     return error;
 }
 
-int cortex_m_insert(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
+int cortex_m_insert(struct cortex_m *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length)
 {
-    if (kind > CORTEX_M_BREAK_HARDWARE)
-        return kind <= CORTEX_M_WATCH_ACCESS ? cortex_m_insert_watch(core, kind, address, length)
-                                             : BT_ERR_INVAL;
+    if (kind > TARGET_BREAKPOINT_HARDWARE)
+        return kind <= TARGET_WATCHPOINT_ACCESS ? cortex_m_insert_watch(core, kind, address, length)
+                                                : BT_ERR_INVAL;
     if (address % 2 != 0)
         return BT_ERR_INVAL;
-    return kind == CORTEX_M_BREAK_SOFTWARE ? insert_software(core, address)
-                                           : cortex_m_insert_hardware(core, address);
+    return kind == TARGET_BREAKPOINT_SOFTWARE ? insert_software(core, address)
+                                              : cortex_m_insert_hardware(core, address);
 }
 
-int cortex_m_remove(struct cortex_m *core, enum cortex_m_breakpoint_kind kind, uint32_t address,
+int cortex_m_remove(struct cortex_m *core, enum target_breakpoint_type kind, uint32_t address,
                     uint32_t length)
 {
-    if (kind == CORTEX_M_BREAK_SOFTWARE)
+    if (kind == TARGET_BREAKPOINT_SOFTWARE)
         return remove_software(core, address);
-    if (kind == CORTEX_M_BREAK_HARDWARE)
+    if (kind == TARGET_BREAKPOINT_HARDWARE)
         return cortex_m_remove_hardware(core, address);
     return cortex_m_remove_watch(core, kind, address, length);
 }
 
-bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address)
+bool cortex_m_software_at(const struct cortex_m *core, uint32_t address)
 {
     for (unsigned k = 0; k < core->software_count; k++) {
         if (core->software[k].address == address)
             return true;
     }
-    return cortex_m_hardware_at(core, address);
+    return false;
+}
+
+bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address)
+{
+    return cortex_m_software_at(core, address) || cortex_m_hardware_at(core, address);
 }
 
 /* The lists stay as they are. */

@@ -10,13 +10,13 @@
 #define SCS_CFSR  0xe000ed28u
 #define SCS_DFSR  0xe000ed30u
 #define SCS_DHCSR 0xe000edf0u
+#define SCS_DEMCR 0xe000edfcu
 #define SCS_SFSR  0xe000ede4u
 
 /* Offsets of the debug registers in their 16 bytes. */
 #define BANK_DHCSR 0x0u
 #define BANK_DCRSR 0x4u
 #define BANK_DCRDR 0x8u
-#define BANK_DEMCR 0xcu
 
 #define DHCSR_KEY   0xa05f0000u
 #define C_DEBUGEN   0x00000001u
@@ -75,6 +75,8 @@ int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value);
 /* The four debug registers; `repeat`: may be tried again. */
 int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value); /* notes resets */
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits);  /* with its key */
+/* C_STEP on top, and DHCSR behind it. */
+int cortex_m_write_step(struct cortex_m *core, uint32_t bits, uint32_t *dhcsr);
 
 /* BT_ERR_INVAL with CORTEX_M_FAIL_RUNNING if the core was not halted at the last look. */
 static inline int cortex_m_need_halt(struct cortex_m *core)
@@ -91,6 +93,7 @@ int cortex_m_restore(struct cortex_m *core);
 int cortex_m_clear_units(struct cortex_m *core);
 bool cortex_m_any_breakpoint(const struct cortex_m *core);
 bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address);
+bool cortex_m_software_at(const struct cortex_m *core, uint32_t address);
 /* Take the breakpoints at `address` away for a step, or put them back. */
 int cortex_m_lift(struct cortex_m *core, uint32_t address, bool away);
 /* The watchpoint that matched: fills in the last status. */

@@ -19,38 +19,31 @@ static bool cortex_m_again(const struct cortex_m *core, int error, unsigned *tri
            (*tries)++ < RETRIES;
 }
 
-static const char *failure_text(const struct cortex_m *core)
+static const char *failure_text(enum cortex_m_failure failure)
 {
-    switch (core->failure) {
-    case CORTEX_M_FAIL_NONE:
-        return "no failure";
-    case CORTEX_M_FAIL_PORT:
-        break;
-    case CORTEX_M_FAIL_NO_CORE:
-        return "no Cortex-M answers behind this access port: is it the right one, is it powered?";
-    case CORTEX_M_FAIL_DISABLED:
-        return "the core does not let itself be debugged: the part is locked";
-    case CORTEX_M_FAIL_NO_HALT:
-        return "the core does not halt: reset it by nRESET, or connect under reset";
-    case CORTEX_M_FAIL_NO_RESET:
-        return "the reset did not work: the core did not come out of it as asked";
-    case CORTEX_M_FAIL_REGISTER:
-        return "the core does not hand over its registers: reset it";
-    case CORTEX_M_FAIL_RUNNING:
-        return "the core runs: halt it first";
-    case CORTEX_M_FAIL_FULL:
-        return "all comparators of the core are in use: remove a breakpoint or watchpoint";
-    case CORTEX_M_FAIL_UPPER:
-        return "hardware breakpoints of this core reach only addresses below 0x20000000";
-    case CORTEX_M_FAIL_NOT_RAM:
-        return "no software breakpoint is possible here: the memory does not keep it";
-    case CORTEX_M_FAIL_NO_PIN:
-        return "the probe does not drive nRESET";
-    case CORTEX_M_FAIL_SECURE:
-        return "the core does not halt: it runs Secure code, which this chip does not let debug; "
-               "try again, or set a breakpoint in Non-secure code";
-    }
-    return "the access failed";
+    static const char *const texts[] = {
+        [CORTEX_M_FAIL_NONE] = "no failure",
+        [CORTEX_M_FAIL_PORT] = "the access failed",
+        [CORTEX_M_FAIL_NO_CORE] = "no Cortex-M answers behind this access port: is it the right "
+                                  "one, is it powered?",
+        [CORTEX_M_FAIL_DISABLED] = "the core does not let itself be debugged: the part is locked",
+        [CORTEX_M_FAIL_NO_HALT] = "reset it by nRESET, or connect under reset",
+        [CORTEX_M_FAIL_NO_RESET] = "the reset did not work: the core did not come out of it as "
+                                   "asked",
+        [CORTEX_M_FAIL_REGISTER] = "the core does not hand over its registers: reset it",
+        [CORTEX_M_FAIL_RUNNING] = "the core runs: halt it first",
+        [CORTEX_M_FAIL_FULL] = "all comparators of the core are in use: remove a breakpoint or "
+                               "watchpoint",
+        [CORTEX_M_FAIL_UPPER] = "hardware breakpoints of this core reach only addresses below "
+                                "0x20000000",
+        [CORTEX_M_FAIL_NOT_RAM] = "no software breakpoint is possible here: the memory does not "
+                                  "keep it",
+        [CORTEX_M_FAIL_NO_PIN] = "the probe does not drive nRESET",
+        [CORTEX_M_FAIL_SECURE] = "the core does not halt: it runs Secure code, which this chip "
+                                 "does not let debug; try again, or set a breakpoint in Non-secure "
+                                 "code",
+    };
+    return texts[failure];
 }
 
 const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t size)
@@ -59,78 +52,85 @@ const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t si
     if (core->failure == CORTEX_M_FAIL_PORT)
         snprintf(text, size, "no access to 0x%08x: %s", (unsigned)core->failure_address,
                  adiv5_describe(core->ap->dp, cause, sizeof cause));
+    else if (core->failure == CORTEX_M_FAIL_NO_HALT)
+        snprintf(text, size,
+                 "the core does not halt: DHCSR.C_HALT was set for %u ms, and S_HALT stays 0: %s",
+                 core->limit_ms, failure_text(core->failure));
+    else if (core->failure == CORTEX_M_FAIL_NO_RESET)
+        snprintf(text, size, "%s within %u ms", failure_text(core->failure), core->limit_ms);
     else if (core->failure_address != 0)
-        snprintf(text, size, "%s (0x%08x)", failure_text(core), (unsigned)core->failure_address);
+        snprintf(text, size, "%s (0x%08x)", failure_text(core->failure),
+                 (unsigned)core->failure_address);
     else
-        snprintf(text, size, "%s", failure_text(core));
+        snprintf(text, size, "%s", failure_text(core->failure));
     return text;
 }
 
 /* Registers of the system control space. */
 
-int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
-{
-    unsigned tries = 0;
-    int error;
-    do {
-        error = mem_ap_read32(core->ap, address, value);
-    } while (cortex_m_again(core, error, &tries));
-    return cortex_m_port(core, error);
-}
-
-int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value)
-{
-    unsigned tries = 0;
-    int error;
-    do {
-        error = mem_ap_write32(core->ap, address, value);
-    } while (cortex_m_again(core, error, &tries));
-    return cortex_m_port(core, error);
-}
-
-static int cortex_m_bank(struct cortex_m *core, struct mem_ap_banked *list, size_t count,
-                         bool repeat)
+static int cortex_m_bank(struct cortex_m *core, uint32_t address, struct mem_ap_banked *list,
+                         size_t count, bool repeat)
 {
     unsigned tries = repeat ? 0 : RETRIES;
     int error;
     do {
-        error = mem_ap_banked(core->ap, SCS_DHCSR, list, count);
+        error = mem_ap_banked(core->ap, address & ~15u, list, count);
     } while (cortex_m_again(core, error, &tries));
     return cortex_m_port(core, error);
 }
 
+int cortex_m_peek(struct cortex_m *core, uint32_t address, uint32_t *value)
+{
+    struct mem_ap_banked read = {.offset = address & 15};
+    int error = cortex_m_bank(core, address, &read, 1, true);
+    *value = error == 0 ? read.value : *value;
+    return error;
+}
+
+int cortex_m_poke(struct cortex_m *core, uint32_t address, uint32_t value)
+{
+    struct mem_ap_banked write = {.offset = address & 15, .write = true, .value = value};
+    return cortex_m_bank(core, address, &write, 1, true);
+}
+
 int cortex_m_read_dhcsr(struct cortex_m *core, uint32_t *value)
 {
-    struct mem_ap_banked read = {.offset = BANK_DHCSR};
-    int error = cortex_m_bank(core, &read, 1, true);
-    *value = read.value;
+    *value = 0;
+    int error = cortex_m_peek(core, SCS_DHCSR, value);
     if (error == 0 && (*value & S_RESET_ST) != 0)
         core->reset_seen = true;
-    if (error == 0)
-        core->secure_debug = core->security && (*value & S_SDE) != 0;
+    if (error == 0 && core->security)
+        core->security = *value & S_SDE ? CORTEX_M_SECURITY_OPEN : CORTEX_M_SECURITY_CLOSED;
     return error;
 }
 
 int cortex_m_write_dhcsr(struct cortex_m *core, uint32_t bits)
 {
-    struct mem_ap_banked write = {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | bits};
-    /* A step that is taken twice is one too many. */
-    int error = cortex_m_bank(core, &write, 1, (bits & C_STEP) == 0);
+    int error = cortex_m_poke(core, SCS_DHCSR, DHCSR_KEY | bits);
     core->mask = error == 0 ? cortex_m_mask_of(bits) : CORTEX_M_MASK_UNSURE;
+    return error;
+}
+
+int cortex_m_write_step(struct cortex_m *core, uint32_t bits, uint32_t *dhcsr)
+{
+    struct mem_ap_banked list[] = {
+        {.offset = BANK_DHCSR, .write = true, .value = DHCSR_KEY | C_STEP | bits},
+        {.offset = BANK_DHCSR}};
+    /* A step that is taken twice is one too many. */
+    int error = cortex_m_bank(core, SCS_DHCSR, list, 2, false);
+    core->mask = error == 0 ? cortex_m_mask_of(bits) : CORTEX_M_MASK_UNSURE;
+    *dhcsr = list[1].value;
+    if (error == 0 && (*dhcsr & S_RESET_ST) != 0)
+        core->reset_seen = true;
     return error;
 }
 
 int cortex_m_write_demcr(struct cortex_m *core, uint32_t more)
 {
-    struct mem_ap_banked read = {.offset = BANK_DEMCR};
-    int error = cortex_m_bank(core, &read, 1, true);
-    if (error != 0)
-        return error;
-    struct mem_ap_banked write = {.offset = BANK_DEMCR,
-                                  .write = true,
-                                  .value = (read.value & ~DEMCR_CATCHES) | core->catch | more |
-                                           DEMCR_TRCENA};
-    return write.value == read.value ? 0 : cortex_m_bank(core, &write, 1, true);
+    uint32_t before = 0;
+    int error = cortex_m_peek(core, SCS_DEMCR, &before);
+    uint32_t wanted = (before & ~DEMCR_CATCHES) | core->catch | more | DEMCR_TRCENA;
+    return error != 0 || wanted == before ? error : cortex_m_poke(core, SCS_DEMCR, wanted);
 }
 
 #define READY_LIMIT_US 100000u
@@ -185,7 +185,7 @@ bool cortex_m_has_register(const struct cortex_m *core, unsigned reg)
     if (reg == CORTEX_M_MSPLIM_NS || reg == CORTEX_M_PSPLIM_NS)
         return core->arch == CORTEX_M_V8M_MAIN;
     if (reg >= CORTEX_M_MSP_S)
-        return core->secure_debug; /* they would read as 0 */
+        return core->security == CORTEX_M_SECURITY_OPEN; /* they would read as 0 */
     if (reg >= CORTEX_M_MSP_NS)
         return core->security;
     if (reg == CORTEX_M_BASEPRI || reg == CORTEX_M_FAULTMASK)
@@ -238,14 +238,14 @@ static int read_selector(struct cortex_m *core, unsigned select, uint32_t *value
 {
     struct mem_ap_banked list[] = {{.offset = BANK_DCRSR, .write = true, .value = select},
                                    {.offset = BANK_DHCSR}};
-    int error = cortex_m_bank(core, list, 2, true);
+    int error = cortex_m_bank(core, SCS_DHCSR, list, 2, true);
     if (error != 0)
         return error;
     note_reset(core, list[1].value);
     error = wait_ready(core, list[1].value);
     struct mem_ap_banked data = {.offset = BANK_DCRDR};
     if (error == 0)
-        error = cortex_m_bank(core, &data, 1, true);
+        error = cortex_m_bank(core, SCS_DHCSR, &data, 1, true);
     *value = data.value;
     return error;
 }
@@ -256,7 +256,7 @@ static int write_selector(struct cortex_m *core, unsigned select, uint32_t value
         {.offset = BANK_DCRDR, .write = true, .value = value},
         {.offset = BANK_DCRSR, .write = true, .value = select | DCRSR_WRITE},
         {.offset = BANK_DHCSR}};
-    int error = cortex_m_bank(core, list, 3, true);
+    int error = cortex_m_bank(core, SCS_DHCSR, list, 3, true);
     if (error != 0)
         return error;
     note_reset(core, list[2].value);
@@ -286,6 +286,7 @@ int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
     if (!cortex_m_has_register(core, reg))
         return BT_ERR_UNSUPPORTED;
     int error = cortex_m_need_halt(core);
+    core->known = CORTEX_M_KNOWN_NONE; /* sp is msp or psp */
     if (error == 0 && in_special(reg)) {
         unsigned shift = SPECIAL[reg - CORTEX_M_XPSR].shift;
         uint32_t all;
@@ -297,64 +298,53 @@ int cortex_m_write_register(struct cortex_m *core, unsigned reg, uint32_t value)
     return error == 0 ? write_selector(core, cortex_m_selector(reg), value) : error;
 }
 
-/* The selectors in one list, each with some looks at DHCSR; *ready: the last look was good. */
+/* The selectors in one round trip, each with some looks at DHCSR; *ready: the last look was good.
+ */
 static int read_list(struct cortex_m *core, const uint8_t *selectors, size_t count, uint32_t *data,
                      bool *ready)
 {
-    struct adiv5_access list[ADIV5_MAX_LIST];
+    struct mem_ap_banked list[MEM_AP_BANKED];
     size_t n = 0;
     for (size_t k = 0; k < count; k++) {
-        list[n++] = (struct adiv5_access){
-            .address = ADIV5_AP_BD0 + BANK_DCRSR, .write = true, .value = selectors[k]};
+        list[n++] =
+            (struct mem_ap_banked){.offset = BANK_DCRSR, .write = true, .value = selectors[k]};
         for (unsigned look = 0; look < core->ready_reads; look++)
-            list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DHCSR};
-        list[n++] = (struct adiv5_access){.address = ADIV5_AP_BD0 + BANK_DCRDR};
+            list[n++] = (struct mem_ap_banked){.offset = BANK_DHCSR};
+        list[n++] = (struct mem_ap_banked){.offset = BANK_DCRDR};
     }
-    int error = adiv5_ap_list(core->ap->dp, core->ap->ap, list, n);
-    if (error != 0 && core->ap->dp->failed_at < n)
-        core->ap->fault_address = SCS_DHCSR + list[core->ap->dp->failed_at].address - ADIV5_AP_BD0;
+    int error = mem_ap_banked(core->ap, SCS_DHCSR, list, n);
     *ready = true;
     for (size_t k = 0; error == 0 && k < count; k++) {
-        const struct adiv5_access *last = &list[(k + 1) * (core->ready_reads + 2) - 1];
+        const struct mem_ap_banked *last = &list[(k + 1) * (core->ready_reads + 2) - 1];
         *ready = *ready && (last[-1].value & S_REGRDY) != 0;
+        core->halted = core->halted && (last[-1].value & S_HALT) != 0;
         for (unsigned look = 1; look <= core->ready_reads; look++)
             note_reset(core, last[-(int)look].value);
         data[k] = last->value;
     }
-    return error;
-}
-
-/* TAR points at the debug registers and stays there, as long as nothing else is accessed. */
-static int cortex_m_aim(struct cortex_m *core)
-{
-    uint32_t dhcsr;
-    int error = cortex_m_read_dhcsr(core, &dhcsr);
-    if (error == 0 && (dhcsr & S_HALT) == 0) {
-        core->halted = false;
-        return cortex_m_need_halt(core);
-    }
-    return error;
+    return error == 0 ? cortex_m_need_halt(core) : error;
 }
 
 static int read_selectors(struct cortex_m *core, const uint8_t *selectors, size_t count,
                           uint32_t *data)
 {
     unsigned tries = 0;
-    int error = cortex_m_aim(core);
+    int error = 0;
     while (error == 0 && count > 0) {
-        size_t most = ADIV5_MAX_LIST / (core->ready_reads + 2);
+        size_t most = MEM_AP_BANKED / (core->ready_reads + 2);
         size_t n = count < most ? count : most;
         bool ready = false;
         error = read_list(core, selectors, n, data, &ready);
-        if (cortex_m_again(core, error, &tries)) {
-            error = cortex_m_aim(core);
+        if (core->halted && cortex_m_again(core, error, &tries)) {
+            error = 0;
             continue;
         }
         if (error == 0 && !ready && core->ready_reads < MAX_READY) {
             core->ready_reads++;
             continue;
         }
-        (void)cortex_m_port(core, error);
+        if (core->halted)
+            (void)cortex_m_port(core, error);
         for (size_t k = 0; error == 0 && !ready && k < n; k++)
             error = read_selector(core, selectors[k], &data[k]);
         selectors += n;
@@ -364,32 +354,44 @@ static int read_selectors(struct cortex_m *core, const uint8_t *selectors, size_
     return error;
 }
 
-int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS])
+int cortex_m_load(struct cortex_m *core, bool all)
 {
-    uint8_t selectors[CORTEX_M_REGISTERS];
-    uint8_t owners[CORTEX_M_REGISTERS];
-    uint32_t data[CORTEX_M_REGISTERS];
+    enum cortex_m_known wanted = all ? CORTEX_M_KNOWN_ALL : CORTEX_M_KNOWN_CORE;
+    unsigned first = core->known == CORTEX_M_KNOWN_CORE ? CORTEX_M_FPSCR : 0;
+    unsigned end = all ? CORTEX_M_REGISTERS : CORTEX_M_FPSCR;
+    uint8_t selectors[CORTEX_M_REGISTERS], owners[CORTEX_M_REGISTERS];
+    uint32_t data[CORTEX_M_REGISTERS], *values = core->values;
     size_t n = 0;
-    memset(values, 0, CORTEX_M_REGISTERS * sizeof *values);
-    for (unsigned reg = 0; reg < CORTEX_M_REGISTERS; reg++) {
+    int error = cortex_m_need_halt(core);
+    if (error != 0 || core->known >= wanted)
+        return error;
+    for (unsigned reg = first; reg < end; reg++) {
+        values[reg] = 0;
         if (!cortex_m_has_register(core, reg) || (in_special(reg) && reg != CORTEX_M_PRIMASK))
             continue;
         owners[n] = (uint8_t)reg;
         selectors[n++] = (uint8_t)cortex_m_selector(reg);
     }
-    int error = cortex_m_need_halt(core);
-    if (error == 0)
-        error = read_selectors(core, selectors, n, data);
+    error = read_selectors(core, selectors, n, data);
     if (error != 0)
         return error;
     for (size_t k = 0; k < n; k++)
         values[owners[k]] = data[k];
     uint32_t special = values[CORTEX_M_PRIMASK];
-    for (unsigned reg = CORTEX_M_PRIMASK; reg <= CORTEX_M_CONTROL; reg++) {
+    for (unsigned reg = CORTEX_M_PRIMASK; first == 0 && reg <= CORTEX_M_CONTROL; reg++) {
         if (cortex_m_has_register(core, reg))
             values[reg] = special >> SPECIAL[reg - CORTEX_M_XPSR].shift & 0xff;
     }
+    core->known = wanted;
     return 0;
+}
+
+int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS])
+{
+    core->known = CORTEX_M_KNOWN_NONE;
+    int error = cortex_m_load(core, true);
+    memcpy(values, core->values, sizeof core->values);
+    return error;
 }
 
 #define EXCEPTION_HARDFAULT  3u

@@ -79,11 +79,11 @@ void flash_run_release(struct flash_run *run)
 static int flash_place(struct flash_run *run)
 {
     struct cortex_m *core = run->core;
-    struct cortex_m_status status;
+    struct target_core_status status;
     int error = core_failed(run, cortex_m_status(core, &status));
     if (error != 0 || run->placed)
         return error;
-    if (status.state != CORTEX_M_HALTED)
+    if (status.state != TARGET_CORE_HALTED)
         return flash_fail(run, FLASH_FAIL_RUNNING, BT_ERR_INVAL);
     if (core->software_count > 0)
         return flash_fail(run, FLASH_FAIL_BREAKPOINTS, BT_ERR_INVAL);
@@ -144,7 +144,7 @@ static int flash_call(struct flash_run *run, enum flash_function function,
 }
 
 /* It stopped elsewhere: a fault, most likely. */
-static int flash_crashed(struct flash_run *run, const struct cortex_m_status *status)
+static int flash_crashed(struct flash_run *run, const struct target_core_status *status)
 {
     struct cortex_m_exception exception;
     char text[128] = "";
@@ -170,18 +170,18 @@ static int too_late(struct flash_run *run)
 /* One look at a function that runs: *ended. */
 static int flash_look(struct flash_run *run, bool *ended)
 {
-    struct cortex_m_status status;
+    struct target_core_status status;
     bool late = flash_now(run) > run->deadline;
     *ended = false;
     int error = core_failed(run, cortex_m_status(run->core, &status));
     if (error != 0)
         return error;
-    if (status.state == CORTEX_M_HALTED && status.pc == run->ram_start)
+    if (status.state == TARGET_CORE_HALTED && status.pc == run->ram_start)
         *ended = true;
-    else if (status.state == CORTEX_M_HALTED && (status.reason == CORTEX_M_REASON_BREAKPOINT ||
-                                                 status.reason == CORTEX_M_REASON_WATCHPOINT))
+    else if (status.state == TARGET_CORE_HALTED &&
+             (status.reason == TARGET_HALT_HWBREAK || status.reason == TARGET_HALT_WATCH))
         error = core_failed(run, cortex_m_resume(run->core)); /* the user's; not now */
-    else if (status.state == CORTEX_M_HALTED || status.state == CORTEX_M_LOCKUP)
+    else if (status.state == TARGET_CORE_HALTED || status.state == TARGET_CORE_LOCKUP)
         return flash_crashed(run, &status);
     return error == 0 && !*ended && late ? too_late(run) : error;
 }

@@ -153,19 +153,16 @@ static int perf_find_program(struct perf_build *b, const struct perf_map *map, s
 
 /* The kernel. */
 
-static int add_dump(struct perf_build *b, struct snapshot_device *core, size_t file,
-                    uint64_t address, uint64_t offset, uint64_t length)
+static int add_dump(struct perf_build *b, struct snapshot_device *core,
+                    const struct snapshot_dump *dump)
 {
     int error = BT_OK;
     struct snapshot_dump *d = PERF_GROW(b, core->dumps, core->dump_count, PERF_MAX_DUMPS, &error);
     if (!d)
         return error;
-    *d = (struct snapshot_dump){.address = address,
-                                .length = length,
-                                .offset = offset,
-                                .space = "",
-                                .path = b->ld.snap->priv->files[file].path,
-                                .file = file};
+    *d = *dump;
+    d->space = "";
+    d->path = b->ld.snap->priv->files[d->file].path;
     core->dump_count++;
     return BT_OK;
 }
@@ -182,7 +179,10 @@ static int add_kcore(struct perf_build *b, struct snapshot_device *core, Elf *el
             continue;
         uint64_t length = ph.p_filesz < size - ph.p_offset ? ph.p_filesz : size - ph.p_offset;
         if (length && ph.p_vaddr <= UINT64_MAX - length)
-            error = add_dump(b, core, file, ph.p_vaddr, ph.p_offset, length);
+            error = add_dump(
+                b, core,
+                &(struct snapshot_dump){
+                    .address = ph.p_vaddr, .length = length, .offset = ph.p_offset, .file = file});
     }
     return error;
 }
@@ -229,8 +229,12 @@ static int add_vmlinux(struct perf_build *b, struct snapshot_device *core, size_
         const struct elf_segment *s = &image->segments[i];
         uint64_t address = s->vaddr + slide;
         if (s->executable && address <= UINT64_MAX - s->file_size)
-            error = add_dump(b, core, file, address, (uint64_t)(s->data - (uint8_t *)f->map),
-                             s->file_size);
+            error =
+                add_dump(b, core,
+                         &(struct snapshot_dump){.address = address,
+                                                 .length = s->file_size,
+                                                 .offset = (uint64_t)(s->data - (uint8_t *)f->map),
+                                                 .file = file});
     }
     elf_image_close(image);
     return error;
@@ -357,20 +361,14 @@ static int add_maps(struct code *c, struct snapshot_device *core, uint32_t pid,
             length = m->size < length ? m->size : length;
             if (length == 0 || m->address > UINT64_MAX - length)
                 continue;
-            struct snapshot_dump *d =
-                PERF_GROW(b, core->dumps, core->dump_count, PERF_MAX_DUMPS, &error);
-            if (!d)
-                return error;
-            *d = (struct snapshot_dump){.address = m->address,
-                                        .length = length,
-                                        .offset = m->offset,
-                                        .space = "",
-                                        .path = f->path,
-                                        .file = file,
-                                        .context = context,
-                                        .by_context = selector == BY_CONTEXT,
-                                        .by_vmid = selector == BY_VMID};
-            core->dump_count++;
+            error = add_dump(b, core,
+                             &(struct snapshot_dump){.address = m->address,
+                                                     .length = length,
+                                                     .offset = m->offset,
+                                                     .file = file,
+                                                     .context = context,
+                                                     .by_context = selector == BY_CONTEXT,
+                                                     .by_vmid = selector == BY_VMID});
         }
         if (!birth || birth->kind != PERF_TASK_FORK)
             break;

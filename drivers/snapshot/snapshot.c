@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,8 +24,8 @@ struct snapshot_string {
     char text[];
 };
 
-int snapshot_vfail(struct message *why, int error, const char *file, unsigned line,
-                   const char *format, va_list args)
+static int snapshot_vfail(struct message *why, int error, const char *file, unsigned line,
+                          const char *format, va_list args)
 {
     message_vset(why, format, args);
     snprintf(why->file, sizeof why->file, "%s", file);
@@ -82,28 +83,31 @@ static void snapshot_free_strings(struct snapshot *snap)
     }
 }
 
-void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,
-                    size_t limit, const char *what, int *error)
+void *snapshot_room(void *array, size_t count, size_t element)
 {
     void *old;
     memcpy(&old, array, sizeof old);
-    if (count >= limit) {
-        *error = snapshot_fail(ld->why, BT_ERR_RANGE, "", 0, "more than %zu %s", limit, what);
-        return NULL;
-    }
     /* Sizes are 0, 1, 2, 4, 8...: full exactly when the count is 0 or a power of two. */
     if ((count & (count - 1)) == 0) {
-        size_t room = count == 0 ? 1 : count * 2;
-        void *grown = reallocarray(old, room, element);
-        if (!grown) {
-            *error = snapshot_fail(ld->why, BT_ERR_NOMEM, "", 0, "out of memory");
+        void *grown = reallocarray(old, count == 0 ? 1 : count * 2, element);
+        if (!grown)
             return NULL;
-        }
         memcpy(array, &grown, sizeof grown);
         old = grown;
     }
     void *place = (char *)old + count * element;
     memset(place, 0, element);
+    return place;
+}
+
+void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,
+                    size_t limit, const char *what, int *error)
+{
+    void *place = count < limit ? snapshot_room(array, count, element) : NULL;
+    if (count >= limit)
+        *error = snapshot_fail(ld->why, BT_ERR_RANGE, "", 0, "more than %zu %s", limit, what);
+    else if (!place)
+        *error = snapshot_fail(ld->why, BT_ERR_NOMEM, "", 0, "out of memory");
     return place;
 }
 

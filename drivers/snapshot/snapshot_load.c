@@ -30,21 +30,11 @@ struct device_parser {
     unsigned length_line; /* of "length=", or of the header */
 };
 
-__attribute__((format(printf, 3, 4))) static int fail_at(struct device_parser *p, unsigned line,
-                                                         const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int error = snapshot_vfail(p->ld->why, BT_ERR_FORMAT, p->path, line, format, args);
-    va_end(args);
-    return error;
-}
-
 static int snapshot_set_device_key(struct device_parser *p, const struct ini_entry *entry,
                                    const char **field)
 {
     if (*field)
-        return fail_at(p, entry->line, "'%s' is given twice", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' is given twice", entry->key);
     const char *text = entry->value;
     size_t length = snapshot_unquote(&text);
     *field = snapshot_string(p->ld->snap, text, length);
@@ -88,7 +78,7 @@ static int reg_attribute(struct device_parser *p, struct snapshot_reg *reg, cons
 
     uint64_t value;
     if (snapshot_parse_number(number, &value) != SNAPSHOT_NUMBER_OK || value > UINT32_MAX)
-        return fail_at(p, reg->line, "bad register attribute '%s'", text);
+        return SNAPSHOT_FAIL_AT(p, reg->line, "bad register attribute '%s'", text);
     if (is_size) {
         reg->size = (unsigned)value;
     } else {
@@ -107,14 +97,14 @@ static int reg_name(struct device_parser *p, struct snapshot_reg *reg, const cha
     while (n > 0 && (key[n - 1] == ' ' || key[n - 1] == '\t'))
         n--;
     if (n == 0)
-        return fail_at(p, reg->line, "register without a name: '%s'", key);
+        return SNAPSHOT_FAIL_AT(p, reg->line, "register without a name: '%s'", key);
     *name_length = n;
     if (!open)
         return 0;
 
     size_t inside = strcspn(open + 1, ")");
     if (strcmp(open + 1 + inside, ")") != 0)
-        return fail_at(p, reg->line, "register name does not end with ')': '%s'", key);
+        return SNAPSHOT_FAIL_AT(p, reg->line, "register name does not end with ')': '%s'", key);
     char list[INI_READER_MAX_KEY + 1];
     memcpy(list, open + 1, inside);
     list[inside] = '\0';
@@ -141,12 +131,14 @@ static int reg_key(struct device_parser *p, const struct ini_entry *entry)
     const char *quoted = entry->value;
     size_t length = snapshot_unquote(&quoted);
     if (length >= sizeof text)
-        return fail_at(p, entry->line, "register value is not a number: '%s'", entry->value);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "register value is not a number: '%s'",
+                                entry->value);
     memcpy(text, quoted, length);
     text[length] = '\0';
     switch (snapshot_parse_number(text, &reg.value)) {
     case SNAPSHOT_NUMBER_BAD:
-        return fail_at(p, entry->line, "register value is not a number: '%s'", entry->value);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "register value is not a number: '%s'",
+                                entry->value);
     case SNAPSHOT_NUMBER_TOO_LARGE:
         /* Vector registers; nothing here needs them. */
         return snapshot_warn(ld, p->path, entry->line, "register '%s' is wider than 64 bits",
@@ -185,8 +177,8 @@ static int check_reg_pair(struct device_parser *p, const struct snapshot_reg *fi
     if (strcasecmp(first->name, second->name) != 0)
         return 0;
     if (first->value != second->value)
-        return fail_at(p, second->line, "register '%s' has another value in line %u", second->name,
-                       first->line);
+        return SNAPSHOT_FAIL_AT(p, second->line, "register '%s' has another value in line %u",
+                                second->name, first->line);
     return snapshot_warn(p->ld, p->path, second->line, "register '%s' is given twice",
                          second->name);
 }
@@ -213,7 +205,7 @@ static int dump_number(struct device_parser *p, const struct ini_entry *entry, b
                        uint64_t *value)
 {
     if (*has)
-        return fail_at(p, entry->line, "'%s' is given twice", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' is given twice", entry->key);
     *has = true;
     return snapshot_number_of(p->ld, p->path, entry, value);
 }
@@ -259,7 +251,7 @@ static int dump_extent(struct device_parser *p)
         dump->length = size - dump->offset;
     }
     if (error == 0 && dump->length > 0 && dump->length - 1 > UINT64_MAX - dump->address)
-        return fail_at(p, p->dump_line, "dump reaches beyond the last address");
+        return SNAPSHOT_FAIL_AT(p, p->dump_line, "dump reaches beyond the last address");
     return error;
 }
 
@@ -270,9 +262,9 @@ static int finish_dump(struct device_parser *p)
     struct snapshot_loader *ld = p->ld;
     struct snapshot_dump *dump = &p->dump;
     if (!p->has_address)
-        return fail_at(p, p->dump_line, "dump without '%s'", "address");
+        return SNAPSHOT_FAIL_AT(p, p->dump_line, "dump without '%s'", "address");
     if (!dump->path)
-        return fail_at(p, p->dump_line, "dump without '%s'", "file");
+        return SNAPSHOT_FAIL_AT(p, p->dump_line, "dump without '%s'", "file");
     if (!dump->space)
         dump->space = "";
     int error = snapshot_add_file(ld, dump->path, p->path, p->file_line, &dump->file);
@@ -322,7 +314,7 @@ static int device_entry(void *user, const struct ini_entry *entry)
     if (!entry->key)
         return section_header(p, entry);
     if (entry->section_line == 0)
-        return fail_at(p, entry->line, "'%s' stands before the first section", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' stands before the first section", entry->key);
     if (is_dump_section(entry->section))
         return dump_key(p, entry);
     if (strcmp(entry->section, "device") == 0)
@@ -337,7 +329,7 @@ static int check_identity(struct device_parser *p)
     struct snapshot *snap = p->ld->snap;
     struct snapshot_device *dev = p->dev;
     if (!dev->name || dev->name[0] == '\0')
-        return fail_at(p, p->device_line, "no 'name' in [device]");
+        return SNAPSHOT_FAIL_AT(p, p->device_line, "no 'name' in [device]");
     for (size_t i = 0; i < snap->device_count; i++)
         if (strcmp(snap->devices[i].name, dev->name) == 0)
             return snapshot_fail(p->ld->why, BT_ERR_FORMAT, p->path, p->device_line,

@@ -6,8 +6,6 @@
 #ifndef DRIVERS_SNAPSHOT_LOADER_H
 #define DRIVERS_SNAPSHOT_LOADER_H
 
-#include <stdarg.h>
-
 #include "drivers/ini/ini_reader.h"
 #include "drivers/snapshot/snapshot.h"
 
@@ -73,9 +71,9 @@ __attribute__((format(printf, 5, 6))) int snapshot_fail(struct message *why, int
                                                         const char *file, unsigned line,
                                                         const char *format, ...);
 
-__attribute__((format(printf, 5, 0))) int snapshot_vfail(struct message *why, int error,
-                                                         const char *file, unsigned line,
-                                                         const char *format, va_list args);
+/* The same in the file of a parser, which has `ld` and `path`. */
+#define SNAPSHOT_FAIL_AT(p, line, ...)                                                             \
+    snapshot_fail((p)->ld->why, BT_ERR_FORMAT, (p)->path, line, __VA_ARGS__)
 
 /* Note a warning; beyond SNAPSHOT_MAX_WARNINGS they are not kept. 0 or BT_ERR_NOMEM. */
 __attribute__((format(printf, 4, 5))) int
@@ -84,8 +82,12 @@ snapshot_warn(struct snapshot_loader *ld, const char *file, unsigned line, const
 /* Copy `length` characters; the copy lives as long as the snapshot. NULL: out of memory. */
 const char *snapshot_string(struct snapshot *snap, const char *text, size_t length);
 
+/* Room for one more element, zeroed, in an array whose sizes are powers of two; the caller counts
+ * it. NULL: out of memory. */
+void *snapshot_room(void *array, size_t count, size_t element);
+
 /*
- * Make room for one more element in an array that grows by doubling. `what` is for the message.
+ * The same for a parser, with a limit. `what` is for the message.
  * Returns the new, zeroed element (the caller counts it),
  * or NULL with *error and ld->why set. */
 void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_t element,

@@ -28,16 +28,6 @@ struct trace_parser {
     size_t current; /* buffer of the section being read; SIZE_MAX: none */
 };
 
-__attribute__((format(printf, 3, 4))) static int fail_at(struct trace_parser *p, unsigned line,
-                                                         const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int error = snapshot_vfail(p->ld->why, BT_ERR_FORMAT, p->path, line, format, args);
-    va_end(args);
-    return error;
-}
-
 static int no_memory(struct trace_parser *p)
 {
     return snapshot_fail(p->ld->why, BT_ERR_NOMEM, p->path, 0, "out of memory");
@@ -56,7 +46,7 @@ static size_t find_pending(const struct trace_parser *p, const char *section)
 static int list_buffers(struct trace_parser *p, const struct ini_entry *entry)
 {
     if (p->list_line != 0)
-        return fail_at(p, entry->line, "'%s' is given twice", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' is given twice", entry->key);
     p->list_line = entry->line;
     const char *list = entry->value;
     size_t length;
@@ -65,14 +55,14 @@ static int list_buffers(struct trace_parser *p, const struct ini_entry *entry)
         if (!section)
             return no_memory(p);
         if (find_pending(p, section) != SIZE_MAX)
-            return fail_at(p, entry->line, "buffer '%s' is listed twice", section);
+            return SNAPSHOT_FAIL_AT(p, entry->line, "buffer '%s' is listed twice", section);
         if (p->pending_count == SNAPSHOT_MAX_BUFFERS)
             return snapshot_fail(p->ld->why, BT_ERR_RANGE, p->path, entry->line,
                                  "more than %u buffers", SNAPSHOT_MAX_BUFFERS);
         p->pending[p->pending_count++].section = section;
     }
     if (p->pending_count == 0)
-        return fail_at(p, entry->line, "'%s' lists no buffer", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' lists no buffer", entry->key);
     return 0;
 }
 
@@ -81,7 +71,7 @@ static int list_entry(struct trace_parser *p, const struct ini_entry *entry)
     if (!entry->key)
         return 0;
     if (entry->section_line == 0)
-        return fail_at(p, entry->line, "'%s' stands before the first section", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' stands before the first section", entry->key);
     if (strcmp(entry->section, "trace_buffers") == 0) {
         if (strcmp(entry->key, "buffers") == 0)
             return list_buffers(p, entry);
@@ -113,7 +103,7 @@ static int add_buffer_file(struct trace_parser *p, struct snapshot_buffer *buffe
     file->size = p->ld->snap->priv->files[index].size;
     buffer->file_count++;
     if (file->size > UINT64_MAX - buffer->size)
-        return fail_at(p, line, "files of buffer are too large");
+        return SNAPSHOT_FAIL_AT(p, line, "files of buffer are too large");
     buffer->size += file->size;
     return 0;
 }
@@ -122,7 +112,7 @@ static int buffer_files(struct trace_parser *p, struct snapshot_buffer *buffer,
                         const struct ini_entry *entry)
 {
     if (buffer->file_count != 0)
-        return fail_at(p, entry->line, "'%s' is given twice", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' is given twice", entry->key);
     const char *list = entry->value;
     size_t list_length = snapshot_unquote(&list);
     list = snapshot_string(p->ld->snap, list, list_length);
@@ -144,7 +134,7 @@ static int snapshot_set_trace_key(struct trace_parser *p, const struct ini_entry
                                   const char **field)
 {
     if (*field)
-        return fail_at(p, entry->line, "'%s' is given twice", entry->key);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "'%s' is given twice", entry->key);
     *field = snapshot_string(p->ld->snap, entry->value, strlen(entry->value));
     return *field ? 0 : no_memory(p);
 }
@@ -168,7 +158,7 @@ static int buffer_header(struct trace_parser *p, const struct ini_entry *entry)
         return snapshot_warn(p->ld, p->path, entry->line, "unknown section [%s]", entry->section);
     }
     if (p->pending[p->current].seen)
-        return fail_at(p, entry->line, "buffer [%s] is given twice", entry->section);
+        return SNAPSHOT_FAIL_AT(p, entry->line, "buffer [%s] is given twice", entry->section);
     p->pending[p->current].seen = true;
     p->ld->snap->buffers[p->current].line = entry->line;
     return 0;
@@ -220,14 +210,15 @@ static int check_buffer(struct trace_parser *p, size_t n)
     struct snapshot_buffer *buffer = &snap->buffers[n];
     const char *section = p->pending[n].section;
     if (!p->pending[n].seen)
-        return fail_at(p, p->list_line, "buffer '%s' has no section", section);
+        return SNAPSHOT_FAIL_AT(p, p->list_line, "buffer '%s' has no section", section);
     if (!buffer->name || buffer->name[0] == '\0')
-        return fail_at(p, buffer->line, "no 'name' in [%s]", section);
+        return SNAPSHOT_FAIL_AT(p, buffer->line, "no 'name' in [%s]", section);
     if (buffer->file_count == 0)
-        return fail_at(p, buffer->line, "no 'file' in [%s]", section);
+        return SNAPSHOT_FAIL_AT(p, buffer->line, "no 'file' in [%s]", section);
     for (size_t i = 0; i < n; i++)
         if (strcmp(snap->buffers[i].name, buffer->name) == 0)
-            return fail_at(p, buffer->line, "two buffers have the name '%s'", buffer->name);
+            return SNAPSHOT_FAIL_AT(p, buffer->line, "two buffers have the name '%s'",
+                                    buffer->name);
     if (!buffer->format_name)
         buffer->format_name = "coresight";
     buffer->format = format_of(buffer->format_name);

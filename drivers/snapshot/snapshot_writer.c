@@ -83,23 +83,6 @@ static bool valid_name(const char *name)
     return true;
 }
 
-/* Room for one more element; sizes are powers of two. NULL: out of memory. */
-static void *snapshot_writer_grow(void *array, size_t count, size_t element)
-{
-    void *old;
-    memcpy(&old, array, sizeof old);
-    if ((count & (count - 1)) == 0) {
-        void *grown = reallocarray(old, count == 0 ? 1 : count * 2, element);
-        if (!grown)
-            return NULL;
-        memcpy(array, &grown, sizeof grown);
-        old = grown;
-    }
-    void *place = (char *)old + count * element;
-    memset(place, 0, element);
-    return place;
-}
-
 static int snapshot_writer_write_all(int fd, const void *data, size_t length, uint64_t *written)
 {
     const char *p = data;
@@ -211,7 +194,7 @@ int snapshot_writer_add_device(struct snapshot_writer *w, const struct snapshot_
             return BT_ERR_INVAL;
     if (w->device_count == SNAPSHOT_MAX_DEVICES)
         return BT_ERR_RANGE;
-    struct writer_device *added = snapshot_writer_grow(&w->devices, w->device_count, sizeof *added);
+    struct writer_device *added = snapshot_room(&w->devices, w->device_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     snprintf(added->name, sizeof added->name, "%s", dev->name);
@@ -233,7 +216,7 @@ int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, cons
             return BT_ERR_INVAL;
     if (w->buffer_count == SNAPSHOT_MAX_BUFFERS)
         return BT_ERR_RANGE;
-    struct writer_buffer *added = snapshot_writer_grow(&w->buffers, w->buffer_count, sizeof *added);
+    struct writer_buffer *added = snapshot_room(&w->buffers, w->buffer_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     snprintf(added->name, sizeof added->name, "%s", name);
@@ -251,7 +234,7 @@ int snapshot_writer_add_source(struct snapshot_writer *w, int source, int buffer
     for (size_t i = 0; i < w->source_count; i++)
         if (w->sources[i].source == source)
             return BT_ERR_INVAL;
-    struct writer_source *added = snapshot_writer_grow(&w->sources, w->source_count, sizeof *added);
+    struct writer_source *added = snapshot_room(&w->sources, w->source_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     *added = (struct writer_source){.source = source, .buffer = buffer, .core = core};
@@ -274,7 +257,7 @@ int snapshot_writer_set_reg(struct snapshot_writer *w, int device, const char *n
     if (!reg) {
         if (dev->reg_count == SNAPSHOT_MAX_REGS)
             return BT_ERR_RANGE;
-        reg = snapshot_writer_grow(&dev->regs, dev->reg_count, sizeof *reg);
+        reg = snapshot_room(&dev->regs, dev->reg_count, sizeof *reg);
         if (!reg)
             return BT_ERR_NOMEM;
         dev->reg_count++;
@@ -292,7 +275,7 @@ static int name_dump(struct snapshot_writer *w, int device, const struct writer_
     struct writer_device *dev = &w->devices[device];
     if (w->dump_total == SNAPSHOT_MAX_DUMPS)
         return BT_ERR_RANGE;
-    struct writer_dump *added = snapshot_writer_grow(&dev->dumps, dev->dump_count, sizeof *added);
+    struct writer_dump *added = snapshot_room(&dev->dumps, dev->dump_count, sizeof *added);
     if (!added)
         return BT_ERR_NOMEM;
     *added = *dump;

@@ -22,6 +22,9 @@
 
 #define TARGET_CORES_MAX 64
 
+/* Bytes of one read or write. */
+#define TARGET_ACCESS_MAX 0x10000
+
 enum target_profile {
     TARGET_PROFILE_A,
     TARGET_PROFILE_R,
@@ -85,10 +88,34 @@ struct target_regs {
 struct target_register {
     const char *feature; /* "org.gnu.gdb.arm.vfp"; registers of one feature are neighbours */
     const char *name;
-    const char *type; /* "uint32", "data_ptr", "ieee_double" ... */
+    const char *type; /* "uint32", "data_ptr", "ieee_double" ...; NULL: that of its size */
     unsigned bits;
     unsigned number; /* of p and P packets; a g packet has them in rising order */
 };
+
+#define TARGET_A64_COUNT   34 /* x0-x30, sp, pc, cpsr */
+#define TARGET_DOUBLES_MAX 32
+
+/*
+ * The registers that every core of a profile has, as GDB's own descriptions have them: returns how
+ * many, TARGET_REG_COUNT or TARGET_A64_COUNT. The other: d0 and so on, of which GDB makes s0-s31,
+ * and fpscr behind them, as the first extra registers.
+ */
+unsigned target_describe_core(struct target_register *list, enum target_profile profile);
+unsigned target_describe_float(struct target_register *list, unsigned doubles);
+
+/* Which of enum target_reg, and of enum target_stack, it is by its name; -1: none. */
+int target_register_reg(const struct target_register *r);
+int target_register_stack(const struct target_register *r);
+
+/*
+ * The value of list[entry], by its name, else as extra register. get: false when it is not known.
+ * set: those that struct target_regs has no place for are dropped.
+ */
+bool target_regs_get(const struct target_regs *regs, const struct target_register *list,
+                     unsigned entry, uint64_t *value);
+void target_regs_set(struct target_regs *regs, const struct target_register *list, unsigned entry,
+                     uint64_t value);
 
 /*
  * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty
@@ -127,12 +154,8 @@ struct target_stop {
     uint64_t address;
 };
 
-/* Return value of operations that go on: the end is told with gdb_session_stopped(). */
+/* Return value of operations that go on: their end is told later. */
 #define TARGET_PENDING 1
-/* Return value of resume() in a session whose packets another server answers: the cores are to
- * run, so the packet is passed on. */
-#define GDB_PASS_ON 2
-
 enum target_action {
     TARGET_ACTION_NONE, /* stays halted */
     TARGET_ACTION_CONTINUE,
@@ -187,18 +210,22 @@ typedef void (*target_print_fn)(void *to, const char *text);
 enum target_request_kind {
     TARGET_READ_REGISTERS,  /* core, set: answer.regs */
     TARGET_WRITE_REGISTERS, /* core, regs: those that it marks as known */
-    TARGET_READ_MEMORY,     /* core, address, length, device: answer.bytes, length from the start */
-    TARGET_WRITE_MEMORY,    /* core, address, bytes, length: all or an error */
-    TARGET_INSERT,          /* breakpoint: BT_ERR_UNSUPPORTED: there is no such type here */
-    TARGET_REMOVE,          /* the same; one that is not there is removed, too */
-    TARGET_FLASH_ERASE,     /* address, length: whole blocks */
-    TARGET_FLASH_WRITE,     /* address, bytes, length: in rising order, of erased blocks */
-    TARGET_FLASH_DONE,      /* what was kept back is written */
-    TARGET_STATUS,          /* answer.stop: why it stands */
-    TARGET_RESUME,          /* resume: no answer but its stop, see target_client_ops */
-    TARGET_RESET,           /* starts over, and is halted; answer.stop */
-    TARGET_COMMAND,         /* text of `monitor`; BT_ERR_UNSUPPORTED: no such command */
-    TARGET_PACKET,          /* of another server's protocol: no other kind; answer.bytes */
+    /* core, address, length, device: answer.bytes, length from the start; fewer where the rest
+     * cannot be read, an error when not even the first can */
+    TARGET_READ_MEMORY,
+    TARGET_WRITE_MEMORY, /* core, address, bytes, length: all or an error */
+    TARGET_INSERT,       /* breakpoint: BT_ERR_UNSUPPORTED: there is no such type here */
+    TARGET_REMOVE,       /* the same; one that is not there is removed, too */
+    TARGET_FLASH_ERASE,  /* address, length: whole blocks */
+    TARGET_FLASH_WRITE,  /* address, bytes, length: in rising order, of erased blocks */
+    TARGET_FLASH_DONE,   /* what was kept back is written */
+    TARGET_STATUS,       /* answer.stop: why it stands */
+    /* resume: no answer but its stop, see target_client_ops. Of clients only: the owner has
+     * target_resume(). With `packet`, regs: it says from where, so the PC is another one */
+    TARGET_RESUME,
+    TARGET_RESET,   /* starts over, and is halted; answer.stop */
+    TARGET_COMMAND, /* text of `monitor`; BT_ERR_UNSUPPORTED: no such command */
+    TARGET_PACKET,  /* of another server's protocol: no other kind; answer.bytes */
 };
 
 enum target_register_set {
@@ -216,15 +243,19 @@ struct target_request {
     const uint8_t *bytes; /* or text; copied */
     /* Read word by word, each once, and no smaller: registers of devices. */
     bool device;
-    /* Goes behind what clients ask for. */
+    /* Goes behind what clients ask for; BT_ERR_INVAL when cores run before it had its turn. */
     bool background;
+    /* No deadline, as commands, resets and flash have none anyway. */
+    bool takes_time;
+    bool only_shows; /* TARGET_COMMAND: nothing is changed by it */
     struct target_breakpoint breakpoint;
     const struct target_regs *regs;     /* copied */
     const struct target_resume *resume; /* copied; NULL: all cores run */
     /*
      * A packet as a client has sent it, which is sent on as it is instead of what is above (and
      * above says what it does): targets with ops->packets alone; copied. The answer is in
-     * answer.bytes, whatever its kind.
+     * answer.bytes as it came, whatever its kind, and whether it is an error or not: answer.error
+     * says so, too. answer.bytes NULL: there is none.
      */
     const char *packet;
     size_t packet_length;
@@ -236,7 +267,9 @@ struct target_request {
 
 /* Valid during the call. */
 struct target_answer {
-    int error;       /* BT_OK, or a bt_error; BT_ERR_IO: the target is lost */
+    /* BT_OK, or a bt_error; BT_ERR_IO: the target is lost or late, BT_ERR_INVAL: it was overtaken
+     * by a resume */
+    int error;
     const char *why; /* the error in words, "" if the number is all */
     const struct target_regs *regs;
     const uint8_t *bytes;
@@ -312,7 +345,8 @@ struct target_client_ops {
     /* Text of a command under way, or of cores that run. With packets: as they are, file requests
      * of the program, too. */
     void (*output)(void *ctx, const char *text, size_t length);
-    /* Another client has control, or the target was freed: it is no client any more. */
+    /* Another client has control, or the target was freed: it is no client any more, what it has
+     * asked gets no answer, and it may be freed. */
     void (*dropped)(void *ctx);
     /* What waited for target_hold_clients() may go on. */
     void (*go_on)(void *ctx);
@@ -320,15 +354,17 @@ struct target_client_ops {
 
 /*
  * Somebody who asks. One is in control; the others observe: what they ask must change nothing,
- * which they see to themselves. Linked between target_add_client() and target_remove_client(); the
- * memory is the caller's.
+ * and not be asked while cores run, which they see to themselves. Linked between
+ * target_add_client() and target_remove_client(); the memory is the caller's.
  */
 struct target_client {
     struct target_client *next;
     const struct target_client_ops *ops;
     void *ctx;
     bool linked;
-    bool waits; /* for a halt */
+    /* For a halt: set by a TARGET_RESUME, and by the client itself when it waits for one that is
+     * not its own; cleared before it is told. */
+    bool waits;
 };
 
 struct target;
@@ -344,14 +380,16 @@ struct target_ops {
     void (*start)(struct target *t, const struct target_request *request);
     /* Cores that run are to halt: target_stopped() follows. */
     void (*interrupt)(struct target *t);
-    /* All registers of a core, in the order of a g packet; at least the first seventeen. Constant
-     * while it is ready. */
+    /* All registers of a core, in the order of a g packet; at least the first seventeen, which may
+     * stand elsewhere when `packets`: see target_register_reg(). Constant while it is ready. */
     unsigned (*registers)(struct target *t, int core, const struct target_register **list);
     int (*core_info)(struct target *t, int core, struct target_core *info);
     /* Optional: "running", "HardFault": for "info threads". */
     void (*core_status)(struct target *t, int core, char *text, size_t size);
     /* Optional; 0 regions: nothing is known of it. */
     unsigned (*memory_map)(struct target *t, const struct target_region **regions);
+    /* Optional: the client in control has gone while cores waited for it (serves_client). */
+    void (*client_gone)(struct target *t);
     bool packets;  /* it takes packets of the remote serial protocol as they are */
     bool writable; /* registers and memory can be written, breakpoints set */
 };
@@ -372,6 +410,7 @@ struct target {
     uint64_t epoch; /* of what the halted cores are like: changes with whatever changes them */
     struct target_question *asks, *background, *of_clients; /* queues */
     struct target_question *under_way;
+    struct target_question *resumed; /* kept until the stop; NULL: it was the owner's */
     struct target_client *clients;
     struct target_client *control;
     bool holds_clients;
@@ -383,8 +422,14 @@ struct target {
      * may ask. */
     bool serves_client;
     bool orphaned;           /* no client has them any more: they go at the next halt */
-    uint64_t now_ms, due_ms; /* due_ms: when what is under way is late; 0: never */
-    unsigned deadline_ms;
+    uint64_t now_ms, due_ms; /* due_ms: of the halt that was asked for */
+    unsigned deadline_ms;    /* 3000, until somebody writes it; 0: none */
+    uint64_t owed_since_ms;  /* see target_silent_ms(), written by the kind; 0: nothing is owed */
+    /* Digits of another server's replies to g, which may end before the list of registers does;
+     * 0: not known. GDB takes no longer one after a shorter one. */
+    size_t registers_length;
+    int pump;
+    struct target_regs *last_regs[TARGET_CORES_MAX];
 };
 
 /* For the owner. */
@@ -438,20 +483,36 @@ void target_let_go(struct target *t, bool run);
 size_t target_breakpoints(const struct target *t, const struct target_breakpoint **out);
 
 /*
- * To be called often, with the time of any clock. A halt that was asked for and has not come within
- * deadline_ms is told to those who wait as TARGET_HALT_FAILED, and the cores count as running
- * again; an answer that has not come is BT_ERR_IO for who asked. Returns whether something was
- * late.
+ * To be called often (four times a second), with the time of any clock, not 0. A halt that was
+ * asked for and has not come within deadline_ms is told to those who wait as TARGET_HALT_FAILED,
+ * and the cores count as running again; an answer that has not come is BT_ERR_IO for who asked.
+ * Returns whether something was late.
  */
 bool target_tick(struct target *t, uint64_t now_ms);
 
+/* For how long the target has owed an answer and not said anything; 0: it owes none. */
+static inline uint64_t target_silent_ms(const struct target *t)
+{
+    return t->owed_since_ms ? t->now_ms - t->owed_since_ms : 0;
+}
+
 /* For clients. */
 
-/* `control`: the one before is dropped, and its breakpoints go at the next halt. */
+/*
+ * `control`: the one before is dropped, and its breakpoints go at the next halt. One that is there
+ * already takes control, or gives it away: then the same becomes of its breakpoints, and what it
+ * has asked is forgotten.
+ */
 void target_add_client(struct target *t, struct target_client *c, bool control);
-/* Its questions are forgotten. Of the one in control the breakpoints go as soon as the cores are
- * halted; nothing else changes. */
+/* Its questions are forgotten. Nothing happens when it is not there. Of the one in control the
+ * breakpoints go as soon as the cores are halted; nothing else changes. */
 void target_remove_client(struct target *t, struct target_client *c);
+
+/* All registers of a core, as some client has read them at the last halt; NULL: none has. */
+static inline const struct target_regs *target_last_regs(const struct target *t, int core)
+{
+    return t->last_regs[core];
+}
 
 static inline bool target_has_control(const struct target *t, const struct target_client *c)
 {
@@ -466,12 +527,18 @@ void target_init(struct target *t, const struct target_ops *ops, const struct ta
 void target_release(struct target *t);
 /* It is connected to. */
 void target_opening(struct target *t);
+/* The cores are halted since before they were asked: why. Before target_opened(). */
+void target_note_stop(struct target *t, const struct target_halt *halt);
 /* core_count is set. `run`: TARGET_HALTED or TARGET_RUNNING. error: it cannot be used. */
 void target_opened(struct target *t, int error, enum target_run run);
 void target_answered(struct target *t, const struct target_answer *answer);
-/* `halt` is copied. */
+/* `halt` is copied. Nothing happens when no cores run. */
 void target_stopped(struct target *t, const struct target_halt *halt);
-/* To the client whose command is under way, else to the one that waits for a halt in control. */
+/* Cores that were to halt do not, and count as running again: those who wait are told, as at the
+ * deadline, in these words. */
+void target_halt_failed(struct target *t, const char *text);
+/* To the client whose command (takes_time) is under way, else to the one that waits for a halt in
+ * control. */
 void target_output(struct target *t, const char *text, size_t length);
 /* Without a request having told so: it was reset, or is elsewhere. */
 void target_changed(struct target *t, enum target_change change);

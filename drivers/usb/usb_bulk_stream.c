@@ -66,8 +66,9 @@ static void handle_events(struct usb_bulk_stream *s, unsigned timeout_ms)
     (void)libusb_handle_events_timeout_completed(s->context, &tv, NULL);
 }
 
-int usb_bulk_stream_poll(struct usb_bulk_stream *s, unsigned timeout_ms)
+int usb_bulk_stream_poll(void *self, unsigned timeout_ms)
 {
+    struct usb_bulk_stream *s = self;
     if (!s->slots)
         return BT_ERR_INVAL;
     if (s->stalled) {
@@ -82,8 +83,9 @@ int usb_bulk_stream_poll(struct usb_bulk_stream *s, unsigned timeout_ms)
     return s->gone ? BT_ERR_IO : 0;
 }
 
-int usb_bulk_stream_stop(struct usb_bulk_stream *s)
+int usb_bulk_stream_stop(void *self)
 {
+    struct usb_bulk_stream *s = self;
     if (!s->slots)
         return 0;
     s->stopping = true;
@@ -104,8 +106,9 @@ int usb_bulk_stream_stop(struct usb_bulk_stream *s)
     return 0;
 }
 
-int usb_bulk_stream_start(struct usb_bulk_stream *s, const struct trace_sink *sink)
+int usb_bulk_stream_start(void *self, const struct trace_sink *sink)
 {
+    struct usb_bulk_stream *s = self;
     if (s->slots)
         return BT_ERR_INVAL;
     s->slots = calloc(s->transfers, sizeof *s->slots);
@@ -147,24 +150,9 @@ void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
                                   .size = size};
 }
 
-static int endpoint_start(void *self, const struct trace_sink *sink)
-{
-    return usb_bulk_stream_start(self, sink);
-}
-
-static int endpoint_poll(void *self, unsigned timeout_ms)
-{
-    return usb_bulk_stream_poll(self, timeout_ms);
-}
-
-static int endpoint_stop(void *self)
-{
-    return usb_bulk_stream_stop(self);
-}
-
 struct trace_stream usb_bulk_trace_stream(struct usb_bulk_stream *s)
 {
     static const struct trace_stream_ops OPS = {
-        .start = endpoint_start, .poll = endpoint_poll, .stop = endpoint_stop};
+        .start = usb_bulk_stream_start, .poll = usb_bulk_stream_poll, .stop = usb_bulk_stream_stop};
     return (struct trace_stream){.ops = &OPS, .self = s};
 }

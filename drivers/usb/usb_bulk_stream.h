@@ -36,16 +36,12 @@ void usb_bulk_stream_init(struct usb_bulk_stream *s, libusb_context *context,
                           libusb_device_handle *handle, uint8_t endpoint, unsigned transfers,
                           size_t size);
 
-/* Transfers, one at a time. Start: BT_ERR_INVAL (runs already), BT_ERR_NOMEM, BT_ERR_IO. `sink` is
- * copied, and needs no room(). */
-int usb_bulk_stream_start(struct usb_bulk_stream *s, const struct trace_sink *sink);
-int usb_bulk_stream_poll(struct usb_bulk_stream *s, unsigned timeout_ms);
-
-/* 0 also if it does not run; BT_ERR_IO: a transfer does not come back,
- * and `s` must never be freed. */
-int usb_bulk_stream_stop(struct usb_bulk_stream *s);
-
-/* The same. */
+/* The stream of a struct usb_bulk_stream: transfers, one at a time. Its sink needs no room().
+ * Start: BT_ERR_INVAL (runs already), BT_ERR_NOMEM, BT_ERR_IO. Stop: 0 also if it does not run;
+ * BT_ERR_IO: a transfer does not come back, and the structure must never be freed. */
 struct trace_stream usb_bulk_trace_stream(struct usb_bulk_stream *s);
+int usb_bulk_stream_start(void *self, const struct trace_sink *sink);
+int usb_bulk_stream_poll(void *self, unsigned timeout_ms);
+int usb_bulk_stream_stop(void *self);
 
 #endif

@@ -8,40 +8,43 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "gdb_remote_internal.h"
 
 /* Replies to a listing of threads: one thread each at the worst, and some that are no cores. */
 #define LISTINGS_MAX 1024
 
+/* A server that does not report how long a packet may be gets none that is longer. */
+#define PACKET_SIZE     0x18a
+#define PACKET_SIZE_MIN 0x40
+
 #define DOCUMENTS_MAX  32
 #define TEXT_MAX       (256u << 10)
 #define CHUNK_MAX      0xff0
-#define ATTRIBUTE_MAX  32
+#define REGISTERS_MAX  1024u
+#define BITS_MAX       2048u
 #define INCLUDE        "<xi:include"
 #define COMMENT_START  "<!--"
 #define COMMENT_END    "-->"
 #define REGISTER_START "<reg "
+#define FEATURE_START  "<feature "
 
-static void greet_got_vcont(void *ctx, const char *reply, size_t len)
+static void greet_got_vcont(struct gdb_remote *r, const char *reply, size_t len)
 {
-    struct gdb_remote *u = ctx;
     struct gdb_args word;
-    if (!reply)
-        return;
     struct gdb_args a = {reply, reply + len};
     if (gdb_args_text(&a, "vCont")) {
         while (gdb_args_until(&a, ';', &word))
-            u->can_vcont = u->can_vcont || gdb_args_equal(&word, "c");
+            r->can_vcont = r->can_vcont || gdb_args_equal(&word, "c");
     }
-    u->phase = GDB_REMOTE_READY;
-    u->events->ready(u->ctx, BT_OK);
+    int core = gdb_remote_core_of(r, &r->stopped);
+    r->target.stopped_core = r->target.stop.core = core < 0 ? 0 : core;
+    target_opened(&r->target, BT_OK, TARGET_HALTED);
 }
 
-static void greet_described(struct gdb_remote *u)
+static void greet_described(struct gdb_remote *r)
 {
-    gdb_remote_greet_with(u, "vCont?", greet_got_vcont);
+    gdb_remote_send_text(r, "vCont?", greet_got_vcont);
 }
 
 /* The target description. */
@@ -67,257 +70,246 @@ static bool xml_find_tag(const char *at, const char *name, struct tag *tag)
     return false;
 }
 
-/* Value of ` name="value"` or ` name='value'`. False when it is missing or too long. */
-static bool xml_attribute(const struct tag *tag, const char *name, char *value, size_t size)
+/* Value of ` name="value"` or ` name='value'`. False when it is missing. */
+static bool xml_attribute(const struct tag *tag, const char *name, struct gdb_args *value)
 {
     size_t len = strlen(name);
-    for (const char *at = tag->at; at + len + 2 < tag->end; at++) {
+    for (const char *at = tag->at; at + len + 3 < tag->end; at++) {
         if (!strchr(" \t\r\n", at[0]) || strncmp(at + 1, name, len) != 0 || at[len + 1] != '=')
             continue;
-        const char *from = at + len + 3;
-        const char *to =
-            from <= tag->end ? memchr(from, from[-1], (size_t)(tag->end - from)) : NULL;
-        if (!to || (size_t)(to - from) >= size)
-            return false;
-        memcpy(value, from, (size_t)(to - from));
-        value[to - from] = '\0';
-        return true;
+        value->at = at + len + 3;
+        value->end = memchr(value->at, value->at[-1], (size_t)(tag->end - value->at));
+        return value->end;
     }
     return false;
 }
 
-/* Where a register stands: its number, and the digits of a g packet before it. */
-struct place {
-    unsigned number;
-    size_t digits;
-    bool ordered; /* registers came with rising numbers: the digits are right */
-};
-
-static const char *const stacks[GDB_STACKS] = {"msp", "psp", "msp_s", "psp_s", "msp_ns", "psp_ns"};
-
-static void describe_name_register(struct gdb_remote *u, const char *name, const struct place *at)
+/* The same as a string, which ends in the document from now on; "": it is missing. */
+static const char *xml_string(const struct tag *tag, const char *name)
 {
-    size_t digits = at->ordered ? at->digits : 0;
-    if (strcasecmp(name, "pc") == 0) {
-        u->number_pc = at->number;
-    } else if (strcasecmp(name, "cpsr") == 0 || strcasecmp(name, "xpsr") == 0) {
-        u->number_psr = at->number;
-        u->at_psr = digits;
-    }
-    for (unsigned i = 0; i < GDB_STACKS; i++) {
-        if (strcasecmp(name, stacks[i]) == 0) {
-            u->number_stack[i] = at->number;
-            u->at_stack[i] = digits;
+    struct gdb_args value;
+    if (!xml_attribute(tag, name, &value))
+        return "";
+    *(char *)value.end = '\0';
+    return value.at;
+}
+
+static unsigned xml_number(const struct tag *tag, const char *name, unsigned otherwise)
+{
+    struct gdb_args value;
+    return xml_attribute(tag, name, &value) ? (unsigned)strtoul(value.at, NULL, 10) : otherwise;
+}
+
+static int register_compare(const void *a, const void *b)
+{
+    const struct target_register *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static unsigned describe_count_registers(const char *at)
+{
+    unsigned count = 0;
+    for (struct tag tag; count < REGISTERS_MAX && xml_find_tag(at, REGISTER_START, &tag);
+         at = tag.end)
+        count++;
+    return count;
+}
+
+/* The list of registers, whose names stay in the description. */
+static void describe_take_registers(struct gdb_remote *r)
+{
+    const char *at = r->description.data, *feature = "";
+    unsigned count = describe_count_registers(at), number = 0;
+    struct tag tag, of_feature;
+    r->registers = calloc(count + 1, sizeof(*r->registers));
+    if (!r->registers)
+        return;
+    for (; r->register_count < count; at = tag.end) {
+        bool starts = xml_find_tag(at, FEATURE_START, &of_feature);
+        xml_find_tag(at, REGISTER_START, &tag);
+        if (starts && of_feature.at < tag.at) {
+            tag = of_feature;
+            feature = xml_string(&tag, "name");
+            continue;
         }
+        struct target_register *reg = &r->registers[r->register_count++];
+        unsigned bits = xml_number(&tag, "bitsize", 32);
+        reg->bits = bits < BITS_MAX ? bits : BITS_MAX;
+        reg->feature = feature;
+        reg->number = xml_number(&tag, "regnum", number);
+        reg->name = xml_string(&tag, "name");
+        reg->type = xml_string(&tag, "type");
+        number = reg->number + 1;
     }
+    qsort(r->registers, count, sizeof(*r->registers), register_compare);
 }
 
-static void describe_take_register(struct gdb_remote *u, const struct tag *tag, struct place *at)
+static void describe_finish(struct gdb_remote *r)
 {
-    char text[ATTRIBUTE_MAX];
-    unsigned before = at->number;
-    if (xml_attribute(tag, "regnum", text, sizeof(text)))
-        at->number = (unsigned)strtoul(text, NULL, 10);
-    at->ordered = at->ordered && at->number >= before;
-    if (xml_attribute(tag, "name", text, sizeof(text)))
-        describe_name_register(u, text, at);
-    if (xml_attribute(tag, "bitsize", text, sizeof(text)))
-        at->digits += (strtoul(text, NULL, 10) + 7) / 8 * 2;
-    else
-        at->ordered = false;
-    at->number++;
+    describe_take_registers(r);
+    text_buf_release(&r->document);
+    greet_described(r);
 }
 
-static void describe_take_registers(struct gdb_remote *u)
-{
-    struct place at = {.ordered = true};
-    struct tag tag;
-    u->at_psr = 0;
-    memset(u->at_stack, 0, sizeof(u->at_stack));
-    for (const char *from = u->description.data; xml_find_tag(from, REGISTER_START, &tag);
-         from = tag.end)
-        describe_take_register(u, &tag, &at);
-}
-
-static void describe_finish(struct gdb_remote *u)
-{
-    describe_take_registers(u);
-    text_buf_release(&u->description);
-    text_buf_release(&u->document);
-    greet_described(u);
-}
-
-static void describe_ask_chunk(struct gdb_remote *u);
+static void describe_ask_chunk(struct gdb_remote *r);
 
 /* `document` takes the place of the tag that includes it; the first one begins it all. */
-static void describe_put_document(struct gdb_remote *u)
+static void describe_put_document(struct gdb_remote *r)
 {
     struct text_buf all;
     struct tag tag;
     text_buf_init(&all);
-    if (u->document_count > 1 && xml_find_tag(u->description.data, INCLUDE, &tag)) {
-        text_buf_add(&all, u->description.data, (size_t)(tag.at - u->description.data));
-        text_buf_puts(&all, u->document.data);
+    if (r->document_count > 1 && xml_find_tag(r->description.data, INCLUDE, &tag)) {
+        text_buf_add(&all, r->description.data, (size_t)(tag.at - r->description.data));
+        text_buf_puts(&all, r->document.data);
         text_buf_puts(&all, tag.end + 1);
     } else {
-        text_buf_puts(&all, u->document.data);
+        text_buf_puts(&all, r->document.data);
     }
-    text_buf_release(&u->description);
-    u->description = all;
+    text_buf_release(&r->description);
+    r->description = all;
 }
 
-static bool describe_is_good_name(const char *name)
-{
-    return name[0] != '\0' && !strpbrk(name, ":;#$}*");
-}
-
-static void describe_next_document(struct gdb_remote *u)
+/* The document that is included next. */
+static bool describe_next_name(struct gdb_remote *r)
 {
     struct tag tag;
-    describe_put_document(u);
-    text_buf_clear(&u->document);
-    if (u->document_count++ < DOCUMENTS_MAX && text_buf_error(&u->description) == BT_OK &&
-        u->description.len < TEXT_MAX && xml_find_tag(u->description.data, INCLUDE, &tag) &&
-        xml_attribute(&tag, "href", u->annex, sizeof(u->annex)) && describe_is_good_name(u->annex))
-        describe_ask_chunk(u);
-    else
-        describe_finish(u);
+    struct gdb_args name;
+    if (!xml_find_tag(r->description.data, INCLUDE, &tag) || !xml_attribute(&tag, "href", &name) ||
+        gdb_args_empty(&name) || gdb_args_left(&name) >= sizeof(r->annex))
+        return false;
+    snprintf(r->annex, sizeof(r->annex), "%.*s", (int)gdb_args_left(&name), name.at);
+    return !strpbrk(r->annex, ":;#$}*");
 }
 
-static void describe_got_chunk(void *ctx, const char *reply, size_t len)
+static void describe_next_document(struct gdb_remote *r)
 {
-    struct gdb_remote *u = ctx;
-    if (!reply)
-        return;
+    describe_put_document(r);
+    text_buf_clear(&r->document);
+    if (r->document_count++ < DOCUMENTS_MAX && text_buf_error(&r->description) == BT_OK &&
+        r->description.len < TEXT_MAX && describe_next_name(r))
+        describe_ask_chunk(r);
+    else
+        describe_finish(r);
+}
+
+static void describe_got_chunk(struct gdb_remote *r, const char *reply, size_t len)
+{
     bool more = len > 1 && reply[0] == 'm';
     if (more || (len > 0 && reply[0] == 'l'))
-        text_buf_add(&u->document, reply + 1, len - 1);
-    if (more && u->document.len < TEXT_MAX && text_buf_error(&u->document) == BT_OK)
-        describe_ask_chunk(u);
+        text_buf_add(&r->document, reply + 1, len - 1);
+    if (more && r->document.len < TEXT_MAX && text_buf_error(&r->document) == BT_OK)
+        describe_ask_chunk(r);
     else
-        describe_next_document(u);
+        describe_next_document(r);
 }
 
-static void describe_ask_chunk(struct gdb_remote *u)
+static void describe_ask_chunk(struct gdb_remote *r)
 {
-    char text[sizeof(u->annex) + 64];
-    size_t len = u->packet_size - 4 < CHUNK_MAX ? u->packet_size - 4 : CHUNK_MAX;
-    snprintf(text, sizeof(text), "qXfer:features:read:%s:%zx,%zx", u->annex, u->document.len, len);
-    gdb_remote_greet_with(u, text, describe_got_chunk);
+    char text[sizeof(r->annex) + 64];
+    size_t len = r->packet_size - 4 < CHUNK_MAX ? r->packet_size - 4 : CHUNK_MAX;
+    snprintf(text, sizeof(text), "qXfer:features:read:%s:%zx,%zx", r->annex, r->document.len, len);
+    gdb_remote_send_text(r, text, describe_got_chunk);
 }
 
-static void describe_begin(struct gdb_remote *u)
+static void describe_begin(struct gdb_remote *r)
 {
-    text_buf_clear(&u->document);
-    text_buf_clear(&u->description);
-    u->document_count = 1;
-    snprintf(u->annex, sizeof(u->annex), "target.xml");
-    describe_ask_chunk(u);
+    text_buf_clear(&r->document);
+    text_buf_clear(&r->description);
+    r->document_count = 1;
+    snprintf(r->annex, sizeof(r->annex), "target.xml");
+    describe_ask_chunk(r);
 }
 
 /* Threads and features. */
 
-static void greet_finish_threads(struct gdb_remote *u)
+static void greet_finish_threads(struct gdb_remote *r)
 {
     /* Without a list there is one core, whose thread never needs to be named. */
-    if (u->core_count == 0)
-        u->threads[u->core_count++] = (struct gdb_thread){.single = false};
-    if (u->has_description)
-        describe_begin(u);
+    if (r->target.core_count == 0)
+        r->threads[r->target.core_count++] = (struct gdb_thread){.single = false};
+    if (r->has_description)
+        describe_begin(r);
     else
-        greet_described(u);
+        greet_described(r);
 }
 
-static void greet_add_thread(struct gdb_remote *u, const struct gdb_thread *thread)
+static void greet_add_thread(struct gdb_remote *r, const struct gdb_thread *thread)
 {
-    if (thread->single && u->core_count < TARGET_CORES_MAX && gdb_remote_core_of(u, thread) < 0)
-        u->threads[u->core_count++] = *thread;
+    if (thread->single && r->target.core_count < TARGET_CORES_MAX &&
+        gdb_remote_core_of(r, thread) < 0)
+        r->threads[r->target.core_count++] = *thread;
 }
 
-static void greet_got_threads(void *ctx, const char *reply, size_t len)
+static void greet_got_threads(struct gdb_remote *r, const char *reply, size_t len)
 {
-    struct gdb_remote *u = ctx;
     struct gdb_thread thread;
-    if (!reply)
-        return;
     struct gdb_args a = {reply, reply + len};
-    if (!gdb_args_char(&a, 'm') || ++u->listings > LISTINGS_MAX) {
-        greet_finish_threads(u);
+    if (!gdb_args_char(&a, 'm') || ++r->listings > LISTINGS_MAX) {
+        greet_finish_threads(r);
         return;
     }
     while (gdb_thread_take(&a, &thread)) {
-        greet_add_thread(u, &thread);
+        greet_add_thread(r, &thread);
         gdb_args_char(&a, ',');
     }
-    gdb_remote_greet_with(u, "qsThreadInfo", greet_got_threads);
+    gdb_remote_send_text(r, "qsThreadInfo", greet_got_threads);
 }
 
 /* Every server answers `?`; one that does not is none. */
-static void greet_got_state(void *ctx, const char *reply, size_t len)
+static void greet_got_state(struct gdb_remote *r, const char *reply, size_t len)
 {
-    struct gdb_remote *u = ctx;
-    struct gdb_packet question = gdb_packet_read("?", 1);
-    if (!reply)
+    struct target_stop stop = gdb_remote_take_stop(r, reply, len);
+    if (stop.kind == TARGET_HALT_FAILED) {
+        gdb_remote_fail(r, BT_ERR_FORMAT);
         return;
-    if (gdb_packet_succeeded(&question, reply, len))
-        gdb_remote_greet_with(u, "qfThreadInfo", greet_got_threads);
-    else
-        gdb_remote_fail(u, BT_ERR_FORMAT);
+    }
+    target_note_stop(&r->target,
+                     &(struct target_halt){.stop = &stop, .packet = reply, .packet_length = len});
+    gdb_remote_send_text(r, "qfThreadInfo", greet_got_threads);
 }
 
-static void greet_got_no_ack(void *ctx, const char *reply, size_t len)
+static void greet_got_no_ack(struct gdb_remote *r, const char *reply, size_t len)
 {
-    struct gdb_remote *u = ctx;
-    if (!reply)
-        return;
     if (len == 2 && memcmp(reply, "OK", 2) == 0)
-        rsp_sender_set_no_ack(&u->link.sender);
-    gdb_remote_greet_with(u, "?", greet_got_state);
+        rsp_sender_set_no_ack(&r->link.sender);
+    gdb_remote_send_text(r, "?", greet_got_state);
 }
 
-static void greet_got_features(void *ctx, const char *reply, size_t len)
+static void greet_got_features(struct gdb_remote *r, const char *reply, size_t len)
 {
-    struct gdb_remote *u = ctx;
     struct gdb_args word;
     bool can_no_ack = false;
-    if (!reply)
-        return;
     struct gdb_args a = {reply, reply + len};
     while (gdb_args_until(&a, ';', &word)) {
         uint64_t size;
         if (gdb_args_equal(&word, "QStartNoAckMode+"))
             can_no_ack = true;
         else if (gdb_args_equal(&word, "qXfer:features:read+"))
-            u->has_description = true;
+            r->has_description = true;
         else if (gdb_args_text(&word, "PacketSize=") && gdb_args_hex(&word, &size) &&
-                 size >= GDB_REMOTE_PACKET_SIZE_MIN)
-            u->packet_size = size < GDB_PACKET_SIZE ? (size_t)size : GDB_PACKET_SIZE;
+                 size >= PACKET_SIZE_MIN)
+            r->packet_size = size < GDB_PACKET_SIZE ? (size_t)size : GDB_PACKET_SIZE;
     }
     if (can_no_ack)
-        gdb_remote_greet_with(u, "QStartNoAckMode", greet_got_no_ack);
+        gdb_remote_send_text(r, "QStartNoAckMode", greet_got_no_ack);
     else
-        gdb_remote_greet_with(u, "?", greet_got_state);
+        gdb_remote_send_text(r, "?", greet_got_state);
 }
 
-static void remote_greet(struct gdb_remote *u)
+void gdb_remote_greet(struct gdb_remote *r)
 {
-    u->core_count = 0;
-    u->listings = 0;
-    u->stopped = (struct gdb_thread){.single = false};
-    u->packet_size = GDB_REMOTE_PACKET_SIZE;
-    u->can_vcont = false;
-    u->has_description = false;
-    u->only_g = false;
-    u->number_pc = GDB_NUMBER_PC;
-    u->number_psr = GDB_NUMBER_PSR;
+    free(r->registers);
+    r->registers = NULL;
+    r->register_count = 0;
+    r->target.core_count = 0;
+    r->target.registers_length = 0;
+    r->listings = 0;
+    r->stopped = (struct gdb_thread){.single = false};
+    r->packet_size = PACKET_SIZE;
+    r->can_vcont = false;
+    r->has_description = false;
+    r->only_g = false;
     /* There are servers (pyOCD) that answer nothing to a question without features. */
-    gdb_remote_greet_with(u, "qSupported:xmlRegisters=arm", greet_got_features);
-}
-
-void gdb_remote_connected(struct gdb_remote *u)
-{
-    gdb_remote_fail(u, BT_ERR_IO);
-    gdb_link_open(&u->link);
-    u->phase = GDB_REMOTE_GREETING;
-    remote_greet(u);
+    gdb_remote_send_text(r, "qSupported:xmlRegisters=arm", greet_got_features);
 }

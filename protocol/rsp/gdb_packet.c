@@ -3,20 +3,31 @@
 
 #include <string.h>
 
-/* Takes what follows the name. False: malformed, of no effect that could be known. */
+bool gdb_packet_starts_any(const char *payload, size_t len, const char *words)
+{
+    for (size_t n; *words; words += n + strspn(words + n, " ")) {
+        n = strcspn(words, " ");
+        if (n <= len && memcmp(payload, words, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes what follows the name. False: malformed, what it does cannot be known. */
 typedef bool (*packet_read_fn)(struct gdb_packet *p, struct gdb_args *a);
 
 struct packet_kind {
     const char *name;
     bool whole; /* nothing follows the name */
     enum gdb_packet_answer answer;
-    enum gdb_packet_effect effect;
+    enum target_request_kind kind;
     packet_read_fn read;
 };
 
 static bool packet_read_thread(struct gdb_packet *p, struct gdb_args *a)
 {
-    return gdb_thread_take(a, &p->thread);
+    p->selects = gdb_thread_take(a, &p->thread);
+    return true;
 }
 
 bool gdb_packet_take_breakpoint(struct gdb_args *a, struct target_breakpoint *bp)
@@ -35,23 +46,27 @@ bool gdb_packet_take_breakpoint(struct gdb_args *a, struct target_breakpoint *bp
 /* Conditions and commands of the server's own may follow. */
 static bool packet_read_breakpoint(struct gdb_packet *p, struct gdb_args *a)
 {
-    return gdb_packet_take_breakpoint(a, &p->breakpoint);
+    return gdb_packet_take_breakpoint(a, &p->request.breakpoint);
 }
 
 /* A write of nothing is a question whether it would be possible. */
 static bool packet_read_range(struct gdb_packet *p, struct gdb_args *a)
 {
-    return gdb_args_hex(a, &p->address) && gdb_args_char(a, ',') && gdb_args_hex(a, &p->length) &&
-           p->length > 0;
+    uint64_t length;
+    if (!gdb_args_hex(a, &p->request.address) || !gdb_args_char(a, ',') ||
+        !gdb_args_hex(a, &length))
+        return false;
+    p->request.length = (size_t)length;
+    return length > 0;
 }
 
 static bool packet_read_flash_write(struct gdb_packet *p, struct gdb_args *a)
 {
-    if (!gdb_args_hex(a, &p->address) || !gdb_args_char(a, ':'))
+    if (!gdb_args_hex(a, &p->request.address) || !gdb_args_char(a, ':'))
         return false;
-    p->length = gdb_args_left(a);
-    p->data = a->at;
-    return p->length > 0;
+    p->request.length = gdb_args_left(a);
+    p->request.bytes = (const uint8_t *)a->at;
+    return p->request.length > 0;
 }
 
 /* No other command is hidden in it either. */
@@ -67,53 +82,69 @@ bool gdb_packet_only_shows(const char *command)
     return false;
 }
 
-/* False: it has no effect. */
 static bool packet_read_command(struct gdb_packet *p, struct gdb_args *a)
 {
     char command[200];
     size_t n = 0;
     uint8_t c;
-    (void)p;
     while (n + 1 < sizeof command && gdb_args_bytes(a, &c, 1) && c)
         command[n++] = (char)c;
     command[n] = '\0';
-    return gdb_args_left(a) > 0 || !gdb_packet_only_shows(command);
+    p->request.only_shows = gdb_args_empty(a) && gdb_packet_only_shows(command);
+    return true;
+}
+
+/* From another address, after the signal if there is one. */
+static bool packet_read_address(struct gdb_packet *p, struct gdb_args *a)
+{
+    static const struct target_regs elsewhere;
+    if (gdb_args_hex(a, &p->request.address))
+        p->request.regs = &elsewhere;
+    return true;
 }
 
 static bool packet_read_signal(struct gdb_packet *p, struct gdb_args *a)
 {
     uint64_t signal;
-    return gdb_args_hex(a, &signal) && gdb_args_char(a, ';') && gdb_args_hex(a, &p->address);
+    if (gdb_args_hex(a, &signal) && gdb_args_char(a, ';'))
+        packet_read_address(p, a);
+    return true;
 }
 
-static bool packet_read_address(struct gdb_packet *p, struct gdb_args *a)
+/* The other side reads a lot of memory for it. */
+static bool packet_read_search(struct gdb_packet *p, struct gdb_args *a)
 {
-    return gdb_args_hex(a, &p->address);
+    (void)a;
+    p->request.takes_time = true;
+    return true;
 }
 
 static const struct packet_kind packet_kinds[] = {
-    {"?", true, GDB_ANSWER_ONE, GDB_EFFECT_HALTED, NULL},
-    {"vCont;", false, GDB_ANSWER_STOP, GDB_EFFECT_NONE, NULL},
-    {"c", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_address},
-    {"s", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_address},
-    {"C", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_signal},
-    {"S", false, GDB_ANSWER_STOP, GDB_EFFECT_REGISTERS, packet_read_signal},
-    {"bs", true, GDB_ANSWER_STOP, GDB_EFFECT_NONE, NULL},
-    {"bc", true, GDB_ANSWER_STOP, GDB_EFFECT_NONE, NULL},
-    {"Hg", false, GDB_ANSWER_ONE, GDB_EFFECT_SELECT, packet_read_thread},
-    {"Z", false, GDB_ANSWER_ONE, GDB_EFFECT_INSERT, packet_read_breakpoint},
-    {"z", false, GDB_ANSWER_ONE, GDB_EFFECT_REMOVE, packet_read_breakpoint},
-    {"M", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, packet_read_range},
-    {"X", false, GDB_ANSWER_ONE, GDB_EFFECT_MEMORY, packet_read_range},
-    {"G", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
-    {"P", false, GDB_ANSWER_ONE, GDB_EFFECT_REGISTERS, NULL},
-    {"vFlashErase:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL}, /* no code there */
-    {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_FLASH, packet_read_flash_write},
-    {"vFlashDone", true, GDB_ANSWER_OUTPUT, GDB_EFFECT_NONE, NULL},
-    {"qRcmd,", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESET, packet_read_command},
-    {"vRun", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_RESTART, NULL},
-    {"vAttach", false, GDB_ANSWER_OUTPUT, GDB_EFFECT_HALTED, NULL},
-    {"R", false, GDB_ANSWER_NONE, GDB_EFFECT_RESET, NULL},
+    {"?", true, GDB_ANSWER_ONE, TARGET_STATUS, NULL},
+    {"g", true, GDB_ANSWER_ONE, TARGET_READ_REGISTERS, NULL},
+    {"vCont;", false, GDB_ANSWER_STOP, TARGET_RESUME, NULL},
+    {"c", false, GDB_ANSWER_STOP, TARGET_RESUME, packet_read_address},
+    {"s", false, GDB_ANSWER_STOP, TARGET_RESUME, packet_read_address},
+    {"C", false, GDB_ANSWER_STOP, TARGET_RESUME, packet_read_signal},
+    {"S", false, GDB_ANSWER_STOP, TARGET_RESUME, packet_read_signal},
+    {"bs", true, GDB_ANSWER_STOP, TARGET_RESUME, NULL},
+    {"bc", true, GDB_ANSWER_STOP, TARGET_RESUME, NULL},
+    {"Hg", false, GDB_ANSWER_ONE, TARGET_PACKET, packet_read_thread},
+    {"Z", false, GDB_ANSWER_ONE, TARGET_INSERT, packet_read_breakpoint},
+    {"z", false, GDB_ANSWER_ONE, TARGET_REMOVE, packet_read_breakpoint},
+    {"M", false, GDB_ANSWER_ONE, TARGET_WRITE_MEMORY, packet_read_range},
+    {"X", false, GDB_ANSWER_ONE, TARGET_WRITE_MEMORY, packet_read_range},
+    {"G", false, GDB_ANSWER_ONE, TARGET_WRITE_REGISTERS, NULL},
+    {"P", false, GDB_ANSWER_ONE, TARGET_WRITE_REGISTERS, NULL},
+    {"qCRC:", false, GDB_ANSWER_ONE, TARGET_PACKET, packet_read_search},
+    {"qSearch:", false, GDB_ANSWER_ONE, TARGET_PACKET, packet_read_search},
+    {"vFlashErase:", false, GDB_ANSWER_OUTPUT, TARGET_FLASH_ERASE, NULL}, /* no code there */
+    {"vFlashWrite:", false, GDB_ANSWER_OUTPUT, TARGET_FLASH_WRITE, packet_read_flash_write},
+    {"vFlashDone", true, GDB_ANSWER_OUTPUT, TARGET_FLASH_DONE, NULL},
+    {"qRcmd,", false, GDB_ANSWER_OUTPUT, TARGET_COMMAND, packet_read_command},
+    {"vRun", false, GDB_ANSWER_OUTPUT, TARGET_RESET, NULL},
+    {"vAttach", false, GDB_ANSWER_OUTPUT, TARGET_STATUS, NULL},
+    {"R", false, GDB_ANSWER_NONE, TARGET_RESET, NULL},
 };
 
 static const struct packet_kind *packet_kind_of(struct gdb_args *a)
@@ -187,33 +218,33 @@ bool gdb_packet_is_broken(const char *payload, size_t len)
 
 struct gdb_packet gdb_packet_read(const char *payload, size_t len)
 {
-    struct gdb_packet p = {.answer = GDB_ANSWER_ONE};
+    struct gdb_packet p = {.answer = GDB_ANSWER_ONE,
+                           .request = {.kind = TARGET_PACKET,
+                                       .set = TARGET_REGISTERS_ALL,
+                                       .packet = payload,
+                                       .packet_length = len}};
     struct gdb_args a = {payload, payload + len};
     const struct packet_kind *k = packet_kind_of(&a);
     if (!k)
         return p;
     p.answer = k->answer;
+    p.request.takes_time = k->answer == GDB_ANSWER_OUTPUT;
     if (!k->read || k->read(&p, &a))
-        p.effect = k->effect;
+        p.request.kind = k->kind;
     return p;
-}
-
-static bool packet_is_stop(const char *reply, size_t len)
-{
-    return len > 0 && reply[0] != '\0' && strchr("TSWX", reply[0]);
 }
 
 bool gdb_packet_succeeded(const struct gdb_packet *p, const char *reply, size_t len)
 {
-    if (!reply)
-        return false;
-    switch (p->effect) {
-    case GDB_EFFECT_HALTED:
-    case GDB_EFFECT_RESTART:
-        return packet_is_stop(reply, len);
-    case GDB_EFFECT_RESET:
-        /* Monitor commands answer with text, and may have done half their work on an error. */
+    switch (p->request.kind) {
+    case TARGET_STATUS:
+    case TARGET_RESET:
+        return len > 0 && memchr("TSWX", reply[0], 4);
+    case TARGET_COMMAND:
+        /* They answer with text, and may have done half their work on an error. */
         return len > 0;
+    case TARGET_PACKET:
+        return true;
     default:
         return len == 2 && memcmp(reply, "OK", 2) == 0;
     }

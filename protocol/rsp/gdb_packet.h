@@ -6,8 +6,8 @@
 #ifndef PROTOCOL_GDB_PACKET_H
 #define PROTOCOL_GDB_PACKET_H
 
+#include "drivers/target/target.h"
 #include "protocol/rsp/gdb_args.h"
-#include "protocol/target/gdb_target.h"
 
 /* Announced as PacketSize: bytes of one packet's payload. */
 #define GDB_PACKET_SIZE 0x4000
@@ -19,30 +19,16 @@ enum gdb_packet_answer {
     GDB_ANSWER_NONE,
 };
 
-enum gdb_packet_effect {
-    GDB_EFFECT_NONE,
-    GDB_EFFECT_SELECT, /* `thread` is the general thread */
-    GDB_EFFECT_HALTED, /* the reply is a stop reply: its thread becomes the general one */
-    GDB_EFFECT_INSERT, /* `breakpoint` */
-    GDB_EFFECT_REMOVE,
-    GDB_EFFECT_MEMORY,    /* `address`, `length` */
-    GDB_EFFECT_FLASH,     /* the same, and `data`: servers may collect it until vFlashDone */
-    GDB_EFFECT_REGISTERS, /* or PC: a resume from another address, reported before it */
-    GDB_EFFECT_RESET,     /* anything may be different */
-    GDB_EFFECT_RESTART,   /* that, and the reply is a stop reply */
-};
-
 struct gdb_packet {
     enum gdb_packet_answer answer;
-    enum gdb_packet_effect effect;
+    /* What it does: TARGET_PACKET when that is not known, and for what has no effect. Points into
+     * the payload; `thread` is left out. */
+    struct target_request request;
+    bool selects; /* Hg: `thread` is the general one */
     struct gdb_thread thread;
-    struct target_breakpoint breakpoint;
-    uint64_t address;
-    uint64_t length;
-    const char *data; /* in the payload */
 };
 
-/* Packets that it does not know have one reply and no effect. */
+/* Packets that it does not know have one reply. */
 struct gdb_packet gdb_packet_read(const char *payload, size_t len);
 
 /* Of a text for `monitor` it is known that it changes nothing at those servers that boards are used
@@ -69,6 +55,13 @@ bool gdb_packet_take_breakpoint(struct gdb_args *a, struct target_breakpoint *bp
 static inline bool gdb_packet_starts(const char *payload, size_t len, const char *start)
 {
     return gdb_args_text(&(struct gdb_args){payload, payload + len}, start);
+}
+/* Words with a space in between. */
+bool gdb_packet_starts_any(const char *payload, size_t len, const char *words);
+
+static inline bool gdb_packet_is(const char *payload, size_t len, const char *text)
+{
+    return len == strlen(text) && memcmp(payload, text, len) == 0;
 }
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The answers that all packets share, and what the target reports of its cores. */
+/* The answers that all packets share, and what the client has been told of the target. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "gdb_internal.h"
@@ -17,18 +18,23 @@ static void reply_add_plain(struct text_buf *b, const char *text)
         text_buf_putc(b, *text < ' ' || *text > '~' || strchr("#$}*", *text) ? '?' : *text);
 }
 
-void gdb_reply_error(struct gdb_session *s, const char *text)
+int gdb_reply_error(struct gdb_session *s, const char *text)
 {
     gdb_reply(s, "E.");
     reply_add_plain(&s->reply, text);
+    return BT_OK;
 }
 
-int gdb_reply_result(struct gdb_session *s, int error, const struct target_error *why)
+int gdb_reply_result(struct gdb_session *s, int error, const char *why)
 {
     if (error >= 0)
         return gdb_reply(s, "OK");
-    gdb_reply_error(s, why->text[0] != '\0' ? why->text : bt_strerror(error));
-    return BT_OK;
+    return gdb_reply_error(s, why[0] != '\0' ? why : bt_strerror(error));
+}
+
+int gdb_reply_done(struct gdb_session *s, const struct target_answer *a)
+{
+    return gdb_reply_result(s, a->error, a->why);
 }
 
 /* GDB shows no more than the number: that of errno where there is one. */
@@ -56,9 +62,17 @@ void gdb_reply_send(struct gdb_session *s)
     text_buf_clear(&s->reply);
 }
 
-void gdb_send_console(struct gdb_session *s, const char *text)
+void gdb_reply_finish(struct gdb_session *s, int outcome)
 {
-    size_t left = strlen(text);
+    if (outcome == TARGET_PENDING || outcome == GDB_PASS_ON)
+        return;
+    if (outcome < 0)
+        gdb_reply_number(s, outcome);
+    gdb_reply_send(s);
+}
+
+void gdb_send_console(struct gdb_session *s, const char *text, size_t left)
+{
     while (left > 0) {
         size_t len = left < CONSOLE_CHUNK ? left : CONSOLE_CHUNK;
         gdb_reply(s, "O");
@@ -69,75 +83,80 @@ void gdb_send_console(struct gdb_session *s, const char *text)
     }
 }
 
-bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
+const char *gdb_gone(const struct gdb_session *s)
 {
-    if (thread == GDB_THREAD_ANY) {
-        *core = s->stopped;
-        return true;
-    }
-    if (s->proxy)
-        return s->proxy_ops->core_of(s->proxy, thread, core);
-    if (thread < 1 || thread > s->core_count)
-        return false;
-    *core = thread - 1;
-    return true;
-}
-
-struct target_core gdb_core_info(const struct gdb_session *s, int core)
-{
-    struct target_core info = {.name = NULL};
-    if (!s->target->core_info || s->target->core_info(s->target_ctx, core, &info) < 0)
-        info = (struct target_core){.name = NULL};
-    if (!info.name)
-        info.name = "core";
-    return info;
-}
-
-unsigned gdb_extra_registers(const struct gdb_session *s, int core,
-                             const struct target_register **list)
-{
-    if (!s->target->extra_registers)
-        return 0;
-    int count = s->target->extra_registers(s->target_ctx, core, list);
-    return count < 0 ? 0 : count > TARGET_EXTRA_MAX ? TARGET_EXTRA_MAX : (unsigned)count;
-}
-
-static void stop_add_thread(struct gdb_session *s, int core)
-{
-    if (s->proxy)
-        s->proxy_ops->add_thread(s->proxy, core, &s->reply);
-    else
-        text_buf_printf(&s->reply, "thread:%x;", (unsigned)gdb_thread_of_core(core));
-}
-
-static const char *stop_reason_word(const struct gdb_session *s, enum target_halt_reason kind)
-{
-    switch (kind) {
-    case TARGET_HALT_SWBREAK:
-        return s->client_swbreak ? "swbreak:;" : "";
-    case TARGET_HALT_HWBREAK:
-        return s->client_hwbreak ? "hwbreak:;" : "";
-    case TARGET_HALT_REPLAY_BEGIN:
-        return "replaylog:begin;";
-    case TARGET_HALT_REPLAY_END:
-        return "replaylog:end;";
-    default:
-        return "";
-    }
-}
-
-static const char *stop_watch_word(enum target_halt_reason kind)
-{
-    switch (kind) {
-    case TARGET_HALT_WATCH:
-        return "watch";
-    case TARGET_HALT_RWATCH:
-        return "rwatch";
-    case TARGET_HALT_AWATCH:
-        return "awatch";
-    default:
+    if (s->target && target_is_ready(s->target))
         return NULL;
+    return s->packets ? "E.the target's GDB server closed the connection"
+                      : "E.the connection to the target is lost";
+}
+
+int gdb_reply_gone(struct gdb_session *s, const char *payload)
+{
+    /* GDB takes no text where it reads, but a number. */
+    return gdb_reply(s, payload[0] != '\0' && strchr("gpm", payload[0]) ? "E05" : gdb_gone(s));
+}
+
+bool gdb_is_replaying(const struct gdb_session *s, int core)
+{
+    return s->host->is_replaying && s->host->is_replaying(s->host_ctx, core);
+}
+
+/* What the client has seen. */
+
+void gdb_note_halt(struct gdb_session *s)
+{
+    s->seen = s->target->epoch;
+    if (s->role == GDB_CATCHES_UP)
+        s->role = GDB_CONTROLS;
+    gdb_forget_shown(s);
+}
+
+void gdb_note_shown(struct gdb_session *s, const char *reply, size_t len)
+{
+    char **shown = &s->shown[s->general];
+    if (len == 0 || reply[0] == 'E' || memchr(reply, '\0', len))
+        return;
+    free(*shown);
+    *shown = strndup(reply, len);
+}
+
+void gdb_forget_shown(struct gdb_session *s)
+{
+    for (size_t i = 0; i < TARGET_CORES_MAX; i++) {
+        free(s->shown[i]);
+        s->shown[i] = NULL;
     }
+}
+
+/* A text while GDB waits at its prompt would be taken for a reply: it is kept for the next time. */
+void gdb_report_news(struct gdb_session *s)
+{
+    gdb_print(s, s->greeting);
+    s->greeting[0] = '\0';
+}
+
+/* Stops. */
+
+static void reply_add_reason(struct gdb_session *s, const struct target_stop *stop)
+{
+    static const char *const words[] = {
+        [TARGET_HALT_SWBREAK] = "swbreak:;",
+        [TARGET_HALT_HWBREAK] = "hwbreak:;",
+        [TARGET_HALT_REPLAY_BEGIN] = "replaylog:begin;",
+        [TARGET_HALT_REPLAY_END] = "replaylog:end;",
+        [TARGET_HALT_WATCH] = "watch",
+        [TARGET_HALT_RWATCH] = "rwatch",
+        [TARGET_HALT_AWATCH] = "awatch",
+        [TARGET_HALT_EXITED] = NULL,
+    };
+    const char *word = words[stop->kind];
+    if (!word || (stop->kind == TARGET_HALT_SWBREAK && !s->client_swbreak) ||
+        (stop->kind == TARGET_HALT_HWBREAK && !s->client_hwbreak))
+        return;
+    text_buf_puts(&s->reply, word);
+    if (word[strlen(word) - 1] != ';')
+        text_buf_printf(&s->reply, ":%llx;", (unsigned long long)stop->address);
 }
 
 static unsigned stop_signal_number(const struct target_stop *stop)
@@ -152,20 +171,39 @@ static unsigned stop_signal_number(const struct target_stop *stop)
 void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop)
 {
     struct text_buf *reply = &s->reply;
-    const char *watch = stop_watch_word(stop->kind);
     s->threads_listed = false;
-    if (stop->core >= 0 && stop->core < s->core_count)
+    if (stop->core >= 0 && stop->core < gdb_cores(s))
         s->stopped = stop->core;
     /* GDB takes the thread of the reply for the selected one, without an Hg. */
-    s->general = s->stopped;
+    gdb_choose_core(s, s->stopped);
     text_buf_clear(reply);
     if (stop->kind == TARGET_HALT_EXITED) {
         text_buf_printf(reply, "W%02x", (unsigned)stop->signal & 0xff);
         return;
     }
     text_buf_printf(reply, "T%02x", stop_signal_number(stop));
-    if (watch)
-        text_buf_printf(reply, "%s:%llx;", watch, (unsigned long long)stop->address);
-    text_buf_puts(reply, stop_reason_word(s, stop->kind));
-    stop_add_thread(s, s->stopped);
+    reply_add_reason(s, stop);
+    gdb_add_thread(s, reply);
+}
+
+static int reply_halt_packet(struct gdb_session *s, const struct target_halt *halt)
+{
+    gdb_choose_stopped(s, halt->packet, halt->packet_length);
+    if (halt->packet_length == 0) /* GDB would go on waiting after an empty reply */
+        return gdb_reply(s, "E.the target's GDB server does not know this way to run");
+    text_buf_add(&s->reply, halt->packet, halt->packet_length);
+    return BT_OK;
+}
+
+int gdb_reply_halt(struct gdb_session *s, const struct target_halt *halt)
+{
+    text_buf_clear(&s->reply);
+    s->threads_listed = false;
+    gdb_note_halt(s);
+    if (halt->packet)
+        return reply_halt_packet(s, halt);
+    if (halt->stop->kind == TARGET_HALT_FAILED)
+        return gdb_reply_result(s, BT_ERR_IO, halt->text ? halt->text : "");
+    gdb_reply_stop(s, halt->stop);
+    return BT_OK;
 }

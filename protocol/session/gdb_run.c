@@ -2,80 +2,110 @@
 /* Running, stopping, stepping back, and how a session begins and ends. */
 #include "gdb_internal.h"
 
-static int session_reply_resumed(struct gdb_session *s, int outcome, const struct target_stop *stop,
-                                 const struct target_error *why)
+void gdb_start_running(struct gdb_session *s, enum gdb_run run)
+{
+    s->run = run;
+    gdb_document_forget(s);
+}
+
+/* Of a motion of the host. TARGET_PENDING may come back with the stop reported already, from within
+ * the operation. */
+static int session_reply_moved(struct gdb_session *s, int outcome, const struct target_stop *stop,
+                               const struct target_error *why)
 {
     if (outcome == TARGET_PENDING)
         return TARGET_PENDING;
-    s->running = false;
+    s->run = GDB_HALTED;
+    if (outcome == GDB_PASS_ON)
+        return GDB_PASS_ON;
     if (outcome < 0)
-        return gdb_reply_result(s, outcome, why);
+        return gdb_reply_result(s, outcome, why->text);
     gdb_reply_stop(s, stop);
     return BT_OK;
 }
 
-/* TARGET_PENDING may come back with the stop reported already, from within the operation. */
-static void session_start_running(struct gdb_session *s)
+static int status_answered(struct gdb_session *s, const struct target_answer *a)
 {
-    s->running = true;
-    gdb_document_forget(s);
+    if (a->error < 0 || !a->stop)
+        return gdb_reply_result(s, a->error < 0 ? a->error : BT_ERR_INVAL, a->why);
+    return gdb_reply_halt(s, &(struct target_halt){.stop = a->stop});
 }
 
-static int session_ask_halt_reason(struct gdb_session *s)
+/* There is nothing to choose from: any process number means the target. */
+static bool args_take_process(struct gdb_args *a)
 {
-    struct target_stop stop = {.core = s->stopped};
-    struct target_error why = {""};
+    uint64_t process;
+    return gdb_args_char(a, ';') && gdb_args_hex(a, &process) && gdb_args_empty(a);
+}
+
+static int session_ask_status(struct gdb_session *s)
+{
+    struct target_request r = gdb_request(s, TARGET_STATUS);
     s->state = GDB_SESSION_OPEN;
-    session_start_running(s);
-    int outcome = s->target->halt_reason(s->target_ctx, &stop);
-    return session_reply_resumed(s, outcome, &stop, &why);
+    gdb_document_forget(s);
+    return gdb_ask(s, &r, status_answered);
 }
 
-static int answer_halt_reason(struct gdb_session *s, struct gdb_args *a)
+/* ? and vAttach */
+static int answer_status(struct gdb_session *s, struct gdb_args *a)
 {
-    (void)a;
-    return session_ask_halt_reason(s);
+    return gdb_args_name(a) == '?' || args_take_process(a) ? session_ask_status(s) : BT_ERR_INVAL;
 }
 
 /* The thread that a resume is about: one that steps, else the general one, else any. */
 static void resume_choose_core(const struct gdb_session *s, struct target_resume *r)
 {
-    int any = -1;
-    for (int i = s->core_count - 1; i >= 0; i--) {
+    int any = -1, steps = -1;
+    for (int i = gdb_cores(s) - 1; i >= 0; i--) {
         if (r->action[i] != TARGET_ACTION_NONE)
             any = i;
+        if (r->action[i] == TARGET_ACTION_STEP)
+            steps = i;
     }
-    r->core = r->action[s->general] != TARGET_ACTION_NONE ? s->general : any;
-    r->step = false;
-    for (int i = s->core_count - 1; i >= 0; i--) {
-        if (r->action[i] == TARGET_ACTION_STEP) {
-            r->step = true;
-            r->core = i;
-        }
-    }
-    if (r->action[s->general] == TARGET_ACTION_STEP)
+    enum target_action general = r->action[s->general];
+    r->step = steps >= 0;
+    r->core = r->step ? steps : any;
+    if (general == TARGET_ACTION_STEP || (!r->step && general != TARGET_ACTION_NONE))
         r->core = s->general;
+}
+
+int gdb_run_cores(struct gdb_session *s, const struct target_request *r)
+{
+    if (s->role == GDB_OBSERVES)
+        return gdb_reply(s, GDB_NO_RUN);
+    gdb_start_running(s, GDB_RUNS);
+    gdb_report_news(s);
+    int error = target_ask(s->target, &s->client, r, NULL, NULL);
+    if (error == BT_OK)
+        return TARGET_PENDING;
+    s->run = GDB_HALTED;
+    return error == BT_ERR_NOMEM ? gdb_reply(s, GDB_TOO_MUCH)
+           : gdb_gone(s)         ? gdb_reply(s, gdb_gone(s))
+                                 : gdb_reply_result(s, error, "");
+}
+
+/* A motion of the replay position, if it is one. */
+static int session_move(struct gdb_session *s, const struct target_resume *r)
+{
+    struct target_stop stop = {.core = r->core};
+    struct target_error why = {""};
+    if (!s->host->resume)
+        return GDB_PASS_ON;
+    gdb_start_running(s, GDB_MOVES);
+    int outcome = s->host->resume(s->host_ctx, r, &stop, &why);
+    return session_reply_moved(s, outcome, &stop, &why);
 }
 
 static int session_resume(struct gdb_session *s, struct target_resume *r)
 {
-    struct target_stop stop = {.core = s->general};
-    struct target_error why = {""};
     resume_choose_core(s, r);
     if (r->core < 0)
         return BT_ERR_INVAL;
-    if (!s->target->resume)
-        return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                                &(struct target_error){"the target cannot run"});
     r->threads_listed = s->threads_listed;
-    stop.core = r->core;
-    session_start_running(s);
-    int outcome = s->target->resume(s->target_ctx, r, &stop, &why);
-    if (outcome == GDB_PASS_ON) {
-        s->running = false;
-        return outcome;
-    }
-    return session_reply_resumed(s, outcome, &stop, &why);
+    int outcome = session_move(s, r);
+    struct target_request run = gdb_request(s, TARGET_RESUME);
+    run.resume = r;
+    return outcome == GDB_PASS_ON && !s->packets ? gdb_run_cores(s, &run) : outcome;
 }
 
 static int session_motion_core(const struct gdb_session *s)
@@ -83,57 +113,45 @@ static int session_motion_core(const struct gdb_session *s)
     return s->motion >= 0 ? s->motion : s->general;
 }
 
-static int session_set_pc(struct gdb_session *s, int core, uint64_t pc, struct target_error *why)
+static int pc_written(struct gdb_session *s, const struct target_answer *a)
 {
-    if (!s->target->write_reg)
-        return BT_ERR_UNSUPPORTED;
-    return s->target->write_reg(s->target_ctx, core, TARGET_REG_PC, (uint32_t)pc, why);
+    return a->error < 0 ? gdb_reply_done(s, a) : session_resume(s, &s->asked.resume);
 }
 
-/* What remains of c, s, C and S after the signal: an optional address to go on from. */
-static int session_resume_plain(struct gdb_session *s, struct gdb_args *a,
-                                enum target_action action)
+/* The cores go on from elsewhere, which is written first. */
+static int session_resume_from(struct gdb_session *s, const struct target_resume *r, int core,
+                               uint64_t pc)
+{
+    struct target_request w = gdb_request(s, TARGET_WRITE_REGISTERS);
+    struct target_regs regs = {.known = 1u << TARGET_REG_PC};
+    regs.value[TARGET_REG_PC] = pc;
+    w.core = core;
+    w.regs = &regs;
+    if (gdb_is_replaying(s, -1) && (s->packets || s->target->ops->writable))
+        return gdb_reply_result(s, BT_ERR_UNSUPPORTED, "");
+    s->asked.resume = *r;
+    return gdb_ask(s, &w, pc_written);
+}
+
+/* c, s, C and S: a signal, which cores do not take, and an optional address to go on from. */
+static int answer_resume(struct gdb_session *s, struct gdb_args *a)
 {
     struct target_resume r = {.core = 0};
-    struct target_error why = {""};
-    uint64_t pc;
+    uint64_t signal, pc;
+    char name = gdb_args_name(a);
+    bool step = name == 's' || name == 'S', signalled = name == 'C' || name == 'S';
     int core = session_motion_core(s);
+    if (signalled &&
+        (!gdb_args_hex_max(a, 0xff, &signal) || (!gdb_args_empty(a) && !gdb_args_char(a, ';'))))
+        return BT_ERR_INVAL;
     bool jump = !gdb_args_empty(a);
     if (jump && (!gdb_args_hex_max(a, UINT32_MAX, &pc) || !gdb_args_empty(a)))
         return BT_ERR_INVAL;
-    for (int i = 0; i < s->core_count; i++) {
-        if (i == core || (action == TARGET_ACTION_CONTINUE && s->motion < 0))
-            r.action[i] = action;
+    for (int i = 0; i < gdb_cores(s); i++) {
+        if (i == core || (!step && s->motion < 0))
+            r.action[i] = step ? TARGET_ACTION_STEP : TARGET_ACTION_CONTINUE;
     }
-    int error = jump ? session_set_pc(s, core, pc, &why) : BT_OK;
-    return error < 0 ? gdb_reply_result(s, error, &why) : session_resume(s, &r);
-}
-
-static int answer_continue(struct gdb_session *s, struct gdb_args *a)
-{
-    return session_resume_plain(s, a, TARGET_ACTION_CONTINUE);
-}
-
-static int answer_step(struct gdb_session *s, struct gdb_args *a)
-{
-    return session_resume_plain(s, a, TARGET_ACTION_STEP);
-}
-
-/* "05" or "05;address". Cores take no signals: the number is checked and dropped. */
-static bool args_take_signal(struct gdb_args *a)
-{
-    uint64_t signal;
-    return gdb_args_hex_max(a, 0xff, &signal) && (gdb_args_empty(a) || gdb_args_char(a, ';'));
-}
-
-static int answer_continue_signal(struct gdb_session *s, struct gdb_args *a)
-{
-    return args_take_signal(a) ? answer_continue(s, a) : BT_ERR_INVAL;
-}
-
-static int answer_step_signal(struct gdb_session *s, struct gdb_args *a)
-{
-    return args_take_signal(a) ? answer_step(s, a) : BT_ERR_INVAL;
+    return jump ? session_resume_from(s, &r, core, pc) : session_resume(s, &r);
 }
 
 static int answer_vcont_query(struct gdb_session *s, struct gdb_args *a)
@@ -160,34 +178,26 @@ static bool vcont_take_action(struct gdb_args *a, enum target_action *action)
 }
 
 /* The leftmost action that names a core counts for it. */
-static void vcont_give_action(struct target_resume *r, bool *given, int core,
-                              enum target_action action)
-{
-    if (!given[core])
-        r->action[core] = action;
-    given[core] = true;
-}
-
 static bool vcont_apply_action(struct gdb_session *s, struct gdb_args *word,
                                struct target_resume *r, bool *given)
 {
     enum target_action action;
     int thread = GDB_THREAD_ALL;
-    int core;
+    int only = -1;
     if (!vcont_take_action(word, &action))
         return false;
     if (gdb_args_char(word, ':') && !gdb_args_thread(word, &thread))
         return false;
     if (!gdb_args_empty(word))
         return false;
-    if (thread != GDB_THREAD_ALL) {
-        if (!gdb_core_of_thread(s, thread, &core))
-            return false;
-        vcont_give_action(r, given, core, action);
-        return true;
+    if (thread != GDB_THREAD_ALL && !gdb_core_of_thread(s, thread, &only))
+        return false;
+    for (int core = 0; core < gdb_cores(s); core++) {
+        if ((only >= 0 && core != only) || given[core])
+            continue;
+        r->action[core] = action;
+        given[core] = true;
     }
-    for (core = 0; core < s->core_count; core++)
-        vcont_give_action(r, given, core, action);
     return true;
 }
 
@@ -207,28 +217,16 @@ static int answer_vcont(struct gdb_session *s, struct gdb_args *a)
 
 /* An empty reply to bs or bc makes GDB wait for ever (found with GDB 13.1): there is always a
  * text. */
-static int session_reverse(struct gdb_session *s, bool step)
+static int answer_reverse(struct gdb_session *s, struct gdb_args *a)
 {
     struct target_stop stop = {.core = session_motion_core(s)};
     struct target_error why = {""};
-    if (!s->target->reverse)
-        return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                                &(struct target_error){"the target cannot run backwards"});
-    session_start_running(s);
-    int outcome = s->target->reverse(s->target_ctx, session_motion_core(s), step, &stop, &why);
-    return session_reply_resumed(s, outcome, &stop, &why);
-}
-
-static int answer_reverse_step(struct gdb_session *s, struct gdb_args *a)
-{
-    (void)a;
-    return session_reverse(s, true);
-}
-
-static int answer_reverse_continue(struct gdb_session *s, struct gdb_args *a)
-{
-    (void)a;
-    return session_reverse(s, false);
+    bool step = gdb_args_name(a) == 's';
+    if (!s->host->reverse)
+        return gdb_reply_error(s, "the target cannot run backwards");
+    gdb_start_running(s, GDB_MOVES);
+    int outcome = s->host->reverse(s->host_ctx, stop.core, step, &stop, &why);
+    return session_reply_moved(s, outcome, &stop, &why);
 }
 
 static int answer_extended(struct gdb_session *s, struct gdb_args *a)
@@ -238,94 +236,80 @@ static int answer_extended(struct gdb_session *s, struct gdb_args *a)
     return gdb_reply(s, "OK");
 }
 
-/* There is nothing to choose from: any process number means the target. */
-static int answer_attach(struct gdb_session *s, struct gdb_args *a)
+static int restarted(struct gdb_session *s, const struct target_answer *a)
 {
-    uint64_t process;
-    if (!gdb_args_char(a, ';') || !gdb_args_hex(a, &process) || !gdb_args_empty(a))
-        return BT_ERR_INVAL;
-    return session_ask_halt_reason(s);
+    if (a->error == BT_ERR_UNSUPPORTED && a->why[0] == '\0')
+        return gdb_reply_error(s, "the target cannot be started again");
+    return status_answered(s, a);
 }
 
-/* The file name and arguments of "run" mean nothing here. */
-static int answer_run(struct gdb_session *s, struct gdb_args *a)
-{
-    struct target_error why = {""};
-    if (!s->target->restart)
-        return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                                &(struct target_error){"the target cannot be started again"});
-    if (!gdb_args_char(a, ';') && !gdb_args_empty(a))
-        return BT_ERR_INVAL;
-    gdb_document_forget(s);
-    int error = s->target->restart(s->target_ctx, &why);
-    return error < 0 ? gdb_reply_result(s, error, &why) : session_ask_halt_reason(s);
-}
-
-/* R has no reply by definition; GDB asks `?` next. */
+/* vRun, of which the file name and arguments mean nothing here, and R, which has no reply by
+ * definition: GDB asks `?` next. The host first. */
 static int answer_restart(struct gdb_session *s, struct gdb_args *a)
 {
+    struct target_request r = gdb_request(s, TARGET_RESET);
     struct target_error why = {""};
-    (void)a;
+    int error = BT_ERR_UNSUPPORTED;
+    bool replies = gdb_args_name(a) != 'R';
+    if (replies && !gdb_args_char(a, ';') && !gdb_args_empty(a))
+        return BT_ERR_INVAL;
     s->state = GDB_SESSION_OPEN;
     gdb_document_forget(s);
-    if (s->target->restart)
-        s->target->restart(s->target_ctx, &why);
-    return TARGET_PENDING;
+    if (s->host->restart)
+        error = s->host->restart(s->host_ctx, &why);
+    bool unknown = error == BT_ERR_UNSUPPORTED && (!replies || why.text[0] == '\0');
+    if (unknown && s->packets)
+        return GDB_PASS_ON;
+    if (unknown && replies)
+        return gdb_ask(s, &r, restarted);
+    if (unknown)
+        target_ask(s->target, &s->client, &r, NULL, NULL);
+    if (!replies)
+        return TARGET_PENDING;
+    return error < 0 ? gdb_reply_result(s, error, why.text) : session_ask_status(s);
 }
 
-static void session_end(struct gdb_session *s, enum gdb_session_state state,
-                        void (*notify)(void *ctx))
+/* The target stays: a GDB that comes later finds the board as it is. */
+static void session_end(struct gdb_session *s, enum gdb_session_state state)
 {
-    s->running = false;
+    s->run = GDB_HALTED;
+    s->client.waits = false;
     s->state = state;
     gdb_document_forget(s);
-    if (notify)
-        notify(s->target_ctx);
+    if (s->host->leave)
+        s->host->leave(s->host_ctx);
+    if (s->target && s->role != GDB_OBSERVES)
+        target_let_go(s->target, state == GDB_SESSION_DETACHED);
 }
 
-static int answer_detach(struct gdb_session *s, struct gdb_args *a)
+/* D, k and vKill. k has no reply by definition: GDB would take one for the answer to its next
+ * packet. */
+static int answer_end(struct gdb_session *s, struct gdb_args *a)
 {
-    uint64_t process;
-    if (!gdb_args_empty(a) &&
-        (!gdb_args_char(a, ';') || !gdb_args_hex(a, &process) || !gdb_args_empty(a)))
+    char name = gdb_args_name(a);
+    bool whole = name != 'l' && gdb_args_empty(a);
+    if (!whole && !args_take_process(a))
         return BT_ERR_INVAL;
-    session_end(s, GDB_SESSION_DETACHED, s->target->detach);
-    return gdb_reply(s, "OK");
-}
-
-/* k has no reply by definition: GDB would take one for the answer to its next packet. */
-static int answer_kill(struct gdb_session *s, struct gdb_args *a)
-{
-    (void)a;
-    session_end(s, GDB_SESSION_KILLED, s->target->kill);
-    return TARGET_PENDING;
-}
-
-static int answer_vkill(struct gdb_session *s, struct gdb_args *a)
-{
-    uint64_t process;
-    if (!gdb_args_char(a, ';') || !gdb_args_hex(a, &process) || !gdb_args_empty(a))
-        return BT_ERR_INVAL;
-    session_end(s, GDB_SESSION_KILLED, s->target->kill);
-    return gdb_reply(s, "OK");
+    session_end(s, name == 'D' ? GDB_SESSION_DETACHED : GDB_SESSION_KILLED);
+    return name == 'k' ? TARGET_PENDING : gdb_reply(s, "OK");
 }
 
 const struct gdb_command gdb_run_commands[] = {
     {"!", GDB_BARE, true, answer_extended},
-    {"?", GDB_BARE, false, answer_halt_reason},
+    {"?", GDB_BARE, false, answer_status},
     {"vCont?", GDB_EXACT, true, answer_vcont_query},
     {"vCont", GDB_PREFIX, false, answer_vcont},
-    {"c", GDB_PREFIX, false, answer_continue},
-    {"s", GDB_PREFIX, false, answer_step},
-    {"C", GDB_PREFIX, false, answer_continue_signal},
-    {"S", GDB_PREFIX, false, answer_step_signal},
-    {"bs", GDB_BARE, false, answer_reverse_step},
-    {"bc", GDB_BARE, false, answer_reverse_continue},
-    {"vAttach", GDB_PREFIX, false, answer_attach},
-    {"vRun", GDB_PREFIX, false, answer_run},
-    {"vKill", GDB_PREFIX, true, answer_vkill},
-    {"k", GDB_BARE, true, answer_kill},
+    {"c", GDB_PREFIX, false, answer_resume},
+    {"s", GDB_PREFIX, false, answer_resume},
+    {"C", GDB_PREFIX, false, answer_resume},
+    {"S", GDB_PREFIX, false, answer_resume},
+    {"bs", GDB_BARE, false, answer_reverse},
+    {"bc", GDB_BARE, false, answer_reverse},
+    {"vAttach", GDB_PREFIX, false, answer_status},
+    {"vRun", GDB_PREFIX, false, answer_restart},
+    {"vKill", GDB_PREFIX, true, answer_end},
+    {"k", GDB_BARE, true, answer_end},
     {"R", GDB_PREFIX, false, answer_restart},
-    {"D", GDB_PREFIX, true, answer_detach},
+    {"D", GDB_PREFIX, true, answer_end},
     {NULL, GDB_EXACT, false, NULL},
 };

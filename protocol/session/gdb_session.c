@@ -1,171 +1,125 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A session from its beginning to its end: what comes in, which packet it is, who answers it. */
+/*
+ * A session from its beginning to its end: what comes in, which packet it is, who answers it, and
+ * what waits for its turn.
+ */
 #include "protocol/session/gdb_session.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gdb_internal.h"
 
 #define PACKET_SIZE_MIN 1024
 
-static const struct gdb_command *const command_tables[] = {
-    gdb_data_commands,
-    gdb_run_commands,
-    gdb_query_commands,
-    gdb_xfer_commands,
-};
+/* What the client may send ahead of its answers. */
+#define BACKLOG_MAX (4 * GDB_PACKET_SIZE)
 
-static bool target_all_or_none(const bool *have, size_t count)
+static const char controls[] = "you are in control of the target now\n";
+static const char too_long[] = "E.the packet is longer than PacketSize";
+
+/* Answered here, whatever runs and whoever has the target. */
+static bool packet_is_own(const char *payload, size_t len)
 {
-    for (size_t i = 1; i < count; i++) {
-        if (have[i] != have[0])
-            return false;
+    return gdb_packet_is(payload, len, "QStartNoAckMode") ||
+           gdb_packet_starts_any(payload, len, "D k vKill");
+}
+
+static int session_choose_answer(struct gdb_session *s, const char *payload, size_t len)
+{
+    if (s->refusal[0] != '\0') {
+        s->refused++;
+        return gdb_reply_error(s, s->refusal);
     }
-    return true;
-}
-
-static bool target_btrace_complete(const struct gdb_target *t)
-{
-    const bool btrace[] = {
-        t->btrace_enable, t->btrace_disable, t->btrace_set_size,
-        t->btrace_conf,   t->btrace_read,    t->btrace_delivered,
-    };
-    return target_all_or_none(btrace, sizeof(btrace) / sizeof(*btrace));
-}
-
-static bool target_complete(const struct gdb_target *t)
-{
-    const bool breakpoints[] = {t->insert_breakpoint, t->remove_breakpoint};
-    const bool extra[] = {t->extra_registers, t->read_extra};
-    const bool flash[] = {t->flash_erase, t->flash_write, t->flash_done};
-    return t->core_count && t->core_info && t->halt_reason && t->read_regs && t->read_memory &&
-           target_btrace_complete(t) &&
-           target_all_or_none(breakpoints, sizeof(breakpoints) / sizeof(*breakpoints)) &&
-           target_all_or_none(extra, sizeof(extra) / sizeof(*extra)) &&
-           target_all_or_none(flash, sizeof(flash) / sizeof(*flash));
-}
-
-static void session_write(void *ctx, const void *bytes, size_t len)
-{
-    struct gdb_session *s = ctx;
-    s->send(s->send_ctx, bytes, len);
-}
-
-int gdb_session_begin(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                      int cores, gdb_send_fn send, void *send_ctx)
-{
-    if (!target_btrace_complete(target) || cores < 1 || cores > TARGET_CORES_MAX)
-        return BT_ERR_INVAL;
-    *s = (struct gdb_session){
-        .target = target,
-        .target_ctx = target_ctx,
-        .send = send,
-        .send_ctx = send_ctx,
-        .core_count = cores,
-        .motion = GDB_MOTION_ALL,
-        .packet_size = GDB_PACKET_SIZE,
-    };
-    if (rsp_receiver_init(&s->receiver, GDB_PACKET_SIZE) < 0)
-        return BT_ERR_NOMEM;
-    rsp_sender_init(&s->sender, session_write, s);
-    text_buf_init(&s->reply);
-    text_buf_init(&s->document.text);
-    return BT_OK;
-}
-
-int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                     gdb_send_fn send, void *send_ctx)
-{
-    if (!target_complete(target))
-        return BT_ERR_INVAL;
-    return gdb_session_begin(s, target, target_ctx, target->core_count(target_ctx), send, send_ctx);
-}
-
-static void session_drop_proxy(struct gdb_session *s)
-{
-    if (s->proxy)
-        s->proxy_ops->free(s->proxy);
-    s->proxy = NULL;
-}
-
-void gdb_session_release(struct gdb_session *s)
-{
-    session_drop_proxy(s);
-    gdb_document_forget(s);
-    rsp_receiver_release(&s->receiver);
-    rsp_sender_release(&s->sender);
-    text_buf_release(&s->reply);
-}
-
-static bool command_matches(const struct gdb_command *c, const struct gdb_args *packet)
-{
-    return c->match == GDB_EXACT
-               ? gdb_args_equal(packet, c->name)
-               : gdb_args_text(&(struct gdb_args){packet->at, packet->end}, c->name);
-}
-
-static const struct gdb_command *command_of_packet(const struct gdb_args *packet)
-{
-    for (size_t t = 0; t < sizeof(command_tables) / sizeof(*command_tables); t++) {
-        for (const struct gdb_command *c = command_tables[t]; c->name; c++) {
-            if (command_matches(c, packet))
-                return c;
-        }
-    }
-    return NULL;
-}
-
-static int session_run_packet(struct gdb_session *s, struct gdb_args *packet)
-{
-    const struct gdb_command *c = command_of_packet(packet);
-    if (!c)
-        return BT_OK;
-    if (s->running && !c->while_running)
-        return gdb_reply(s, "E.the target is running");
-    gdb_args_text(packet, c->name);
-    if (c->match == GDB_BARE && !gdb_args_empty(packet))
-        return BT_ERR_INVAL;
-    return c->run(s, packet);
-}
-
-int gdb_session_answer(struct gdb_session *s, const char *payload, size_t len)
-{
-    struct gdb_args packet = {payload, payload + len};
-    text_buf_clear(&s->reply);
-    int outcome = session_run_packet(s, &packet);
-    if (outcome == TARGET_PENDING || outcome == GDB_PASS_ON)
+    if (packet_is_own(payload, len))
+        return gdb_run_packet(s, payload, len);
+    if (!s->target && gdb_packet_starts(payload, len, "R"))
+        return TARGET_PENDING;
+    if (!s->target && !gdb_is_btrace(s, payload, len))
+        return gdb_reply_gone(s, payload);
+    int outcome = gdb_observe(s, payload, len);
+    if (outcome != GDB_PASS_ON)
         return outcome;
-    if (outcome < 0)
-        gdb_reply_number(s, outcome);
-    gdb_reply_send(s);
-    return BT_OK;
+    if (s->run != GDB_HALTED)
+        return s->packets ? gdb_pass_while_running(s, payload, len)
+                          : gdb_run_packet(s, payload, len);
+    /* Of any core: what is written now could not be told from what was there before. */
+    if (gdb_packet_starts_any(payload, len, "G P M X") && gdb_is_replaying(s, -1) &&
+        s->target->ops->writable)
+        return gdb_reply(s, "E.nothing can be written at a replay position: continue to the "
+                            "halted core first");
+    if (s->packets && !gdb_is_btrace(s, payload, len))
+        return gdb_pass(s, payload, len);
+    return gdb_run_packet(s, payload, len);
 }
 
-static void session_send_refusal(struct gdb_session *s)
+static void session_handle(struct gdb_session *s, const char *payload, size_t len)
 {
-    gdb_reply_error(s, s->refusal);
-    gdb_reply_send(s);
-    s->refused++;
+    text_buf_clear(&s->reply);
+    gdb_reply_finish(s, session_choose_answer(s, payload, len));
 }
+
+/* Packets that come before the answer to the one before. */
+
+/* A failed allocation shows in text_buf_error(), and loses the whole session. */
+static void session_put_off(struct gdb_session *s, const char *payload, size_t len)
+{
+    struct text_buf *b = &s->backlog;
+    if (b->len + len < BACKLOG_MAX) {
+        text_buf_add(b, &len, sizeof(len));
+        text_buf_add(b, payload, len);
+    }
+    if (text_buf_error(b) < 0 || b->len + len >= BACKLOG_MAX)
+        s->state = GDB_SESSION_FAILED;
+}
+
+/* An answer is due first; or the history is about to change, and this is about it. */
+static bool session_must_wait(const struct gdb_session *s, const char *payload, size_t len)
+{
+    bool held = s->target && s->target->holds_clients && s->run == GDB_HALTED;
+    if (s->asked.answer)
+        return true;
+    return held && (gdb_is_btrace(s, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
+                    gdb_reverse_wants(s, payload, len));
+}
+
+static void session_drain(struct gdb_session *s)
+{
+    struct text_buf *b = &s->backlog;
+    if (s->draining)
+        return;
+    s->draining = true;
+    while (b->len > 0 && s->state != GDB_SESSION_FAILED) {
+        size_t len;
+        memcpy(&len, b->data, sizeof(len));
+        if (session_must_wait(s, b->data + sizeof(len), len))
+            break;
+        session_handle(s, b->data + sizeof(len), len);
+        text_buf_drop(b, sizeof(len) + len);
+    }
+    s->draining = false;
+}
+
+/* What comes in. */
 
 static void session_take_packet(struct gdb_session *s)
 {
+    const char *payload = s->receiver.payload;
+    size_t len = s->receiver.payload_len;
     rsp_send_ack(&s->sender, true);
     rsp_sender_implied_ack(&s->sender);
-    if (s->refusal[0] != '\0')
-        session_send_refusal(s);
-    else if (s->proxy)
-        s->proxy_ops->packet(s->proxy, s->receiver.payload, s->receiver.payload_len);
+    if (s->backlog.len > 0 || session_must_wait(s, payload, len))
+        session_put_off(s, payload, len);
     else
-        gdb_session_answer(s, s->receiver.payload, s->receiver.payload_len);
+        session_handle(s, payload, len);
 }
 
 static void session_take_oversize(struct gdb_session *s)
 {
     rsp_send_ack(&s->sender, true);
     rsp_sender_implied_ack(&s->sender);
-    gdb_reply(s, "E.the packet is longer than PacketSize");
+    gdb_reply(s, too_long);
     gdb_reply_send(s);
 }
 
@@ -177,6 +131,17 @@ static void session_take_bad(struct gdb_session *s)
         gdb_reply_number(s, BT_ERR_FORMAT);
         gdb_reply_send(s);
     }
+}
+
+/* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
+static void session_take_break(struct gdb_session *s)
+{
+    if (s->run == GDB_MOVES && s->host->interrupt)
+        s->host->interrupt(s->host_ctx);
+    else if (s->run == GDB_RUNS && s->role == GDB_OBSERVES)
+        gdb_observe_interrupt(s);
+    else if (s->run == GDB_RUNS && s->target)
+        target_interrupt(s->target);
 }
 
 static void session_take_event(struct gdb_session *s, enum rsp_event event)
@@ -199,13 +164,7 @@ static void session_take_event(struct gdb_session *s, enum rsp_event event)
             s->state = GDB_SESSION_FAILED;
         break;
     case RSP_BREAK:
-        /* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
-        if (s->refusal[0] != '\0')
-            break;
-        if (s->proxy)
-            s->proxy_ops->interrupt(s->proxy);
-        else if (s->running && s->target->interrupt)
-            s->target->interrupt(s->target_ctx);
+        session_take_break(s);
         break;
     case RSP_NONE:
         break;
@@ -219,37 +178,30 @@ void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len)
         session_take_event(s, rsp_receive(&s->receiver, &at, &len));
 }
 
+/* What the host says. */
+
 void gdb_session_stopped(struct gdb_session *s, const struct target_stop *stop)
 {
-    if (!s->running)
+    if (s->run != GDB_MOVES)
         return;
-    s->running = false;
+    s->run = GDB_HALTED;
     gdb_reply_stop(s, stop);
     gdb_reply_send(s);
 }
 
 void gdb_session_resume_failed(struct gdb_session *s, const char *text)
 {
-    if (!s->running)
+    if (s->run != GDB_MOVES)
         return;
-    s->running = false;
+    s->run = GDB_HALTED;
     gdb_reply_error(s, text);
     gdb_reply_send(s);
 }
 
 void gdb_session_output(struct gdb_session *s, const char *text)
 {
-    if (s->running)
-        gdb_send_console(s, text);
-}
-
-void gdb_session_refuse(struct gdb_session *s, const char *text)
-{
-    session_drop_proxy(s);
-    snprintf(s->refusal, sizeof(s->refusal), "%s", text);
-    if (s->running)
-        session_send_refusal(s);
-    s->running = false;
+    if (s->run != GDB_HALTED)
+        gdb_print(s, text);
 }
 
 void gdb_session_limit(struct gdb_session *s, size_t size)
@@ -258,4 +210,113 @@ void gdb_session_limit(struct gdb_session *s, size_t size)
         size = GDB_PACKET_SIZE;
     s->packet_size = size < PACKET_SIZE_MIN ? PACKET_SIZE_MIN : size;
     s->receiver.limit = s->packet_size;
+}
+
+/* Beginning, end, and who has control. */
+
+static bool host_is_complete(const struct gdb_host *h)
+{
+    const bool btrace[] = {h->btrace_enable, h->btrace_disable, h->btrace_set_size,
+                           h->btrace_conf,   h->btrace_read,    h->btrace_delivered};
+    const bool replay[] = {h->is_replaying, h->read_regs, h->reverse_memory,
+                           h->resume,       h->reverse,   h->interrupt};
+    for (size_t i = 1; i < sizeof(btrace) / sizeof(*btrace); i++) {
+        if (btrace[i] != btrace[0] || replay[i] != replay[0])
+            return false;
+    }
+    return true;
+}
+
+static void session_write(void *ctx, const void *bytes, size_t len)
+{
+    struct gdb_session *s = ctx;
+    s->send(s->send_ctx, bytes, len);
+}
+
+int gdb_session_init(struct gdb_session *s, struct target *target, const struct gdb_host *host,
+                     void *host_ctx, enum gdb_role role, const char *greeting, gdb_send_fn send,
+                     void *send_ctx)
+{
+    if (!host_is_complete(host))
+        return BT_ERR_INVAL;
+    *s = (struct gdb_session){
+        .target = target,
+        .host = host,
+        .host_ctx = host_ctx,
+        .client = {.ops = &gdb_client_ops, .ctx = s},
+        .go_on = session_drain,
+        .send = send,
+        .send_ctx = send_ctx,
+        .role = role,
+        .packets = target->ops->packets,
+        .stopped = target->stopped_core,
+        .motion = GDB_MOTION_ALL,
+        .seen = target->epoch,
+        .packet_size = GDB_PACKET_SIZE,
+    };
+    if (rsp_receiver_init(&s->receiver, GDB_PACKET_SIZE) < 0)
+        return BT_ERR_NOMEM;
+    rsp_sender_init(&s->sender, session_write, s);
+    text_buf_init(&s->reply);
+    text_buf_init(&s->backlog);
+    text_buf_init(&s->document.text);
+    snprintf(s->greeting, sizeof(s->greeting), "%s", greeting);
+    gdb_choose_core(s, s->stopped);
+    if (s->packets)
+        gdb_choose_thread(s, &(struct gdb_thread){.single = false});
+    target_add_client(target, &s->client, role != GDB_OBSERVES);
+    return BT_OK;
+}
+
+static void session_leave_target(struct gdb_session *s)
+{
+    if (s->target)
+        target_remove_client(s->target, &s->client);
+    s->target = NULL;
+}
+
+void gdb_session_release(struct gdb_session *s)
+{
+    session_leave_target(s);
+    gdb_document_forget(s);
+    gdb_forget_shown(s);
+    free(s->asked.command);
+    rsp_receiver_release(&s->receiver);
+    rsp_sender_release(&s->sender);
+    text_buf_release(&s->reply);
+    text_buf_release(&s->backlog);
+}
+
+void gdb_session_take_control(struct gdb_session *s)
+{
+    if (!s->target || s->role != GDB_OBSERVES)
+        return;
+    s->role = s->seen != s->target->epoch ? GDB_CATCHES_UP : GDB_CONTROLS;
+    snprintf(s->greeting, sizeof(s->greeting), "%s", controls);
+    target_add_client(s->target, &s->client, true);
+    if (s->run != GDB_HALTED)
+        gdb_report_news(s);
+}
+
+/* From within a command of its own, between two questions. */
+void gdb_session_give_control(struct gdb_session *s)
+{
+    if (!s->target || s->role == GDB_OBSERVES)
+        return;
+    s->seen = s->role == GDB_CATCHES_UP ? 0 : s->target->epoch;
+    s->role = GDB_OBSERVES;
+    s->greeting[0] = '\0';
+    target_add_client(s->target, &s->client, false);
+}
+
+void gdb_session_refuse(struct gdb_session *s, const char *text)
+{
+    bool owed = s->run != GDB_HALTED || s->asked.answer;
+    session_leave_target(s);
+    snprintf(s->refusal, sizeof(s->refusal), "%s", text);
+    s->asked.answer = NULL;
+    s->run = GDB_HALTED;
+    if (owed)
+        session_handle(s, "", 0);
+    session_drain(s);
 }

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One GDB connection: bytes in, bytes out, operations of the target in between. No sockets, no
- * clock, no threads: the event loop calls gdb_session_input() with what arrived and the session
- * calls back with what is to be sent.
+ * One GDB connection: bytes in, bytes out, questions to the target and to the host in between. No
+ * sockets, no clock, no threads: the event loop calls gdb_session_input() with what arrived and the
+ * session calls back with what is to be sent.
  *
- * Every packet is answered: unknown ones with an empty reply, known ones with malformed
- * arguments with an error. Resuming packets are answered at once
- * or by gdb_session_stopped().
+ * Every packet is answered, one after the other: unknown ones with an empty reply, known ones with
+ * malformed arguments with an error. What the target is asked for is answered when its answer
+ * comes; packets that come meanwhile wait.
+ *
+ * A target that takes packets (another GDB server) gets them as they are, but for branch trace,
+ * replay positions, acknowledgements, `monitor` as far as the host knows the command, detach and
+ * kill. Else they become typed requests.
+ *
+ * - `D` removes the client's breakpoints and lets the cores run; `k` and `vKill` remove them and
+ *   leave the cores halted. The target stays connected.
+ * - gdb_session_release() in the place of either removes the breakpoints at the next halt and
+ *   leaves the cores as they are.
+ * - A client that comes while cores run, and is in control, halts them with its first question.
  */
 #ifndef PROTOCOL_GDB_SESSION_H
 #define PROTOCOL_GDB_SESSION_H
@@ -14,7 +24,7 @@
 #include "protocol/rsp/gdb_packet.h"
 #include "protocol/rsp/rsp.h"
 #include "protocol/rsp/text_buf.h"
-#include "protocol/target/gdb_target.h"
+#include "protocol/session/gdb_host.h"
 
 /* Takes all `len` bytes (the caller queues what its socket does not take). */
 typedef void (*gdb_send_fn)(void *send_ctx, const void *bytes, size_t len);
@@ -27,19 +37,31 @@ enum gdb_session_state {
     GDB_SESSION_FAILED,   /* out of memory, or the peer refuses every frame: close */
 };
 
-struct gdb_proxy;  /* private, gdb_proxy.h */
-struct gdb_remote; /* gdb_remote.h */
+/*
+ * CONTROLS    it has the target to itself, but for those that look on
+ * CATCHES_UP  the same, but it has not seen the last halt yet
+ * OBSERVES    it looks on beside the client in control, which is not disturbed: it reads registers,
+ *             memory and history while the cores are halted, has its own branch trace and its own
+ *             replay position, and gets an error for whatever would change something or run the
+ *             cores. While they run, and when they have run since it was told of a halt, reads are
+ *             errors, too; `c` and its like wait for the next halt, or report the one that it has
+ *             not seen. One that comes while the cores run is shown a halt of which nothing is
+ *             known but the registers that another client has read.
+ *
+ * OBSERVES to CONTROLS or CATCHES_UP: it is given control; the other way round: it gives it away.
+ * CATCHES_UP to CONTROLS: it is told of a stop, or what it saw last is true again or lost.
+ */
+enum gdb_role {
+    GDB_CONTROLS,
+    GDB_CATCHES_UP,
+    GDB_OBSERVES,
+};
 
-/* Who answers the packets that the target does not. */
-struct gdb_proxy_ops {
-    /* A packet of the client, acknowledged already. */
-    void (*packet)(struct gdb_proxy *p, const char *payload, size_t len);
-    void (*interrupt)(struct gdb_proxy *p); /* the interrupt byte */
-    void (*free)(struct gdb_proxy *p);
-    /* Core of a thread by its number, as the other side counts threads; and the other way round,
-     * as a stop reply has it. That thread is the general one from now on. */
-    bool (*core_of)(const struct gdb_proxy *p, int thread, int *core);
-    void (*add_thread)(struct gdb_proxy *p, int core, struct text_buf *out);
+/* What a stop reply is owed for. */
+enum gdb_run {
+    GDB_HALTED,
+    GDB_MOVES, /* a motion of the host: gdb_session_stopped() */
+    GDB_RUNS,  /* cores of the target */
 };
 
 /* The text of the last qXfer that was read at offset 0. */
@@ -51,87 +73,79 @@ struct gdb_document {
     struct text_buf text;
 };
 
+struct gdb_session;
+/* Makes the reply to the packet under way: as the handler of a packet. */
+typedef int (*gdb_answer_fn)(struct gdb_session *s, const struct target_answer *answer);
+
+/* The packet that waits for the target's answer. */
+struct gdb_asked {
+    gdb_answer_fn answer;        /* NULL: none */
+    char kind;                   /* first letter of the packet */
+    bool replay;                 /* of a core that is at a replay position */
+    uint64_t at;                 /* address, or index of a register */
+    struct target_resume resume; /* behind a write of the PC */
+    char *command;               /* of `monitor`; NULL: it is another packet */
+};
+
 /* Members are private to protocol/; use the functions. */
 struct gdb_session {
-    const struct gdb_target *target;
-    void *target_ctx;
+    struct target *target; /* NULL: another client has it, or it is gone */
+    const struct gdb_host *host;
+    void *host_ctx;
+    struct target_client client;
+    void (*go_on)(struct gdb_session *s); /* with what waits for an answer */
     gdb_send_fn send;
     void *send_ctx;
     struct rsp_receiver receiver;
     struct rsp_sender sender;
     struct text_buf reply;        /* payload under construction */
+    struct text_buf backlog;      /* packets that wait, each behind its length */
     struct gdb_document document; /* frozen */
-    struct gdb_proxy *proxy;      /* NULL: the target answers everything */
-    const struct gdb_proxy_ops *proxy_ops;
+    struct gdb_asked asked;
     enum gdb_session_state state;
-    int core_count;
-    int general;   /* Hg: core index */
-    int stopped;   /* core of the last stop reply: what thread 0 means */
-    int motion;    /* Hc: core index, or one of GDB_MOTION_* */
-    bool running;  /* a stop reply is owed */
-    bool extended; /* `!` was seen */
+    enum gdb_role role;
+    enum gdb_run run;
+    int general;              /* Hg: core index */
+    struct gdb_thread thread; /* the same, as packets have it */
+    int stopped;              /* core of the last stop reply: what thread 0 means */
+    int motion;               /* Hc: core index, or one of GDB_MOTION_* */
+    bool packets;             /* the target takes them as they are */
+    bool draining;            /* the backlog */
+    bool extended;            /* `!` was seen */
     bool threads_listed;
     bool client_swbreak; /* GDB understands these stop reasons */
     bool client_hwbreak;
-    size_t packet_size; /* at most GDB_PACKET_SIZE */
-    char refusal[160];  /* "": it is served */
-    unsigned refused;   /* packets that were answered with it */
+    uint64_t seen;                 /* epoch of the halt that the client was told of last */
+    char *shown[TARGET_CORES_MAX]; /* g of that halt; NULL: not read */
+    char greeting[400];            /* printed as soon as the client takes text; "": nothing */
+    size_t packet_size;            /* at most GDB_PACKET_SIZE */
+    char refusal[160];             /* "": it is served */
+    unsigned refused;              /* packets that were answered with it */
 };
 
 /*
- * `target`, its ctx and `send_ctx` must outlive the session. BT_OK, BT_ERR_NOMEM, or
- * BT_ERR_INVAL when the target lacks core_count, core_info, halt_reason, read_regs or
- * read_memory, has an impossible number of cores, or has only some of the btrace, the breakpoint,
- * the flash or the further-register operations. Nothing to release after an error. The session must
- * not be moved or copied afterwards.
+ * `target`, `host`, `host_ctx` and `send_ctx` must outlive the session, but that the target may be
+ * released first. `role`: GDB_CONTROLS (a session that was in control gets errors from now on) or
+ * GDB_OBSERVES. `greeting`, a line or more with '\n', is printed when GDB takes text; "" if not
+ * wanted. BT_OK, BT_ERR_NOMEM, or BT_ERR_INVAL when the host has only some of the branch trace
+ * operations or of those of the replay position. Nothing to release after an error. The session
+ * must not be moved or copied afterwards.
  */
-int gdb_session_init(struct gdb_session *s, const struct gdb_target *target, void *target_ctx,
-                     gdb_send_fn send, void *send_ctx);
+int gdb_session_init(struct gdb_session *s, struct target *target, const struct gdb_host *host,
+                     void *host_ctx, enum gdb_role role, const char *greeting, gdb_send_fn send,
+                     void *send_ctx);
+
+static inline bool gdb_session_observes(const struct gdb_session *s)
+{
+    return s->role == GDB_OBSERVES;
+}
 
 /*
- * A session whose packets are passed on to another GDB server and answered by it. Ours are branch
- * trace, acknowledgements, `monitor` as far as the target knows the command, detach and kill:
- *
- * - `D` removes the client's breakpoints and lets the cores run; `k` and `vKill` remove them and
- *   leave the cores halted. The connection to the other server stays.
- * - gdb_session_release() in the place of either removes the breakpoints at the next halt and
- *   leaves the cores as they are.
- * - A client that comes while cores run halts them with its first question.
- *
- * `target` needs nothing but the branch trace operations, all or none; core_count, core_info and
- * monitor are optional, the others are never called but for detach and kill (optional, too). The
- * stop of a resume comes from gdb_remote_release_stop(): gdb_session_stopped() and
- * gdb_session_resume_failed() are not for such a session.
- *
- * `u` has one session at a time: one that it had before gets errors from now on. It must outlive
- * the session, or be freed before the session has input again.
- * Otherwise as gdb_session_init().
- */
-int gdb_session_init_remote(struct gdb_session *s, const struct gdb_target *target,
-                            void *target_ctx, struct gdb_remote *u, gdb_send_fn send,
-                            void *send_ctx);
-
-/*
- * One that looks on beside the session that has `u`, which is not disturbed: it reads registers,
- * memory and history while the cores are halted, has its own branch trace and its own replay
- * position, and gets an error for whatever would change something or run the cores. While they run,
- * and when they have run since it was told of a halt, reads are errors, too; `c` and its like wait
- * for the next halt, or report the one that it has not seen. `greeting`, a line or more with '\n',
- * is printed when GDB takes text; "" if not wanted. Otherwise as gdb_session_init_remote(). One
- * that comes while the cores run is shown a halt of which nothing is known.
- */
-int gdb_session_init_observer(struct gdb_session *s, const struct gdb_target *target,
-                              void *target_ctx, struct gdb_remote *u, const char *greeting,
-                              gdb_send_fn send, void *send_ctx);
-bool gdb_session_observes(const struct gdb_session *s);
-
-/*
- * A session that looks on has `u` from now on, as if it had been made by
- * gdb_session_init_remote(); the one before gets errors. GDB is told by text as soon as it takes
- * some. Nothing happens for other sessions.
+ * A session that looks on has the target from now on; the one before gets errors. GDB is told by
+ * text as soon as it takes some. Nothing happens for other sessions.
  */
 void gdb_session_take_control(struct gdb_session *s);
-/* The other way round: a session of gdb_session_init_remote() looks on. Its breakpoints go. */
+/* The other way round: a session in control looks on. Its breakpoints go. */
 void gdb_session_give_control(struct gdb_session *s);
 
 /*
@@ -158,20 +172,20 @@ static inline unsigned gdb_session_refused(const struct gdb_session *s)
  * GDB_PACKET_SIZE. To be called before there is input. */
 void gdb_session_limit(struct gdb_session *s, size_t size);
 
-/* Sends nothing and reports nothing to the target: a lost connection is the server's to judge. */
+/* Sends nothing and tells the host nothing: a lost connection is the server's to judge. */
 void gdb_session_release(struct gdb_session *s);
 
-/* Bytes from the wire, in any pieces. Must not be called from within a target operation. */
+/* Bytes from the wire, in any pieces. Must not be called from within an operation of the host. */
 void gdb_session_input(struct gdb_session *s, const void *bytes, size_t len);
 
 /*
- * The target halted after TARGET_PENDING. May be called at any later time, also from interrupt(),
- * and from within the operation that returns TARGET_PENDING.
- * Ignored when nothing is pending.
+ * The host's motion ended, after TARGET_PENDING. May be called at any later time, also from
+ * interrupt(), and from within the operation that returns TARGET_PENDING.
+ * Ignored when no motion is pending.
  */
 void gdb_session_stopped(struct gdb_session *s, const struct target_stop *stop);
 
-/* The resume that is pending failed: GDB prints `text` and shows the target as stopped. */
+/* The motion that is pending failed: GDB prints `text` and shows the target as stopped. */
 void gdb_session_resume_failed(struct gdb_session *s, const char *text);
 
 /* Console text while something is pending; dropped otherwise (GDB would take it for a reply). */
@@ -191,7 +205,7 @@ static inline bool gdb_session_extended(const struct gdb_session *s)
 /* A stop reply is owed: the target runs as far as GDB knows. */
 static inline bool gdb_session_running(const struct gdb_session *s)
 {
-    return s->running;
+    return s->run != GDB_HALTED;
 }
 
 #endif

@@ -11,21 +11,17 @@
 #include "gdb_internal.h"
 
 /* Unescaped bytes of one answer, with its 'm' or 'l'. */
-#define CHUNK_MAX   (GDB_PACKET_SIZE - 1)
-#define STATUS_SIZE 128
-#define ANNEX_MAX   3
+#define CHUNK_MAX (GDB_PACKET_SIZE - 1)
+#define ANNEX_MAX 3
 
 struct xfer_object {
     const char *name;
-    bool (*available)(const struct gdb_target *t);
     const char *annex[ANNEX_MAX]; /* index = the `annex` of build() */
     int (*build)(struct gdb_session *s, int annex, struct text_buf *out);
-    /* Reads at other offsets are good only for the document that offset 0 made. */
-    bool volatile_text;
-    void (*delivered)(struct gdb_session *s, int annex, int core);
+    /* Branch trace: reads at other offsets are good only for the document that offset 0 made, and
+     * the host is told of the last one. */
+    bool btrace;
 };
-
-#define PSR_NUMBER 25
 
 #define HEX_NUMBER_MAX 18 /* "0x" and sixteen digits */
 
@@ -40,164 +36,58 @@ static char *xml_put_hex(char *to, uint64_t value)
     return to;
 }
 
-static void xml_add_hex(struct text_buf *b, uint64_t value)
-{
-    char text[HEX_NUMBER_MAX];
-    text_buf_add(b, text, (size_t)(xml_put_hex(text, value) - text));
-}
-
-static const char *xml_entity(char c)
-{
-    switch (c) {
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '&':
-        return "&amp;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&apos;";
-    default:
-        return NULL;
-    }
-}
-
-/* Text of an attribute or element: the five markup characters replaced, controls as '?'. */
+/* Text of an attribute or element: the five markup characters replaced, others as '?'. */
 static void xml_add_text(struct text_buf *b, const char *text)
 {
+    static const char marks[] = "<>&\"'";
+    static const char *const entities[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
     for (; *text != '\0'; text++) {
-        const char *entity = xml_entity(*text);
-        unsigned char c = (unsigned char)*text;
-        if (entity)
-            text_buf_puts(b, entity);
+        const char *mark = strchr(marks, *text);
+        if (mark)
+            text_buf_puts(b, entities[mark - marks]);
         else
-            text_buf_putc(b, c < ' ' || c > '~' ? '?' : *text);
+            text_buf_putc(b, *text < ' ' || *text > '~' ? '?' : *text);
     }
 }
 
-static void xml_core_registers(struct text_buf *out, const char *psr)
+static void xml_add_register(struct text_buf *out, const struct target_register *r)
 {
-    for (int i = 0; i <= 12; i++)
-        text_buf_printf(out, "<reg name=\"r%d\" bitsize=\"32\" type=\"uint32\" regnum=\"%d\"/>\n",
-                        i, i);
-    text_buf_puts(out, "<reg name=\"sp\" bitsize=\"32\" type=\"data_ptr\" regnum=\"13\"/>\n"
-                       "<reg name=\"lr\" bitsize=\"32\" regnum=\"14\"/>\n"
-                       "<reg name=\"pc\" bitsize=\"32\" type=\"code_ptr\" regnum=\"15\"/>\n");
-    text_buf_printf(out, "<reg name=\"%s\" bitsize=\"32\" regnum=\"%d\"/>\n", psr, PSR_NUMBER);
+    text_buf_printf(out, "<reg name=\"%s\" bitsize=\"%u\"", r->name, r->bits);
+    if (r->type)
+        text_buf_printf(out, " type=\"%s\"", r->type);
+    text_buf_printf(out, " regnum=\"%u\"/>\n", r->number);
 }
 
-static void xml_a64_registers(struct text_buf *out)
+/* target.xml, of the list that g packets are made by. */
+static void xml_target(struct text_buf *out, bool a64, const struct target_register *list,
+                       unsigned count)
 {
-    for (int i = 0; i <= 30; i++)
-        text_buf_printf(out, "<reg name=\"x%d\" bitsize=\"64\" regnum=\"%d\"/>\n", i, i);
-    text_buf_puts(out, "<reg name=\"sp\" bitsize=\"64\" type=\"data_ptr\" regnum=\"31\"/>\n"
-                       "<reg name=\"pc\" bitsize=\"64\" type=\"code_ptr\" regnum=\"32\"/>\n"
-                       "<reg name=\"cpsr\" bitsize=\"32\" regnum=\"33\"/>\n");
-}
-
-static void xml_extra_registers(struct text_buf *out, const struct target_register *list,
-                                unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        bool first = i == 0 || strcmp(list[i].feature, list[i - 1].feature) != 0;
-        if (first)
-            text_buf_printf(out, "</feature>\n<feature name=\"%s\">\n", list[i].feature);
-        text_buf_printf(out, "<reg name=\"%s\" bitsize=\"%u\" type=\"%s\" regnum=\"%u\"/>\n",
-                        list[i].name, list[i].bits, list[i].type, TARGET_EXTRA_NUMBER + i);
-    }
-}
-
-/*
- * target.xml: r0-r12, sp, lr, pc numbered 0-15 and cpsr or xpsr numbered 25, as in GDB's own
- * descriptions; in the g packet it follows pc directly. Further registers come behind them, with
- * numbers from TARGET_EXTRA_NUMBER on. AArch64: x0-x30, sp, pc and cpsr, numbered 0 to 33.
- */
-static void xml_target(struct text_buf *out, enum target_profile profile,
-                       const struct target_register *extra, unsigned count)
-{
-    bool m = profile == TARGET_PROFILE_M, a64 = profile == TARGET_PROFILE_A64;
     text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
                        "<!DOCTYPE target SYSTEM \"gdb-target.dtd\">\n"
                        "<target version=\"1.0\">\n");
-    text_buf_printf(out, "<architecture>%s</architecture>\n<feature name=\"org.gnu.gdb.%s\">\n",
-                    a64 ? "aarch64" : "arm",
-                    a64 ? "aarch64.core"
-                    : m ? "arm.m-profile"
-                        : "arm.core");
-    if (a64)
-        xml_a64_registers(out);
-    else
-        xml_core_registers(out, m ? "xpsr" : "cpsr");
-    xml_extra_registers(out, extra, count);
-    text_buf_puts(out, "</feature>\n</target>\n");
-}
-
-/* One thread of the list; `status` may be "". */
-struct xml_thread {
-    int id;
-    int core;
-    const char *name;
-    const char *status;
-};
-
-static void xml_threads_begin(struct text_buf *out)
-{
-    text_buf_puts(out, "<?xml version=\"1.0\"?>\n<threads>\n");
-}
-
-static void xml_threads_add(struct text_buf *out, const struct xml_thread *thread)
-{
-    text_buf_printf(out, "<thread id=\"%x\" core=\"%d\" name=\"", (unsigned)thread->id,
-                    thread->core);
-    xml_add_text(out, thread->name);
-    text_buf_puts(out, "\">");
-    xml_add_text(out, thread->status);
-    text_buf_puts(out, "</thread>\n");
-}
-
-static void xml_threads_end(struct text_buf *out)
-{
-    text_buf_puts(out, "</threads>\n");
-}
-
-static const char *xml_region_name(enum target_region_type type)
-{
-    switch (type) {
-    case TARGET_REGION_ROM:
-        return "rom";
-    case TARGET_REGION_FLASH:
-        return "flash";
-    default:
-        return "ram";
+    text_buf_printf(out, "<architecture>%s</architecture>\n", a64 ? "aarch64" : "arm");
+    for (unsigned i = 0; i < count; i++) {
+        bool first = i == 0 || strcmp(list[i].feature, list[i - 1].feature) != 0;
+        if (first)
+            text_buf_printf(out, "%s<feature name=\"%s\">\n", i == 0 ? "" : "</feature>\n",
+                            list[i].feature);
+        xml_add_register(out, &list[i]);
     }
+    text_buf_puts(out, count > 0 ? "</feature>\n</target>\n" : "</target>\n");
 }
 
 static void xml_add_region(struct text_buf *out, const struct target_region *region)
 {
-    text_buf_printf(out, "<memory type=\"%s\" start=\"", xml_region_name(region->type));
-    xml_add_hex(out, region->start);
-    text_buf_puts(out, "\" length=\"");
-    xml_add_hex(out, region->length);
-    if (region->type == TARGET_REGION_FLASH) {
-        text_buf_puts(out, "\">\n<property name=\"blocksize\">");
-        xml_add_hex(out, region->blocksize);
-        text_buf_puts(out, "</property>\n</memory>\n");
-    } else {
-        text_buf_puts(out, "\"/>\n");
-    }
-}
-
-static void xml_memory_map(struct text_buf *out, const struct target_region *regions, size_t count)
-{
-    text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
-                       "<!DOCTYPE memory-map PUBLIC \"+//IDN gnu.org//DTD GDB Memory Map V1.0//EN\""
-                       " \"http://sourceware.org/gdb/gdb-memory-map.dtd\">\n"
-                       "<memory-map>\n");
-    for (size_t i = 0; i < count; i++)
-        xml_add_region(out, &regions[i]);
-    text_buf_puts(out, "</memory-map>\n");
+    static const char *const names[] = {
+        [TARGET_REGION_RAM] = "ram", [TARGET_REGION_ROM] = "rom", [TARGET_REGION_FLASH] = "flash"};
+    text_buf_printf(out, "<memory type=\"%s\" start=\"0x%llx\" length=\"0x%llx\"",
+                    names[region->type], (unsigned long long)region->start,
+                    (unsigned long long)region->length);
+    if (region->type == TARGET_REGION_FLASH)
+        text_buf_printf(out, ">\n<property name=\"blocksize\">0x%llx</property>\n</memory>\n",
+                        (unsigned long long)region->blocksize);
+    else
+        text_buf_puts(out, "/>\n");
 }
 
 static const char block_begin[] = "<block begin=\"", block_middle[] = "\" end=\"",
@@ -238,19 +128,6 @@ static void xml_btrace(struct text_buf *out, const struct gdb_btrace_blocks *blo
         text_buf_took(out, (size_t)(to - begin));
     }
     text_buf_puts(out, "</btrace>\n");
-}
-
-/* Not recording = a document without children: GDB then does not reopen the recording. */
-static void xml_btrace_conf(struct text_buf *out, const struct gdb_btrace_conf *conf)
-{
-    text_buf_puts(out, "<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n"
-                       "<btrace-conf version=\"1.0\">\n");
-    if (conf->recording) {
-        text_buf_puts(out, "<bts size=\"");
-        xml_add_hex(out, conf->size);
-        text_buf_puts(out, "\"/>\n");
-    }
-    text_buf_puts(out, "</btrace-conf>\n");
 }
 
 /* Blocks of branch trace. */
@@ -296,7 +173,7 @@ static bool btrace_delta_is_safe(const struct gdb_btrace_blocks *b)
 static int btrace_document(struct gdb_session *s, int annex, struct text_buf *out)
 {
     struct gdb_btrace_blocks blocks = {.block = NULL};
-    int error = s->target->btrace_read(s->target_ctx, s->general, (enum gdb_annex)annex, &blocks);
+    int error = s->host->btrace_read(s->host_ctx, s->general, (enum gdb_annex)annex, &blocks);
     if (error >= 0 && annex == GDB_ANNEX_DELTA && !btrace_delta_is_safe(&blocks))
         error = BT_ERR_FORMAT;
     if (error >= 0)
@@ -305,34 +182,28 @@ static int btrace_document(struct gdb_session *s, int annex, struct text_buf *ou
     return error < 0 ? error : BT_OK;
 }
 
+/* Not recording = a document without children: GDB then does not reopen the recording. */
 static int btrace_conf_document(struct gdb_session *s, int annex, struct text_buf *out)
 {
     struct gdb_btrace_conf conf = {.recording = false};
     (void)annex;
-    int error = s->target->btrace_conf(s->target_ctx, s->general, &conf);
+    int error = s->host->btrace_conf(s->host_ctx, s->general, &conf);
     if (error < 0)
         return error;
-    xml_btrace_conf(out, &conf);
+    text_buf_puts(out, "<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n"
+                       "<btrace-conf version=\"1.0\">\n");
+    if (conf.recording)
+        text_buf_printf(out, "<bts size=\"0x%x\"/>\n", conf.size);
+    text_buf_puts(out, "</btrace-conf>\n");
     return BT_OK;
-}
-
-static bool xfer_always(const struct gdb_target *t)
-{
-    (void)t;
-    return true;
-}
-
-static bool xfer_has_memory_map(const struct gdb_target *t)
-{
-    return t->memory_map;
 }
 
 static int xfer_build_target(struct gdb_session *s, int annex, struct text_buf *out)
 {
-    const struct target_register *extra = NULL;
-    unsigned count = gdb_extra_registers(s, s->general, &extra);
+    const struct target_register *list = NULL;
     (void)annex;
-    xml_target(out, gdb_core_info(s, s->general).profile, extra, count);
+    unsigned count = s->target->ops->registers(s->target, s->general, &list);
+    xml_target(out, gdb_core_info(s, s->general).profile == TARGET_PROFILE_A64, list, count);
     return BT_OK;
 }
 
@@ -340,52 +211,59 @@ static int xfer_build_threads(struct gdb_session *s, int annex, struct text_buf 
 {
     (void)annex;
     s->threads_listed = true;
-    xml_threads_begin(out);
-    for (int i = 0; i < s->core_count; i++) {
-        char status[STATUS_SIZE] = "";
-        struct target_core info = gdb_core_info(s, i);
-        if (s->target->core_status)
-            s->target->core_status(s->target_ctx, i, status, sizeof(status));
-        xml_threads_add(out, &(struct xml_thread){gdb_thread_of_core(i), i, info.name, status});
+    text_buf_puts(out, "<?xml version=\"1.0\"?>\n<threads>\n");
+    for (int i = 0; i < gdb_cores(s); i++) {
+        char status[GDB_STATUS_SIZE];
+        gdb_core_status(s, i, status);
+        text_buf_printf(out, "<thread id=\"%x\" core=\"%d\" name=\"",
+                        (unsigned)gdb_thread_of_core(i), i);
+        xml_add_text(out, gdb_core_info(s, i).name);
+        text_buf_puts(out, "\">");
+        xml_add_text(out, status);
+        text_buf_puts(out, "</thread>\n");
     }
-    xml_threads_end(out);
+    text_buf_puts(out, "</threads>\n");
     return BT_OK;
 }
 
 static int xfer_build_memory_map(struct gdb_session *s, int annex, struct text_buf *out)
 {
     const struct target_region *regions = NULL;
+    unsigned count = s->target->ops->memory_map(s->target, &regions);
     (void)annex;
-    int count = s->target->memory_map(s->target_ctx, &regions);
-    if (count < 0)
-        return count;
-    xml_memory_map(out, regions, (size_t)count);
+    text_buf_puts(out, "<?xml version=\"1.0\"?>\n"
+                       "<!DOCTYPE memory-map PUBLIC \"+//IDN gnu.org//DTD GDB Memory Map V1.0//EN\""
+                       " \"http://sourceware.org/gdb/gdb-memory-map.dtd\">\n"
+                       "<memory-map>\n");
+    for (unsigned i = 0; i < count; i++)
+        xml_add_region(out, &regions[i]);
+    text_buf_puts(out, "</memory-map>\n");
     return BT_OK;
 }
 
-static void xfer_btrace_delivered(struct gdb_session *s, int annex, int core)
-{
-    s->target->btrace_delivered(s->target_ctx, core, (enum gdb_annex)annex);
-}
-
 static const struct xfer_object xfer_objects[] = {
-    {"features", xfer_always, {"target.xml"}, xfer_build_target, false, NULL},
-    {"threads", xfer_always, {""}, xfer_build_threads, false, NULL},
-    {"memory-map", xfer_has_memory_map, {""}, xfer_build_memory_map, false, NULL},
-    {"btrace-conf", gdb_has_btrace, {""}, btrace_conf_document, false, NULL},
+    {"features", {"target.xml"}, xfer_build_target, false},
+    {"threads", {""}, xfer_build_threads, false},
+    {"memory-map", {""}, xfer_build_memory_map, false},
+    {"btrace-conf", {""}, btrace_conf_document, false},
     {"btrace",
-     gdb_has_btrace,
      {[GDB_ANNEX_ALL] = "all", [GDB_ANNEX_NEW] = "new", [GDB_ANNEX_DELTA] = "delta"},
      btrace_document,
-     true,
-     xfer_btrace_delivered},
+     true},
 };
+
+static bool xfer_is_there(const struct gdb_session *s, const struct xfer_object *object)
+{
+    if (strncmp(object->name, "btrace", 6) == 0)
+        return gdb_has_btrace(s);
+    return object->build != xfer_build_memory_map || s->target->ops->memory_map;
+}
 
 static const struct xfer_object *xfer_object_of(const struct gdb_session *s,
                                                 const struct gdb_args *name)
 {
     for (size_t i = 0; i < sizeof(xfer_objects) / sizeof(*xfer_objects); i++) {
-        if (gdb_args_equal(name, xfer_objects[i].name) && xfer_objects[i].available(s->target))
+        if (gdb_args_equal(name, xfer_objects[i].name) && xfer_is_there(s, &xfer_objects[i]))
             return &xfer_objects[i];
     }
     return NULL;
@@ -437,8 +315,8 @@ static void xfer_add_chunk(struct gdb_session *s, uint64_t offset, uint64_t len)
     if (!last || d->delivered || text_buf_error(&s->reply) < 0)
         return;
     d->delivered = true;
-    if (d->object->delivered)
-        d->object->delivered(s, d->annex, d->core);
+    if (d->object->btrace)
+        s->host->btrace_delivered(s->host_ctx, d->core, (enum gdb_annex)d->annex);
 }
 
 /* "ANNEX:OFFSET,LENGTH" */
@@ -454,7 +332,7 @@ static int xfer_read(struct gdb_session *s, const struct xfer_object *object, st
     if (annex < 0)
         return BT_ERR_INVAL;
     if (offset == 0 || !xfer_is_frozen(s, object, annex)) {
-        if (offset != 0 && object->volatile_text)
+        if (offset != 0 && object->btrace)
             return BT_ERR_INVAL;
         int error = xfer_freeze(s, object, annex);
         if (error < 0)
@@ -479,32 +357,22 @@ static int answer_xfer(struct gdb_session *s, struct gdb_args *a)
 
 /* Branch trace on and off. */
 
-static int btrace_switch_on(struct gdb_session *s)
-{
-    struct target_error why = {""};
-    int error = s->target->btrace_enable(s->target_ctx, s->general, &why);
-    return gdb_reply_result(s, error, &why);
-}
-
-/* An error would keep GDB from stopping the record, from detaching and from quitting (found with
- * GDB 13). */
-static int btrace_switch_off(struct gdb_session *s)
-{
-    s->target->btrace_disable(s->target_ctx, s->general);
-    return gdb_reply(s, "OK");
-}
-
+/* An error to "off" would keep GDB from stopping the record, from detaching and from quitting
+ * (found with GDB 13). */
 static int answer_btrace(struct gdb_session *s, struct gdb_args *a)
 {
-    if (!gdb_has_btrace(s->target))
+    struct target_error why = {""};
+    int error = BT_OK;
+    if (!gdb_has_btrace(s))
         return BT_OK;
     gdb_document_forget(s);
     if (gdb_args_equal(a, "bts"))
-        return btrace_switch_on(s);
-    if (gdb_args_equal(a, "off"))
-        return btrace_switch_off(s);
-    return gdb_reply_result(s, BT_ERR_UNSUPPORTED,
-                            &(struct target_error){"only the bts format is available"});
+        error = s->host->btrace_enable(s->host_ctx, s->general, &why);
+    else if (gdb_args_equal(a, "off"))
+        s->host->btrace_disable(s->host_ctx, s->general);
+    else
+        return gdb_reply_error(s, "only the bts format is available");
+    return gdb_reply_result(s, error, why.text);
 }
 
 /* "0x10000": the one number of the protocol with a prefix. 0 is unlimited, as GDB has it. */
@@ -512,7 +380,7 @@ static int answer_btrace_size(struct gdb_session *s, struct gdb_args *a)
 {
     struct target_error why = {""};
     uint64_t size;
-    if (!gdb_has_btrace(s->target))
+    if (!gdb_has_btrace(s))
         return BT_OK;
     if (!gdb_args_text(a, "size="))
         return BT_ERR_INVAL;
@@ -522,8 +390,8 @@ static int answer_btrace_size(struct gdb_session *s, struct gdb_args *a)
         return BT_ERR_INVAL;
     if (size == 0 || size > UINT32_MAX)
         size = UINT32_MAX;
-    int error = s->target->btrace_set_size(s->target_ctx, (uint32_t)size, &why);
-    return gdb_reply_result(s, error, &why);
+    int error = s->host->btrace_set_size(s->host_ctx, (uint32_t)size, &why);
+    return gdb_reply_result(s, error, why.text);
 }
 
 const struct gdb_command gdb_xfer_commands[] = {

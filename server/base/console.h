@@ -3,7 +3,7 @@
 #ifndef SERVER_CONSOLE_H
 #define SERVER_CONSOLE_H
 
-#include "protocol/target/gdb_target.h"
+#include "drivers/target/target.h"
 
 struct console {
     target_print_fn print;

@@ -20,8 +20,9 @@
 struct trace_link {
     struct trace_input input;
     struct trace_sink sink;
-    int wake[2];        /* a byte in it ends the thread */
-    atomic_bool ending; /* the same, without a system call */
+    struct trace_sink frames; /* of what ORBFLOW carries */
+    int wake[2];              /* a byte in it ends the thread */
+    atomic_bool ending;       /* the same, without a system call */
     uv_thread_t thread;
     bool running;
     /* Of the thread. */
@@ -103,10 +104,8 @@ static void frames_bytes(void *user, const uint8_t *data, size_t n)
 static void on_bytes(void *user, const uint8_t *data, size_t n)
 {
     struct trace_link *l = user;
-    const struct trace_sink frames = {
-        .user = l, .bytes = link_bytes, .lost = link_loss, .room = link_room};
     if (l->input.orbflow)
-        orbflow_frames_feed(l->input.orbflow, data, n, &frames);
+        orbflow_frames_feed(l->input.orbflow, data, n, &l->frames);
     else if (l->input.whole_frames)
         frames_bytes(l, data, n);
     else
@@ -117,10 +116,8 @@ static void on_bytes(void *user, const uint8_t *data, size_t n)
 static void on_lost(void *user, enum bt_gap_cause cause)
 {
     struct trace_link *l = user;
-    const struct trace_sink frames = {
-        .user = l, .bytes = link_bytes, .lost = link_loss, .room = link_room};
     if (l->input.orbflow)
-        orbflow_frames_lost(l->input.orbflow, &frames);
+        orbflow_frames_lost(l->input.orbflow, &l->frames);
     else
         link_loss(l, cause);
 }
@@ -312,6 +309,8 @@ int trace_link_start(const struct config *config, const struct trace_sink *sink,
         return BT_ERR_NOMEM;
     }
     l->sink = *sink;
+    l->frames =
+        (struct trace_sink){.user = l, .bytes = link_bytes, .lost = link_loss, .room = link_room};
     l->wake[0] = l->wake[1] = -1;
     uv_mutex_init(&l->lock);
     uv_cond_init(&l->arrived);

@@ -281,7 +281,9 @@ static void watch_signals(struct daemon *d)
 static int admit_to_replay(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
     struct replay_client *k = replay_client_new(((struct daemon *)ctx)->replay, &c->session);
-    int error = k ? gdb_session_init(&c->session, &replay_target, k, send, send_ctx) : BT_ERR_NOMEM;
+    int error = k ? gdb_session_init(&c->session, &k->target, &replay_host, k, GDB_CONTROLS, "",
+                                     send, send_ctx)
+                  : BT_ERR_NOMEM;
     if (error) {
         replay_client_leave(k);
         replay_client_free(k);

@@ -12,6 +12,7 @@
 #include "server/live/live.h"
 #include "server/monitor/metrics.h"
 #include "server/net/stream_connection.h"
+#include "server/probe/probe_table.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -32,7 +33,7 @@ struct serve {
     struct config *file; /* as it was read last: without options, and what hardware told */
     struct metrics *metrics;
     struct live live;
-    struct probe_server probe;
+    struct probe_thread probe;
     struct board_process board;
     struct access_control access;
     struct gdb_limits limits;
@@ -271,7 +272,7 @@ static void start_listening(struct serve *s)
 static void on_seconds(uv_timer_t *timer)
 {
     struct serve *s = timer->data;
-    gdb_remote_interrupt(s->live.remote);
+    target_interrupt(s->live.target);
 }
 
 static void start_recording(struct serve *s)
@@ -281,7 +282,7 @@ static void start_recording(struct serve *s)
     log_write(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
     if (s->args.seconds)
         uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
-    if (gdb_remote_resume(s->live.remote) != BT_OK) {
+    if (target_resume(s->live.target) != BT_OK) {
         fprintf(stderr, "%s: the target cannot be resumed\n", s->args.command);
         stop_serving(s, EXIT_INPUT);
     }
@@ -390,7 +391,8 @@ static int start_serving(struct serve *s)
         if (error)
             return complain_of_serve(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
     }
-    if (has_probe && probe_server_open(&s->probe, &s->config, &sink, &why))
+    const struct probe_driver *driver = probe_driver_named(s->config.probe.type);
+    if (has_probe && probe_thread_open(&s->probe, driver, &s->config, &sink, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
@@ -419,7 +421,7 @@ static int run_serve(struct serve *s)
         if (code)
             stop_serving(s, code);
         uv_run(&s->loop, UV_RUN_DEFAULT);
-        probe_server_stop(&s->probe);
+        probe_thread_release(&s->probe);
         live_release(&s->live);
         uv_loop_close(&s->loop); /* behind all threads: they may be given its file descriptors */
         code = s->code;

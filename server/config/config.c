@@ -256,12 +256,12 @@ static const struct {
     const char *section, *name;
     enum when when;
 } at_run_time[] = {
-    {"target", "reset", NOW},     {"target", "at_exit", NOW}, {"probe", "at_exit", NOW},
-    {"trace", "drain_ms", NOW},   {"gdb", "others", NOW},     {"limits", "clients", NOW},
-    {"limits", "packet", NOW},    {"limits", "memory", NOW},  {"limits", "idle", NOW},
-    {"record", "dir", NOW},       {"gdb", "allow", COMERS},   {"tls", "ca", COMERS},
-    {"tls", "cert", COMERS},      {"tls", "key", COMERS},     {"tls", "allow", COMERS},
-    {"tls", "handshake", COMERS},
+    {"target", "reset", NOW},    {"target", "at_exit", NOW},   {"probe", "at_exit", NOW},
+    {"trace", "drain_ms", NOW},  {"gdb", "others", NOW},       {"limits", "clients", NOW},
+    {"limits", "packet", NOW},   {"limits", "memory", NOW},    {"limits", "idle", NOW},
+    {"target", "deadline", NOW}, {"record", "dir", NOW},       {"gdb", "allow", COMERS},
+    {"tls", "ca", COMERS},       {"tls", "cert", COMERS},      {"tls", "key", COMERS},
+    {"tls", "allow", COMERS},    {"tls", "handshake", COMERS},
 };
 
 static enum when config_key_holds(const struct config_key *key)

@@ -5,7 +5,7 @@
  * stands.
  *
  *   [board]    name, description
- *   [target]   connect, command, reset
+ *   [target]   connect, command, reset, at_exit, deadline
  *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
  *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
  *              layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
@@ -187,9 +187,10 @@ struct config {
     char description[256];
     /* [target] */
     struct address target;
-    char **command;   /* words, NULL at the end; NULL: nothing is started */
-    char reset[256];  /* `monitor` text that resets the target; "" if not known */
-    unsigned at_exit; /* enum config_at_exit, of a target that outlives btraced */
+    char **command;       /* words, NULL at the end; NULL: nothing is started */
+    char reset[256];      /* `monitor` text that resets the target; "" if not known */
+    unsigned at_exit;     /* enum config_at_exit, of a target that outlives btraced */
+    unsigned deadline_ms; /* of an answer of the target, and of a halt */
     struct config_probe probe;
     /* [trace] */
     struct address trace; /* ADDRESS_NONE: it comes through the probe or target */

@@ -28,6 +28,8 @@ static const struct config_key keys[] = {
      "a command of the target's GDB server"},
     {"target", "at_exit", CONFIG_TARGET_EXIT, FIELD(at_exit), 0, 0, false, "leave",
      "run, halt or leave"},
+    {"target", "deadline", CONFIG_NUMBER, FIELD(deadline_ms), 100, 60000, false, "3000",
+     "milliseconds, 100 to 60000"},
     {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap or ftdi"},
     {"probe", "serial", CONFIG_TEXT, FIELD(probe.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},

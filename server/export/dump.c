@@ -399,7 +399,9 @@ static void summary_row(struct dump *l, const char *key, uint64_t value)
 static void judge_source(struct dump *l, struct message *warning)
 {
     uint64_t bytes = stream_offset(&l->stream);
-    uint64_t patience = 2 * (uint64_t)l->protocol->sync_period(&l->source->config) + SYNC_SLACK;
+    uint64_t patience = SYNC_SLACK;
+    if (l->protocol->sync_period)
+        patience += 2 * (uint64_t)l->protocol->sync_period(&l->source->config);
     const char *what = l->stream.skipped == bytes ? "A-sync" : "I-sync";
     if (patience == SYNC_SLACK || bytes < patience || stream_started(&l->stream))
         return;

@@ -8,7 +8,7 @@
 
 #include "decoder/history/history.h"
 #include "decoder/program/code.h"
-#include "protocol/target/gdb_target.h"
+#include "protocol/session/gdb_host.h"
 
 /* Instructions of one document, unless the user asks for a larger buffer: GDB takes 4 to 5
  * microseconds for each, while its prompt is blocked. */

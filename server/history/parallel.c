@@ -64,57 +64,44 @@ struct worker_out {
     struct bt_event events[OUT_EVENTS];
 };
 
-static bool grow_array(void **array, size_t max, size_t item)
+/* Behind the `count` items that are there already. */
+static bool keep_items(void **array, const void *items, size_t count, size_t more, size_t max,
+                       size_t size)
 {
-    void *grown = realloc(*array, max * item);
+    void *grown = count + more > max ? realloc(*array, 2 * (count + more) * size) : *array;
     if (!grown)
         return false;
     *array = grown;
+    memcpy((char *)grown + count * size, items, more * size);
     return true;
 }
 
-static bool reserve_blocks(struct piece *p, size_t more)
+static size_t room_for(size_t count, size_t more, size_t max)
 {
-    if (p->block_count + more <= p->block_max)
-        return true;
-    size_t max = 2 * (p->block_count + more);
-    if (!grow_array((void **)&p->blocks, max, sizeof *p->blocks) ||
-        !grow_array((void **)&p->cycles, max, sizeof *p->cycles))
-        return false;
-    p->block_max = max;
-    return true;
-}
-
-static bool reserve_events(struct piece *p, size_t more)
-{
-    if (p->event_count + more <= p->event_max)
-        return true;
-    size_t max = 2 * (p->event_count + more);
-    if (!grow_array((void **)&p->events, max, sizeof *p->events))
-        return false;
-    p->event_max = max;
-    return true;
+    return count + more > max ? 2 * (count + more) : max;
 }
 
 static void keep_blocks(struct piece *p, const struct flow_out *out)
 {
-    if (!reserve_blocks(p, out->block_count)) {
+    size_t count = p->block_count, more = out->block_count, max = p->block_max;
+    if (!keep_items((void **)&p->blocks, out->blocks, count, more, max, sizeof *p->blocks) ||
+        !keep_items((void **)&p->cycles, out->cycles, count, more, max, sizeof *p->cycles)) {
         p->error = BT_ERR_NOMEM;
         return;
     }
-    memcpy(p->blocks + p->block_count, out->blocks, out->block_count * sizeof *out->blocks);
-    memcpy(p->cycles + p->block_count, out->cycles, out->block_count * sizeof *out->cycles);
-    p->block_count += out->block_count;
+    p->block_max = room_for(count, more, max);
+    p->block_count += more;
 }
 
 static void keep_events(struct piece *p, const struct flow_out *out)
 {
-    if (!reserve_events(p, out->event_count)) {
+    size_t count = p->event_count, more = out->event_count, max = p->event_max;
+    if (!keep_items((void **)&p->events, out->events, count, more, max, sizeof *p->events)) {
         p->error = BT_ERR_NOMEM;
         return;
     }
-    memcpy(p->events + p->event_count, out->events, out->event_count * sizeof *out->events);
-    p->event_count += out->event_count;
+    p->event_max = room_for(count, more, max);
+    p->event_count += more;
 }
 
 static void keep_output(void *ctx, struct flow_out *out)

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#define TICK_MS        100
 #define RATE_MS        1000
-#define ANSWER_S       10 /* of the target's GDB server */
+#define SILENT_MS      10000 /* then the target's GDB server is called again */
 #define DETACH_LOOK_MS 5
 #define DETACH_MS      3000 /* less than a service manager has */
 
@@ -32,16 +32,7 @@ static void mark_moved(struct live *l)
     for (struct live_client *k = l->clients; k; k = k->next)
         for (unsigned i = 0; i < l->config->core_count; i++)
             k->cores[i].moved = true;
-    gdb_remote_outdate(l->remote);
-}
-
-/* The probe target was reset since this was asked last. */
-static bool probe_was_reset(struct live *l)
-{
-    unsigned before = l->resets;
-    if (l->probe)
-        l->resets = probe_server_resets(l->probe);
-    return l->resets != before;
+    target_outdate(l->target);
 }
 
 /* The target is elsewhere: its registers are others. */
@@ -49,38 +40,8 @@ static void target_was_moved(struct live *l)
 {
     live_reverse_written(l, false);
     mark_moved(l);
-    live_look_again(l); /* the PC may be another one */
-}
-
-/* In the server's thread. */
-static void report_moved(void *ctx)
-{
-    uv_async_send(&((struct live *)ctx)->moved);
-}
-
-static void on_moved(uv_async_t *async)
-{
-    struct live *l = async->data;
-    bool reset = probe_was_reset(l);
-    if (reset)
-        l->setup = 0;
-    /* Cores that run are looked at when they halt. */
-    if (!gdb_remote_is_running(l->remote))
-        target_was_moved(l);
-}
-
-static int connect_probe(struct live *l)
-{
-    if (uv_async_init(l->loop, &l->moved, on_moved) != 0)
-        return BT_ERR_NOMEM;
-    l->moved.data = l;
-    int fd = probe_server_start(l->probe, report_moved, l);
-    if (fd < 0)
-        return fd;
-    if (remote_link_open(&l->link, l->loop, fd, l->remote) == 0)
-        return BT_OK;
-    close(fd);
-    return BT_ERR_IO;
+    if (l->target->run != TARGET_RESUMING)
+        live_look_again(l); /* the PC may be another one */
 }
 
 static void report_ready(struct live *l, int error)
@@ -105,7 +66,7 @@ static void begin_drain(struct live *l)
     if (l->halt == LIVE_HALT_DRAINING || l->phase == LIVE_STOPPED)
         return;
     l->halt = LIVE_HALT_DRAINING;
-    gdb_remote_hold_client(l->remote, true);
+    target_hold_clients(l->target, true);
     l->work.data = l;
     if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
         after_drain(&l->work, 0);
@@ -113,10 +74,7 @@ static void begin_drain(struct live *l)
 
 static void on_stopped(void *ctx)
 {
-    struct live *l = ctx;
-    if (probe_was_reset(l))
-        l->setup = 0;
-    begin_drain(l);
+    begin_drain(ctx);
 }
 
 static void on_resumed(void *ctx)
@@ -145,51 +103,52 @@ static void on_ready(void *ctx, int error)
     }
     if (error)
         report_ready(l, error);
-    else if (!gdb_remote_is_running(l->remote))
+    else if (!target_is_running(l->target))
         begin_drain(l);
     else
         report_ready(l, BT_OK);
 }
 
+/* Cores that run, and a halt that is being fetched, are looked at later. */
 void live_was_reset(struct live *l)
 {
     l->setup = 0;
-    probe_was_reset(l);
-    target_was_moved(l);
+    if (l->target->run != TARGET_RUNNING && l->target->run != TARGET_HALTING)
+        target_was_moved(l);
 }
 
-/* The probe target tells whether a command has reset it; of another that is not known. */
-static void on_changed(void *ctx, enum gdb_change change, uint64_t address, uint64_t length)
+static void note_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length)
+{
+    live_reverse_written(l, true);
+    live_code_written(l, address, bytes, length);
+    target_outdate(l->target);
+}
+
+static void on_changed(void *ctx, enum target_change change, uint64_t address, uint64_t length)
 {
     struct live *l = ctx;
-    if (change == GDB_CHANGE_MEMORY) {
-        live_reverse_written(l, true);
-        live_code_written(l, address, NULL, length);
-        gdb_remote_outdate(l->remote);
-    } else if (change == GDB_CHANGE_REGISTERS || !l->probe) {
-        target_was_moved(l);
-    } else if (probe_was_reset(l)) {
+    if (change == TARGET_CHANGE_RESET) {
         live_was_reset(l);
-    } else {
-        l->run_after = false;
+        return;
     }
+    l->run_after = false;
+    if (change == TARGET_CHANGE_MEMORY)
+        note_written(l, address, NULL, length);
+    else
+        target_was_moved(l);
 }
 
 static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
 {
-    live_reverse_written(ctx, true);
-    live_code_written(ctx, address, bytes, len);
-    gdb_remote_outdate(((struct live *)ctx)->remote);
+    note_written(ctx, address, bytes, len);
 }
 
 static void on_lost(void *ctx)
 {
     struct live *l = ctx;
-    l->reading = -1;
     if (l->halt != LIVE_HALT_DRAINING) /* the worker goes on */
         l->halt = LIVE_HALT_IDLE;
     l->run_after = false;
-    l->record.active = false;
     l->losses++;
     l->lost = true;
     live_clients_forget(l);
@@ -199,7 +158,7 @@ static void on_lost(void *ctx)
                   "again until it answers, the history is kept\n");
 }
 
-static const struct gdb_remote_events remote_events = {
+static const struct target_events live_target_events = {
     .ready = on_ready,
     .resumed = on_resumed,
     .stopped = on_stopped,
@@ -253,47 +212,43 @@ static void look_at_limits(struct live *l)
     char text[400];
     if (l->pipeline)
         pipeline_stats(l->pipeline, &p);
-    if (p.dropped > l->ring_reported && !l->ring_full)
+    if (p.dropped > l->reported.dropped && !l->reported.ring_full)
         log_write(LOG_AT_WARNING,
                   "btraced: the ring is full ([trace] ring): trace is dropped, which is a gap "
                   "in the history\n");
-    l->ring_full = p.dropped > l->ring_reported;
-    l->ring_reported = p.dropped;
+    l->reported.ring_full = p.dropped > l->reported.dropped;
+    l->reported.dropped = p.dropped;
     if (l->recorder)
         recorder_stats(l->recorder, &r);
-    if (r.error && !l->recording_reported) {
+    if (r.error && !l->reported.recording) {
         snprintf(text, sizeof text, "%s; what was written before can be replayed\n", r.why);
         log_write(LOG_AT_WARNING, "btraced: %s", text);
         report_to_clients(l, text);
     }
-    l->recording_reported = r.error != 0;
+    l->reported.recording = r.error != 0;
 }
 
 /* Told once. */
 static void report_strays(struct live *l, bool halted)
 {
     char text[400];
-    if (l->strays_reported)
+    if (l->reported.strays)
         return;
     live_strays(l, halted, text, sizeof text);
     if (!text[0])
         return;
-    l->strays_reported = true;
+    l->reported.strays = true;
     log_write(LOG_AT_WARNING, "btraced: %s", text);
     report_to_clients(l, text);
 }
 
-/* An answer that never comes would keep everybody waiting for ever. */
+/* A connection whose other end does not answer any more may be half of one. */
 static void look_at_server(struct live *l)
 {
-    uint64_t owed = l->probe ? 0 : gdb_remote_owed(l->remote);
-    l->owed_s = owed && owed == l->owed ? l->owed_s + 1 : 0;
-    l->owed = owed;
-    if (l->owed_s < ANSWER_S)
+    if (!l->remote || target_silent_ms(l->target) < SILENT_MS)
         return;
-    l->owed_s = 0;
     log_write(LOG_AT_WARNING, "btraced: the target's GDB server has not answered for %d s\n",
-              ANSWER_S);
+              SILENT_MS / 1000);
     remote_link_again(&l->link);
 }
 
@@ -305,23 +260,32 @@ static void report_halt(struct live *l)
     if (l->phase == LIVE_SERVING)
         l->halted(l->ctx, l);
     report_ready(l, BT_OK);
-    gdb_remote_release_stop(l->remote);
-    gdb_remote_hold_client(l->remote, false);
+    target_release_stop(l->target);
+    target_hold_clients(l->target, false);
     if (l->run_after)
-        gdb_remote_resume(l->remote);
+        target_resume(l->target);
     l->run_after = false;
+}
+
+static void measure_rate(struct live *l, uint64_t ms)
+{
+    uint64_t bytes = live_bytes(l);
+    l->rate = (bytes - l->rate_bytes) * 1000 / ms;
+    l->rate_bytes = bytes;
 }
 
 static void on_timer(uv_timer_t *timer)
 {
     struct live *l = timer->data;
-    uint64_t now = uv_hrtime(), bytes = live_bytes(l);
-    uint64_t ms = (now - l->rate_time) / 1000000;
-    if (ms == 0)
+    uint64_t now = uv_hrtime(), ms = (now - l->rate_time) / 1000000;
+    if (l->target) {
+        l->target->deadline_ms = l->config->deadline_ms;
+        l->detach.late |= target_tick(l->target, now / 1000000);
+    }
+    if (ms < RATE_MS)
         return;
-    l->rate = (bytes - l->rate_bytes) * 1000 / ms;
-    l->rate_bytes = bytes;
     l->rate_time = now;
+    measure_rate(l, ms);
     look_at_limits(l);
     look_at_server(l);
     report_strays(l, false);
@@ -335,7 +299,6 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->config = config;
     l->loop = loop;
     l->board = -1;
-    l->reading = -1;
     l->known = report_halt;
     l->ready = ready;
     l->halted = halted;
@@ -346,13 +309,16 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     uv_timer_init(loop, &l->detach.timer);
     l->detach.timer.data = l;
     l->rate_time = l->started = uv_hrtime();
-    uv_timer_start(&l->timer, on_timer, RATE_MS, RATE_MS);
+    uv_timer_start(&l->timer, on_timer, TICK_MS, TICK_MS);
     uv_idle_init(loop, &l->reverse.search);
     l->reverse.search.data = l;
     int error = open_cores(l, why);
     if (error)
         return error;
-    error = gdb_remote_new(&remote_events, l, remote_link_send, &l->link, &l->remote);
+    if (!config_has_probe(config)) {
+        error = gdb_remote_new(&live_target_events, l, remote_link_send, &l->link, &l->remote);
+        l->target = error ? NULL : &l->remote->target;
+    }
     if (error) {
         message_set(why, "out of memory");
         return error;
@@ -361,11 +327,16 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     return live_trace_open(l, why);
 }
 
-int live_connect(struct live *l, struct probe_server *probe)
+int live_connect(struct live *l, struct probe_thread *probe)
 {
     l->probe = probe;
     if (probe)
-        return connect_probe(l);
+        l->target = probe_thread_start(probe, l->loop, &live_target_events, l);
+    if (!l->target)
+        return BT_ERR_NOMEM;
+    target_tick(l->target, uv_hrtime() / 1000000); /* the time before the first question */
+    if (probe)
+        return BT_OK;
     return remote_link_start(&l->link, l->loop, &l->config->target, l->remote) ? BT_ERR_IO : BT_OK;
 }
 
@@ -375,9 +346,9 @@ void live_stop(struct live *l)
         return;
     l->phase = LIVE_STOPPED;
     remote_link_stop(&l->link);
-    remote_bus_stop(&l->units.bus);
-    if (l->probe && l->moved.data)
-        uv_close((uv_handle_t *)&l->moved, NULL);
+    if (l->probe)
+        probe_thread_stop(l->probe);
+    target_bus_stop(&l->units.bus);
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->detach.timer, NULL);
     uv_close((uv_handle_t *)&l->reverse.search, NULL);
@@ -389,7 +360,8 @@ void live_release(struct live *l)
         return;
     free(l->reverse.lines);
     live_trace_release(l);
-    gdb_remote_free(l->remote);
+    if (l->remote)
+        gdb_remote_free(l->remote);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         code_image_release(&l->cores[i].image);
         elf_image_close(l->cores[i].elf);
@@ -407,9 +379,9 @@ static void end_detach(struct live *l)
 static void on_detach_look(uv_timer_t *timer)
 {
     struct live *l = timer->data;
-    bool over = !gdb_remote_is_ready(l->remote) || gdb_remote_is_idle(l->remote);
-    bool late = uv_now(l->loop) - l->detach.begun > DETACH_MS;
-    if (late && !over)
+    bool over = !target_is_ready(l->target) || target_is_idle(l->target);
+    bool late = l->detach.late || uv_now(l->loop) - l->detach.begun > DETACH_MS;
+    if (late && target_is_ready(l->target))
         log_write(LOG_AT_WARNING, "btraced: the target's GDB server does not answer: the target is "
                                   "left as it is, maybe with breakpoints\n");
     if (over || late)
@@ -419,8 +391,7 @@ static void on_detach_look(uv_timer_t *timer)
 /* A probe's cores are left by the probe server, a board's program ends with us. */
 static bool target_is_kept(const struct live *l)
 {
-    return l->loop && l->remote && !l->probe && !l->config->command &&
-           gdb_remote_is_ready(l->remote);
+    return l->loop && l->remote && !l->config->command && target_is_ready(l->target);
 }
 
 void live_detach(struct live *l, void (*done)(void *ctx), void *ctx)
@@ -431,11 +402,12 @@ void live_detach(struct live *l, void (*done)(void *ctx), void *ctx)
         done(ctx);
         return;
     }
-    bool run = gdb_remote_will_run(l->remote) || l->run_after;
+    bool run = target_will_run(l->target) || l->run_after;
     if (l->config->at_exit != CONFIG_EXIT_LEAVE)
         run = l->config->at_exit == CONFIG_EXIT_RUN;
     l->run_after = false;
     l->detach.begun = uv_now(l->loop);
+    l->detach.late = false;
     uv_timer_start(&l->detach.timer, on_detach_look, DETACH_LOOK_MS, DETACH_LOOK_MS);
-    gdb_remote_let_go(l->remote, run);
+    target_let_go(l->target, run);
 }

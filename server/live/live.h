@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A live target: run control through its own GDB server, trace from a stream, history in between.
- * Behind a probe of ours that server is probe_server.h, which delivers the trace, too.
+ * A live target: run control through a struct target, trace from a stream, history in between. The
+ * target is another GDB server, or a probe of ours, which delivers the trace, too.
  * Everything here is called from the event loop, but where said otherwise.
  *
- * A stop: the other server's reply is kept back, the trace of the last run is fetched and
- * decoded (a worker thread waits for that), PC and PSR are read, then GDB is told. So the history
- * that GDB asks for afterwards is complete.
+ * A stop is kept back: the trace of the last run is fetched and decoded (a worker thread waits for
+ * that), PC and PSR are read, then GDB is told. So the history that GDB asks for afterwards is
+ * complete. A target that is silent meanwhile costs its deadline once, and the history of that
+ * halt.
  */
 #ifndef SERVER_LIVE_H
 #define SERVER_LIVE_H
@@ -23,7 +24,7 @@
 #include "server/live/live_reverse.h"
 #include "server/live/live_units.h"
 #include "server/live/remote_link.h"
-#include "server/probe/probe_server.h"
+#include "server/probe/probe_thread.h"
 #include "server/recording/recorder.h"
 
 #define LIVE_HOLES 64 /* places that are remembered */
@@ -78,18 +79,23 @@ enum live_tracing {
     LIVE_TRACING_MISSED, /* off, and the cores ran since */
 };
 
+/* What was told once, of what goes on. */
+struct live_reported {
+    uint64_t dropped; /* bytes that found the ring full */
+    bool ring_full, recording, strays;
+};
+
 struct live {
     struct config *config;
     enum live_phase phase;
     uv_loop_t *loop;
     struct live_core cores[CONFIG_MAX_CORES];
-    struct gdb_remote *remote;
-    struct remote_link link;
+    struct target *target;      /* NULL: not connected to yet */
+    struct gdb_remote *remote;  /* whose it is; NULL: the probe's */
+    struct remote_link link;    /* of `remote` */
+    struct probe_thread *probe; /* NULL: the target has a GDB server of its own */
     struct pipeline *pipeline;  /* NULL: no core has a trace unit */
-    struct trace_link *trace;   /* NULL: the probe server or a trace buffer delivers it */
-    struct probe_server *probe; /* NULL: the target has a GDB server of its own */
-    uv_async_t moved;           /* it tells of what no packet tells */
-    unsigned resets;            /* of the probe target, that are known here */
+    struct trace_link *trace;   /* NULL: the probe or a trace buffer delivers it */
     bool run_after;             /* reset run: what is to come when everything about it is known */
     _Atomic uint64_t fed;       /* bytes of trace that did not come through `trace` */
     struct {
@@ -100,14 +106,14 @@ struct live {
     uv_work_t work;
     enum live_drain drain;
     enum live_halt halt;
-    int reading;    /* core whose registers are being asked for */
-    uint64_t stops; /* stops so far */
+    uint64_t asked_ms; /* of the last question about it, by the target's clock */
+    unsigned reading;  /* core whose registers are being asked for */
+    uint64_t stops;    /* stops so far */
     enum live_tracing tracing;
     bool untraced;   /* the cores ran without trace up to this stop */
     uv_mutex_t lock; /* guards the recorder, which the capture thread writes to */
     struct recorder *recorder;
     struct {
-        bool active;
         unsigned core, piece; /* what is asked for now */
         struct recorder_state state;
     } record;       /* of the halted cores */
@@ -119,15 +125,12 @@ struct live {
     struct live_client *control;     /* the one in control; NULL: nobody */
     struct gdb_clients *connections; /* all connections; NULL: nobody can come */
     uint64_t started;                /* uv_hrtime() */
-    uint64_t losses;                 /* of the target's GDB server */
-    uint64_t ring_reported;          /* bytes dropped, that the log knows of */
-    bool ring_full, recording_reported, strays_reported;
-    uint64_t owed; /* gdb_remote_owed(), and for how many seconds it has been that */
-    unsigned owed_s;
-    bool lost; /* the target's GDB server, since it was ready */
+    uint64_t losses;                 /* of the target */
+    bool lost;                       /* since it was ready */
+    struct live_reported reported;
     /* Optional: reads the board file again, and says what became of it. */
     void (*reload)(void *ctx, const struct console *c);
-    uv_timer_t timer; /* once a second: the rate */
+    uv_timer_t timer; /* for deadlines, and once a second the rate */
     uint64_t rate, rate_bytes, rate_time;
     void (*known)(struct live *l); /* all about this halt; from live_halt.c */
     void (*ready)(void *ctx, struct live *l, int error);
@@ -136,6 +139,7 @@ struct live {
     struct {
         uv_timer_t timer;
         uint64_t begun; /* uv_now() */
+        bool late;      /* something was, since */
         void (*done)(void *ctx);
         void *ctx;
     } detach;
@@ -152,7 +156,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
                void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why);
 
 /*
- * For probe_server_open(): trace goes to the target's decoders. Before live_start(), which must
+ * For probe_thread_open(): trace goes to the target's decoders. Before live_start(), which must
  * follow before any byte comes.
  */
 struct trace_sink live_sink(struct live *l);
@@ -161,7 +165,7 @@ struct trace_sink live_sink(struct live *l);
  * Begins to connect to the target's GDB server, which may still have to start; with `probe` (else
  * NULL) the target is the one behind it. 0 or a bt_error.
  */
-int live_connect(struct live *l, struct probe_server *probe);
+int live_connect(struct live *l, struct probe_thread *probe);
 
 /*
  * A target that another GDB server keeps is left as [target] at_exit says, without breakpoints of

@@ -23,72 +23,116 @@
 
 static void setup_next_line(struct live *l);
 static void read_first_regs(struct live *l);
+static void look_done(struct live *l);
+
+/* Of all questions here `l` is the context. */
+static int look_try(struct live *l, const struct target_request *r, target_done_fn done)
+{
+    l->asked_ms = l->target->now_ms;
+    return target_ask(l->target, NULL, r, done, l);
+}
+
+static void look_ask(struct live *l, const struct target_request *r, target_done_fn done)
+{
+    int error = look_try(l, r, done);
+    if (error)
+        done(l, &(struct target_answer){.error = error});
+}
+
+static struct target_request look_at_memory(int core, uint64_t address, size_t length)
+{
+    return (struct target_request){
+        .kind = TARGET_READ_MEMORY, .core = core, .address = address, .length = length};
+}
+
+static struct target_request look_at_regs(int core, enum target_register_set set)
+{
+    return (struct target_request){.kind = TARGET_READ_REGISTERS, .core = core, .set = set};
+}
+
+/* A target that was late is not asked again at this halt: others wait. One that is lost has ended
+ * it already. */
+static bool look_goes_on(struct live *l, const struct target_answer *a)
+{
+    bool late = a->error == BT_ERR_IO && l->target->now_ms - l->asked_ms >= l->target->deadline_ms;
+    if (!target_is_ready(l->target))
+        return false;
+    if (late)
+        look_done(l);
+    return !late;
+}
 
 static const struct config_setup *setup_line(const struct live *l)
 {
     return &l->config->setup[l->setup];
 }
 
-static void setup_complain(const struct live *l, const char *what)
+static bool has_big_words(const struct live *l)
 {
-    const struct config_setup *s = setup_line(l);
-    log_write(LOG_AT_WARNING, "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s%s\n", l->config->path,
-              s->line, s->address, what, l->probe ? "" : " through the target's GDB server");
+    return l->cores[0].elf && l->cores[0].elf->big_endian;
 }
 
-static void on_setup_written(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void setup_end_line(struct live *l, const struct target_answer *a, const char *what)
 {
-    struct live *l = ctx;
-    (void)address, (void)bytes;
-    if (len != 4)
-        setup_complain(l, "written");
+    const struct config_setup *s = setup_line(l);
+    if (a->error)
+        log_write(LOG_AT_WARNING, "btraced: %s:%u: 0x%08" PRIx32 " cannot be %s%s\n",
+                  l->config->path, s->line, s->address, what,
+                  live_is_remote(l) ? " through the target's GDB server" : "");
     l->setup++;
     setup_next_line(l);
+}
+
+static void on_setup_written(void *ctx, const struct target_answer *a)
+{
+    if (look_goes_on(ctx, a))
+        setup_end_line(ctx, a, "written");
 }
 
 /* Registers are words of the core's byte order, as GDB's memory packets carry them. */
 static void setup_write_word(struct live *l, uint32_t value)
 {
-    bool big = l->cores[0].elf && l->cores[0].elf->big_endian;
     uint8_t bytes[4];
     for (unsigned i = 0; i < 4; i++)
-        bytes[big ? 3 - i : i] = (uint8_t)(value >> 8 * i);
-    if (gdb_remote_write_memory(l->remote, 0, setup_line(l)->address, bytes, 4, on_setup_written,
-                                l))
-        on_setup_written(l, 0, NULL, 0);
+        bytes[has_big_words(l) ? 3 - i : i] = (uint8_t)(value >> 8 * i);
+    look_ask(l,
+             &(struct target_request){.kind = TARGET_WRITE_MEMORY,
+                                      .address = setup_line(l)->address,
+                                      .length = 4,
+                                      .bytes = bytes},
+             on_setup_written);
 }
 
-static void on_setup_read(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void on_setup_read(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
     const struct config_setup *s = setup_line(l);
-    bool big = l->cores[0].elf && l->cores[0].elf->big_endian;
     uint32_t word = 0;
-    (void)address;
-    if (len != 4) {
-        setup_complain(l, "read");
-        l->setup++;
-        setup_next_line(l);
+    if (!look_goes_on(l, a))
+        return;
+    if (a->error || a->length != 4) {
+        setup_end_line(l, &(struct target_answer){.error = BT_ERR_RANGE}, "read");
         return;
     }
     for (unsigned i = 0; i < 4; i++)
-        word |= (uint32_t)bytes[big ? 3 - i : i] << 8 * i;
+        word |= (uint32_t)a->bytes[has_big_words(l) ? 3 - i : i] << 8 * i;
     setup_write_word(l, s->how == CONFIG_SETUP_SET ? word | s->value : word & ~s->value);
+}
+
+static void setup_read_word(struct live *l)
+{
+    const struct target_request r = look_at_memory(0, setup_line(l)->address, 4);
+    look_ask(l, &r, on_setup_read);
 }
 
 static void setup_next_line(struct live *l)
 {
-    if (!gdb_remote_is_ready(l->remote))
-        return;
-    if (l->setup >= l->config->setup_count) {
+    if (l->setup >= l->config->setup_count)
         live_units_prepare(l, read_first_regs);
-        return;
-    }
-    const struct config_setup *s = setup_line(l);
-    if (s->how == CONFIG_SETUP_WRITE)
-        setup_write_word(l, s->value);
-    else if (gdb_remote_read_memory(l->remote, 0, s->address, 4, on_setup_read, l))
-        on_setup_read(l, 0, NULL, 0);
+    else if (setup_line(l)->how == CONFIG_SETUP_WRITE)
+        setup_write_word(l, setup_line(l)->value);
+    else
+        setup_read_word(l);
 }
 
 static struct live_patch *code_new_patch(struct live *l, uint64_t address, const uint8_t *bytes,
@@ -131,9 +175,8 @@ static bool code_is_known(const struct live *l, uint64_t address, const uint8_t 
     return true;
 }
 
-static void on_code_written(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void code_note_written(struct live *l, uint64_t address, const uint8_t *bytes, size_t len)
 {
-    struct live *l = ctx;
     if (len == 0 || len > CODE_PIECE || (!l->code.pending && code_is_known(l, address, bytes, len)))
         return;
     struct live_patch *p = code_new_patch(l, address, bytes, len);
@@ -145,14 +188,37 @@ static void on_code_written(void *ctx, uint64_t address, const uint8_t *bytes, s
     *last = p;
 }
 
+/* A piece that is being read back. */
+struct code_question {
+    struct live *live;
+    uint64_t address;
+};
+
+static void on_code_written(void *ctx, const struct target_answer *a)
+{
+    struct code_question *q = ctx;
+    code_note_written(q->live, q->address, a->bytes, a->length);
+    free(q);
+}
+
+static void code_read_back(struct live *l, uint64_t address, size_t length)
+{
+    struct code_question *q = malloc(sizeof *q);
+    if (!q)
+        return;
+    *q = (struct code_question){l, address};
+    if (live_read_memory(l, 0, address, length, on_code_written, q))
+        free(q);
+}
+
 void live_code_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length)
 {
     for (uint64_t at = 0; at < length; at += CODE_PIECE) {
         size_t n = length - at < CODE_PIECE ? (size_t)(length - at) : CODE_PIECE;
         if (bytes)
-            on_code_written(l, address + at, bytes + at, n);
+            code_note_written(l, address + at, bytes + at, n);
         else
-            gdb_remote_read_memory(l->remote, 0, address + at, n, on_code_written, l);
+            code_read_back(l, address + at, n);
     }
 }
 
@@ -247,12 +313,20 @@ static bool page_holds_nothing(const uint8_t *bytes, size_t len)
 static void code_next_round(struct live *l);
 static void record_halt(struct live *l);
 
-static void on_code_page(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static uint64_t code_piece_address(const struct live_code *code)
+{
+    return code->pages[code->first_new] + code->piece;
+}
+
+static void on_code_page(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
     struct live_code *code = &l->code;
-    bool wanted = len && !page_holds_nothing(bytes, len);
-    struct live_patch *p = wanted ? code_new_patch(l, address, bytes, len) : NULL;
+    if (!look_goes_on(l, a))
+        return;
+    bool wanted = a->length && !page_holds_nothing(a->bytes, a->length);
+    struct live_patch *p =
+        wanted ? code_new_patch(l, code_piece_address(code), a->bytes, a->length) : NULL;
     if (p) {
         pipeline_lock(l->pipeline);
         code_add_patch(l, p, false);
@@ -267,6 +341,12 @@ static void on_code_page(void *ctx, uint64_t address, const uint8_t *bytes, size
         code->first_new++;
     }
     code_next_round(l);
+}
+
+static int code_ask_piece(struct live *l)
+{
+    const struct target_request r = look_at_memory(0, code_piece_address(&l->code), CODE_PIECE);
+    return look_try(l, &r, on_code_page);
 }
 
 /* The time for this stop is over: what was not asked for yet is left to the next one. */
@@ -293,9 +373,7 @@ static void code_next_round(struct live *l)
     struct live_code *code = &l->code;
     for (;;) {
         code_mind_the_time(l);
-        if (code->first_new < code->page_count &&
-            gdb_remote_read_memory(l->remote, 0, code->pages[code->first_new] + code->piece,
-                                   CODE_PIECE, on_code_page, l) == BT_OK)
+        if (code->first_new < code->page_count && code_ask_piece(l) == BT_OK)
             return;
         code->first_new = code->page_count;
         code->piece = 0;
@@ -337,7 +415,6 @@ void live_code_release(struct live *l)
 }
 
 static void record_next_core(struct live *l);
-static void stop_done(struct live *l);
 
 static void record_put(struct live *l, const struct recorder_state *state)
 {
@@ -354,34 +431,34 @@ static void record_put(struct live *l, const struct recorder_state *state)
 static void record_next_piece(struct live *l);
 
 /* What was popped last still lies below SP; where nothing can be read there the stack is empty. */
-static void on_record_stack(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void on_record_stack(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
     struct recorder_state *s = &l->record.state;
-    if (!l->record.active)
+    if (!look_goes_on(l, a))
         return;
-    bool below = l->record.piece == 0;
-    if (below && len < STACK_PIECE)
+    bool below = l->record.piece++ == 0, all = a->length == STACK_PIECE;
+    if (below && !all) {
         s->stack = s->regs[TARGET_REG_SP] & ~3u;
-    else if (address == s->stack + s->length) {
-        memcpy(s->memory + s->length, bytes, len);
-        s->length += (uint32_t)len;
+    } else if (a->length) {
+        memcpy(s->memory + s->length, a->bytes, a->length);
+        s->length += (uint32_t)a->length;
     }
-    l->record.piece++;
-    if (!below && len < STACK_PIECE)
-        record_put(l, s);
-    else
+    if (below || all)
         record_next_piece(l);
+    else
+        record_put(l, s);
 }
 
 static void record_next_piece(struct live *l)
 {
     struct recorder_state *s = &l->record.state;
-    int thread = live_thread(&l->cores[l->record.core]);
     uint32_t at = s->stack + s->length;
-    bool more = l->record.piece < STACK_PIECES && at <= UINT32_MAX - STACK_PIECE;
-    if (!more ||
-        gdb_remote_read_memory(l->remote, thread, at, STACK_PIECE, on_record_stack, l) != BT_OK)
+    const struct target_request r =
+        look_at_memory(live_thread(&l->cores[l->record.core]), at, STACK_PIECE);
+    if (l->record.piece < STACK_PIECES && at <= UINT32_MAX - STACK_PIECE)
+        look_ask(l, &r, on_record_stack);
+    else
         record_put(l, s);
 }
 
@@ -389,24 +466,23 @@ static void record_next_piece(struct live *l)
  * at fixed places. */
 static bool may_be_stack(const struct live_core *c, uint32_t sp)
 {
-    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
-    return !m || sp >> 29 == 1 || sp >> 29 == 0 || (sp >= 0x60000000 && sp < 0xa0000000);
+    return !live_is_m_profile(c) || sp >> 29 == 1 || sp >> 29 == 0 ||
+           (sp >= 0x60000000 && sp < 0xa0000000);
 }
 
-static void on_record_regs(void *ctx, int core, const struct target_regs *regs)
+static void on_record_regs(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
     struct recorder_state *s = &l->record.state;
     const uint32_t all = (1u << (TARGET_REG_LR + 1)) - 1;
-    (void)core;
-    if (!l->record.active)
+    if (!look_goes_on(l, a))
         return;
-    if (!regs || (regs->known & all) != all) {
+    if (a->error || (a->regs->known & all) != all) {
         record_put(l, NULL);
         return;
     }
     for (unsigned i = 0; i <= TARGET_REG_LR; i++)
-        s->regs[i] = (uint32_t)regs->value[i];
+        s->regs[i] = (uint32_t)a->regs->value[i];
     uint32_t sp = s->regs[TARGET_REG_SP] & ~3u;
     s->stack = sp > STACK_PIECE ? sp - STACK_PIECE : sp;
     s->length = 0;
@@ -419,70 +495,55 @@ static void on_record_regs(void *ctx, int core, const struct target_regs *regs)
 
 static void record_next_core(struct live *l)
 {
-    if (!gdb_remote_is_ready(l->remote)) {
-        l->record.active = false;
-        return;
-    }
     while (l->record.core < l->config->core_count &&
            !(l->cores[l->record.core].regs.known >> TARGET_REG_PC & 1))
         l->record.core++;
-    if (l->record.core >= l->config->core_count) {
-        l->record.active = false;
-        stop_done(l);
-        return;
-    }
     const struct live_core *c = &l->cores[l->record.core];
-    if (live_is_a64(c) ||
-        gdb_remote_read_regs(l->remote, live_thread(c), on_record_regs, l) != BT_OK)
+    if (l->record.core >= l->config->core_count)
+        look_done(l);
+    else if (live_is_a64(c))
         record_put(l, NULL);
+    else {
+        const struct target_request r = look_at_regs(live_thread(c), TARGET_REGISTERS_CORE);
+        look_ask(l, &r, on_record_regs);
+    }
 }
 
 static void record_halt(struct live *l)
 {
-    if (!l->recorder) {
-        stop_done(l);
-        return;
-    }
-    l->record.active = true;
-    l->record.core = 0;
+    l->record.core = l->recorder ? 0 : l->config->core_count;
     record_next_core(l);
 }
 
 static void read_next_regs(struct live *l);
 
-static void on_halted_regs(void *ctx, int core, const struct target_regs *regs)
+static void on_halted_regs(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
-    if (l->reading < 0 || (unsigned)l->reading >= l->config->core_count)
+    if (!look_goes_on(l, a))
         return;
-    struct live_core *c = &l->cores[l->reading];
-    (void)core;
-    if (regs)
-        c->regs = *regs;
-    else
-        c->regs.known = 0;
+    if (!a->error)
+        l->cores[l->reading].regs = *a->regs;
     l->reading++;
     read_next_regs(l);
 }
 
+/* A core that the target does not have is an error. */
 static void read_next_regs(struct live *l)
 {
-    if (!gdb_remote_is_ready(l->remote))
+    if (l->reading == l->config->core_count) {
+        code_complete(l);
         return;
-    while ((unsigned)l->reading < l->config->core_count) {
-        int thread = live_thread(&l->cores[l->reading]);
-        if (thread < gdb_remote_cores(l->remote) &&
-            gdb_remote_read_pc(l->remote, thread, on_halted_regs, l) == BT_OK)
-            return;
-        l->cores[l->reading].regs.known = 0;
-        l->reading++;
     }
-    l->reading = -1;
-    code_complete(l);
+    const struct target_request r =
+        look_at_regs(live_thread(&l->cores[l->reading]), TARGET_REGISTERS_PC);
+    look_ask(l, &r, on_halted_regs);
 }
 
 static void read_first_regs(struct live *l)
 {
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        l->cores[i].regs.known = 0;
     l->reading = 0;
     read_next_regs(l);
 }
@@ -490,15 +551,15 @@ static void read_first_regs(struct live *l)
 /* Once for each start of the target, then at every halt: its registers. */
 void live_look(struct live *l)
 {
-    if (!gdb_remote_is_ready(l->remote))
+    if (!target_is_ready(l->target))
         return;
     l->halt = LIVE_HALT_LOOKING;
-    gdb_remote_hold_client(l->remote, true);
+    target_hold_clients(l->target, true);
     setup_next_line(l);
 }
 
-/* Everything about this stop is known. */
-static void stop_done(struct live *l)
+/* Everything about this halt is known that can be. */
+static void look_done(struct live *l)
 {
     bool again = l->halt == LIVE_HALT_LOOK_AGAIN;
     if (l->halt != LIVE_HALT_DRAINING)

@@ -44,6 +44,26 @@ static inline struct live_core *live_core_of(struct live *l, int thread)
     return NULL;
 }
 
+/* Another GDB server keeps the target, with commands of its own. */
+static inline bool live_is_remote(const struct live *l)
+{
+    return l->target->ops->packets;
+}
+
+static inline bool live_is_m_profile(const struct live_core *c)
+{
+    return strncasecmp(c->config->type, "Cortex-M", 8) == 0;
+}
+
+/* Of halted cores: the answer's bytes. As target_ask(). */
+static inline int live_read_memory(const struct live *l, int core, uint64_t address, size_t length,
+                                   target_done_fn done, void *ctx)
+{
+    const struct target_request r = {
+        .kind = TARGET_READ_MEMORY, .core = core, .address = address, .length = length};
+    return target_ask(l->target, NULL, &r, done, ctx);
+}
+
 /* The core has halted in AArch64 state: bit 4 of its PSTATE, set in all modes of AArch32, is 0. */
 static inline bool live_is_a64(const struct live_core *c)
 {
@@ -70,9 +90,8 @@ void live_drain_work(uv_work_t *work);
 /* Starts or ends recording; `dir` NULL: that of the board file. 0 or a bt_error. */
 int live_record(struct live *l, const char *dir, struct message *why);
 int live_record_stop(struct live *l);
-/* One of the commands of the target's own GDB server; its answer comes before GDB's next packet
- * does. 0 or a bt_error. */
-int live_ask_server(struct live *l, const char *text, gdb_remote_reply_fn reply);
+/* One of the target's own commands; clients wait until `done` lets them go on. 0 or a bt_error. */
+int live_command(struct live *l, const char *text, target_done_fn done);
 /* `monitor trace on` and `off`. True: from the next resume on it is so, once the target has been
  * looked at again. */
 bool live_trace_switch(struct live *l, bool on, const struct console *c);

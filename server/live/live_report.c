@@ -143,7 +143,7 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
 /* The state is that of the moment when the probe was opened: later it is not told again. */
 static void print_probe(const struct live *l, bool first, target_print_fn print, void *to)
 {
-    char line[PROBE_SERVER_SUMMARY];
+    char line[PROBE_THREAD_SUMMARY];
     unsigned losses;
     for (const char *at = l->probe->summary; *at;) {
         size_t len = strcspn(at, "\n");
@@ -154,7 +154,7 @@ static void print_probe(const struct live *l, bool first, target_print_fn print,
             print(to, line);
         at += len;
     }
-    if (!first && probe_server_is_lost(l->probe, &losses))
+    if (!first && probe_thread_is_lost(l->probe, &losses))
         print(to, "state         the probe or the target does not answer; it is looked for\n");
 }
 
@@ -275,11 +275,11 @@ struct live_numbers {
 static const char *live_target_state(const struct live *l, uint64_t *losses)
 {
     unsigned of_probe = 0;
-    bool lost = l->probe && probe_server_is_lost(l->probe, &of_probe);
+    bool lost = l->probe && probe_thread_is_lost(l->probe, &of_probe);
     *losses = l->losses + of_probe;
-    if (lost || !gdb_remote_is_ready(l->remote))
+    if (lost || !target_is_ready(l->target))
         return "lost";
-    return gdb_remote_is_running(l->remote) ? "running" : "halted";
+    return target_is_running(l->target) ? "running" : "halted";
 }
 
 static void gather_live_clients(const struct live *l, struct live_numbers *s)

@@ -17,11 +17,11 @@
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view)
 {
-    bool m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
     *view = (struct btrace_view){.image = &c->image,
                                  .history = live_history(l, (int)(c - l->cores)),
                                  .pc = c->regs.value[TARGET_REG_PC],
-                                 .thumb = m || (c->regs.value[TARGET_REG_PSR] & CPSR_T),
+                                 .thumb = live_is_m_profile(c) ||
+                                          (c->regs.value[TARGET_REG_PSR] & CPSR_T),
                                  .size = size,
                                  .jumped = c->jumped,
                                  .untraced = l->untraced,
@@ -91,7 +91,7 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     struct live *l = r->client->live;
     const struct live_reverse_core *pc = &l->reverse.cores[r->core];
     const struct live_core *c = live_core_of(l, r->core);
-    bool big = c->elf && c->elf->big_endian, shared = gdb_remote_cores(l->remote) > 1;
+    bool big = c->elf && c->elf->big_endian, shared = target_cores(l->target) > 1;
     enum values_memory kind = reverse_memory_kind(&c->elf, c->elf ? 1 : 0, address,
                                                   pc->regs.value[TARGET_REG_SP], shared);
     const uint8_t *bytes;
@@ -112,15 +112,14 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     return kind;
 }
 
-static void on_reverse_regs(void *ctx, int core, const struct target_regs *regs)
+static void on_reverse_regs(void *ctx, const struct target_answer *a)
 {
     struct live_reverse_core *pc = ctx;
-    (void)core;
     if (!pc->asked)
         return; /* of an earlier halt */
     const struct live_core *c = live_core_of(pc->live, pc->core);
     pc->reported = true;
-    pc->regs = regs ? *regs : c->regs;
+    pc->regs = a->error ? c->regs : *a->regs;
     if (!(pc->regs.known >> TARGET_REG_PSR & 1)) {
         pc->regs.value[TARGET_REG_PSR] = c->regs.value[TARGET_REG_PSR];
         pc->regs.known |= c->regs.known & 1u << TARGET_REG_PSR;
@@ -143,18 +142,19 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
     struct live *l = k->live;
     struct live_reverse_core *pc = &l->reverse.cores[core];
     const struct live_core *c = live_core_of(l, core);
-    bool is_m = strncasecmp(c->config->type, "Cortex-M", 8) == 0;
+    const struct target_request r = {
+        .kind = TARGET_READ_REGISTERS, .core = core, .set = TARGET_REGISTERS_CORE};
     pc->live = l;
     k->readers[core] = (struct live_reverse_reader){k, core};
     pc->core = core;
     if (!pc->reported) {
         pc->asked = true;
-        int error = gdb_remote_read_regs(l->remote, core, on_reverse_regs, pc);
+        int error = target_ask(l->target, NULL, &r, on_reverse_regs, pc);
         return error < 0 ? error : TARGET_PENDING;
     }
     look_at_core_program(pc, c);
     *m = (struct reverse_machine){.regs = pc->regs,
-                                  .m_profile = is_m,
+                                  .m_profile = live_is_m_profile(c),
                                   .program = pc->program,
                                   .v4t = reverse_is_v4t(c->config->type),
                                   .big_endian = c->elf && c->elf->big_endian,
@@ -171,7 +171,7 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
 struct line_question {
     struct live *live;
     unsigned client; /* its number: it may have left since */
-    uint32_t halt;
+    uint32_t halt, address;
     uint16_t core;
     bool ahead;
 };
@@ -189,7 +189,7 @@ static struct live_reverse_line *add_memory_line(struct live_reverse *p)
     return &p->lines[p->line_count++];
 }
 
-static void on_line_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void on_line_memory(void *ctx, const struct target_answer *a)
 {
     struct line_question *q = ctx;
     struct live *l = q->live;
@@ -197,10 +197,11 @@ static void on_line_memory(void *ctx, uint64_t address, const uint8_t *bytes, si
     bool late = q->halt != p->halt;
     struct live_reverse_line *line = late ? NULL : add_memory_line(p);
     if (line) {
-        line->address = (uint32_t)address;
+        line->address = q->address;
         line->core = q->core;
-        line->length = (uint16_t)len;
-        memcpy(line->bytes, bytes, len);
+        line->length = (uint16_t)a->length;
+        if (a->length)
+            memcpy(line->bytes, a->bytes, a->length);
     }
     struct line_question asked = *q;
     free(q);
@@ -219,10 +220,15 @@ static bool ask_memory_line(struct live_client *k, int core, bool ahead, uint32_
     struct line_question *q = malloc(sizeof *q);
     if (!q)
         return false;
-    *q = (struct line_question){l, k->client->number, l->reverse.halt, (uint16_t)core, ahead};
+    *q = (struct line_question){l,       k->client->number, l->reverse.halt,
+                                address, (uint16_t)core,    ahead};
+    const struct target_request r = {.kind = TARGET_READ_MEMORY,
+                                     .core = core,
+                                     .address = address,
+                                     .length = LIVE_REVERSE_LINE,
+                                     .background = ahead};
     k->misses[ahead].waiting++;
-    if (gdb_remote_read_memory(l->remote, core, address, LIVE_REVERSE_LINE, on_line_memory, q) ==
-        BT_OK)
+    if (target_ask(l->target, NULL, &r, on_line_memory, q) == BT_OK)
         return true;
     k->misses[ahead].waiting--;
     free(q);
@@ -286,7 +292,7 @@ static size_t live_host_breakpoints(void *ctx, uint64_t *addresses, size_t max, 
     const struct live_client *k = ctx;
     const struct live *l = k->live;
     const struct target_breakpoint *bp;
-    size_t count = gdb_remote_breakpoints(l->remote, &bp), n = 0;
+    size_t count = target_breakpoints(l->target, &bp), n = 0;
     *watch = false;
     if (gdb_session_observes(k->session))
         return 0; /* those that are set are another's */
@@ -360,8 +366,7 @@ static const struct reverse_host live_host = {
 
 int live_reverse_client(struct live *l, struct live_client *k)
 {
-    int n = gdb_remote_cores(l->remote);
-    return reverse_motion_init(&k->motion, &live_host, k, n > 0 ? n : 1);
+    return reverse_motion_init(&k->motion, &live_host, k, target_cores(l->target));
 }
 
 /* GDB waits for the end of a motion that can have none any more. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reverse execution of a live target: registers and memory of the halted cores, read through the
- * target's own GDB server when values are to be reconstructed, and kept until the cores run.
+ * Reverse execution of a live target: registers and memory of the halted cores, read from the
+ * target when values are to be reconstructed, and kept until the cores run.
  */
 #ifndef SERVER_LIVE_REVERSE_H
 #define SERVER_LIVE_REVERSE_H

@@ -48,46 +48,12 @@ static void pass_control(struct live *l)
     give_control(l, l->config->others == CONFIG_OTHERS_QUEUE ? next : NULL);
 }
 
-static int take_control(struct live_client *k, struct target_error *why)
+static const char *client_role(const struct live_client *k)
 {
-    struct live *l = k->live;
-    if (l->control == k) {
-        snprintf(why->text, sizeof why->text, "you are in control already");
-        return BT_ERR_INVAL;
-    }
-    if (l->control) {
-        snprintf(why->text, sizeof why->text, "client %u (%.80s) is in control",
-                 l->control->client->number, l->control->client->connection->peer);
-        return BT_ERR_INVAL;
-    }
-    give_control(l, k);
-    return BT_OK;
-}
-
-/* GDB keeps what it shows: the target has not run since. */
-static bool release_control(struct live_client *k)
-{
-    struct live *l = k->live;
-    gdb_session_give_control(k->session);
-    pass_control(l);
-    log_write(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", k->client->number,
-              k->client->connection->peer);
-    return l->control;
-}
-
-static const char *client_role(const struct live *l, const struct live_client *k)
-{
-    if (k == l->control)
+    if (k == k->live->control)
         return "in control";
-    return l->config->others == CONFIG_OTHERS_QUEUE ? "looks on, waits for control" : "looks on";
-}
-
-static void list_clients(const struct live *l, const struct live_client *me,
-                         const struct console *c)
-{
-    uint64_t now = uv_now(l->loop);
-    for (const struct live_client *k = l->clients; k; k = k->next)
-        status_report_client(k->client, k == me, client_role(l, k), now, c);
+    return k->live->config->others == CONFIG_OTHERS_QUEUE ? "looks on, waits for control"
+                                                          : "looks on";
 }
 
 static void unlink_live_client(struct live_client *k)
@@ -108,53 +74,91 @@ void live_leave(struct live *l, struct gdb_client *c)
     unlink_live_client(k);
 }
 
-static void print_drain(const struct live *l, const struct console *c)
+/* One line of `monitor`. */
+struct live_line {
+    struct live_client *client;
+    struct live *live;
+    int thread;
+    struct live_core *core; /* of the thread; NULL: it has no trace */
+    const char *rest;       /* behind the command's name */
+    const struct console *c;
+};
+
+/* The core of a thread; NULL: it has no trace. */
+static struct live_core *traced_core(struct live *l, int thread)
 {
-    static const char *const texts[] = {
+    struct live_core *c = live_core_of(l, thread);
+    return c && c->source >= 0 ? c : NULL;
+}
+
+static int cmd_status(const struct live_line *q)
+{
+    static const char *const drains[] = {
         [LIVE_DRAIN_NONE] = "the core has not stopped yet",
         [LIVE_DRAIN_DONE] = "complete up to the halt",
         [LIVE_DRAIN_TIMEOUT] = "NOT complete: the trace did not arrive in time",
         [LIVE_DRAIN_SILENT] = "taken as complete: the board did not say how much there is",
     };
-    console_print(c, "last run      %s\n", texts[l->drain]);
-}
-
-static int cmd_status(struct live_client *k, int core, const char *rest, const struct console *c)
-{
-    struct live *l = k->live;
-    (void)rest;
-    live_summary(l, false, c->print, c->to);
+    struct live *l = q->live;
+    live_summary(l, false, q->c->print, q->c->to);
     if (!l->pipeline)
         return BT_OK;
-    print_drain(l, c);
+    console_print(q->c, "last run      %s\n", drains[l->drain]);
     if (l->tracing != LIVE_TRACING_ON)
-        console_print(c, "tracing       off by command\n");
-    for (unsigned i = 0; i < l->config->core_count; i++) {
-        if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
-            continue;
-        console_print(c, "core          %s, traced by %s\n", l->cores[i].config->name,
-                      l->cores[i].config->source_device.type);
-        pipeline_lock(l->pipeline);
-        status_report_history(c, live_history(l, (int)i));
-        pipeline_unlock(l->pipeline);
-    }
+        console_print(q->c, "tracing       off by command\n");
+    if (!q->core)
+        return BT_OK;
+    console_print(q->c, "core          %s, traced by %s\n", q->core->config->name,
+                  q->core->config->source_device.type);
+    pipeline_lock(l->pipeline);
+    status_report_history(q->c, live_history(l, (int)(q->core - l->cores)));
+    pipeline_unlock(l->pipeline);
     return BT_OK;
 }
 
-static int cmd_gaps(struct live_client *k, int core, const char *rest, const struct console *c)
+/* A question about the history of the selected thread's core, which is locked meanwhile. */
+static int ask_live_history(const struct live_line *q,
+                            void (*answer)(const struct call_query *query, const char *text,
+                                           const struct console *c))
 {
-    struct live *l = k->live;
-    (void)rest;
-    for (unsigned i = 0; i < l->config->core_count; i++) {
-        if ((int)l->config->cores[i].thread - 1 != core || l->cores[i].source < 0)
-            continue;
-        pipeline_lock(l->pipeline);
-        status_report_gaps(c, live_history(l, (int)i));
-        pipeline_unlock(l->pipeline);
+    struct live *l = q->live;
+    struct live_core *k = q->core;
+    if (!k) {
+        console_print(q->c, "this core has no trace unit in the board file\n");
         return BT_OK;
     }
-    console_print(c, "this core has no trace unit in the board file\n");
+    pipeline_lock(l->pipeline);
+    const struct call_query query = {.history = live_history(l, (int)(k - l->cores)),
+                                     .image = &k->image,
+                                     .elf = &k->elf,
+                                     .elf_count = k->elf ? 1 : 0,
+                                     .m_profile = live_is_m_profile(k),
+                                     .end = reverse_motion_position(&q->client->motion, q->thread)};
+    answer(&query, q->rest, q->c);
+    pipeline_unlock(l->pipeline);
     return BT_OK;
+}
+
+static void report_query_gaps(const struct call_query *query, const char *text,
+                              const struct console *c)
+{
+    (void)text;
+    status_report_gaps(c, query->history);
+}
+
+static int cmd_gaps(const struct live_line *q)
+{
+    return ask_live_history(q, report_query_gaps);
+}
+
+static int cmd_history(const struct live_line *q)
+{
+    return ask_live_history(q, call_history_command);
+}
+
+static int cmd_when(const struct live_line *q)
+{
+    return ask_live_history(q, call_history_when);
 }
 
 /* What ran since tracing was switched off is missing at this place. */
@@ -176,11 +180,10 @@ static bool switch_tracing(struct live *l, bool on, const struct console *c)
     return done;
 }
 
-static int cmd_on(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_on(const struct live_line *q)
 {
-    struct live *l = k->live;
-    (void)core, (void)rest;
-    if (!switch_tracing(l, true, c))
+    struct live *l = q->live;
+    if (!switch_tracing(l, true, q->c))
         return BT_OK;
     if (l->tracing == LIVE_TRACING_MISSED && l->pipeline) {
         pipeline_lock(l->pipeline);
@@ -193,200 +196,153 @@ static int cmd_on(struct live_client *k, int core, const char *rest, const struc
     return BT_OK;
 }
 
-static int cmd_off(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_off(const struct live_line *q)
 {
-    struct live *l = k->live;
-    (void)core, (void)rest;
-    if (switch_tracing(l, false, c) && l->tracing == LIVE_TRACING_ON)
-        l->tracing = LIVE_TRACING_OFF;
+    if (switch_tracing(q->live, false, q->c) && q->live->tracing == LIVE_TRACING_ON)
+        q->live->tracing = LIVE_TRACING_OFF;
     return BT_OK;
 }
 
-static int cmd_filter(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_filter(const struct live_line *q)
 {
-    (void)core;
-    if (k->live->probe) /* its trace units belong to its own thread, which answers */
+    if (!live_is_remote(q->live)) /* a probe's trace units belong to its thread, which answers */
         return BT_ERR_UNSUPPORTED;
-    if (live_trace_filter(k->live, rest, c))
-        live_look_again(k->live);
+    if (live_trace_filter(q->live, q->rest, q->c))
+        live_look_again(q->live);
     return BT_OK;
 }
 
-static int cmd_record_start(struct live_client *k, int core, const char *rest,
-                            const struct console *c)
+static int cmd_record_start(const struct live_line *q)
 {
-    struct live *l = k->live;
     struct message why;
     struct recorder_stats stats;
-    (void)core;
-    if (live_record(l, *rest ? rest : NULL, &why)) {
-        console_print(c, "not recording: %s\n", why.text);
+    if (live_record(q->live, *q->rest ? q->rest : NULL, &why)) {
+        console_print(q->c, "not recording: %s\n", why.text);
         return BT_OK;
     }
-    recorder_stats(l->recorder, &stats);
-    console_print(c, "recording to %s\n", stats.folder);
+    recorder_stats(q->live->recorder, &stats);
+    console_print(q->c, "recording to %s\n", stats.folder);
     return BT_OK;
 }
 
-static int cmd_record_stop(struct live_client *k, int core, const char *rest,
-                           const struct console *c)
+static int cmd_record_stop(const struct live_line *q)
 {
-    struct live *l = k->live;
     struct recorder_stats stats;
-    (void)core, (void)rest;
-    if (!l->recorder) {
-        console_print(c, "nothing is being recorded\n");
+    if (!q->live->recorder) {
+        console_print(q->c, "nothing is being recorded\n");
         return BT_OK;
     }
-    recorder_stats(l->recorder, &stats);
-    uint64_t bytes = stats.bytes + stats.waiting;
-    int error = live_record_stop(l);
+    recorder_stats(q->live->recorder, &stats);
+    int error = live_record_stop(q->live);
     if (error)
-        console_print(c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
+        console_print(q->c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
     else
-        console_print(c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
-                      stats.folder, bytes, stats.folder);
+        console_print(q->c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
+                      stats.folder, stats.bytes + stats.waiting, stats.folder);
     return BT_OK;
 }
 
-/* The answer of a question about the selected thread's core; the history is locked meanwhile. */
-static int ask_live_history(struct live_client *client, int core, const char *rest,
-                            const struct console *c,
-                            void (*answer)(const struct call_query *q, const char *text,
-                                           const struct console *c))
+static void on_target_reset(void *ctx, const struct target_answer *answer)
 {
-    struct live *l = client->live;
-    for (unsigned i = 0; i < l->config->core_count; i++) {
-        struct live_core *k = &l->cores[i];
-        if ((int)k->config->thread - 1 != core || k->source < 0)
-            continue;
-        pipeline_lock(l->pipeline);
-        const struct call_query q = {.history = live_history(l, (int)i),
-                                     .image = &k->image,
-                                     .elf = &k->elf,
-                                     .elf_count = k->elf ? 1 : 0,
-                                     .m_profile = strncmp(k->config->type, "Cortex-M", 8) == 0,
-                                     .end = reverse_motion_position(&client->motion, core)};
-        answer(&q, rest, c);
-        pipeline_unlock(l->pipeline);
-        return BT_OK;
-    }
-    console_print(c, "this core has no trace unit in the board file\n");
-    return BT_OK;
-}
-
-static int cmd_history(struct live_client *k, int core, const char *rest, const struct console *c)
-{
-    return ask_live_history(k, core, rest, c, call_history_command);
-}
-
-static int cmd_when(struct live_client *k, int core, const char *rest, const struct console *c)
-{
-    return ask_live_history(k, core, rest, c, call_history_when);
-}
-
-static void on_target_reset(void *ctx, const char *reply, size_t len)
-{
-    struct live *l = ctx;
-    (void)reply, (void)len;
-    live_was_reset(l);
+    (void)answer;
+    live_was_reset(ctx);
 }
 
 static int restart_target(struct live *l)
 {
-    if (!l->config->reset[0] || l->probe)
+    if (!l->config->reset[0] || !live_is_remote(l))
         return BT_ERR_UNSUPPORTED;
-    gdb_remote_hold_client(l->remote, true);
-    int error = live_ask_server(l, l->config->reset, on_target_reset);
-    if (error)
-        gdb_remote_hold_client(l->remote, false);
-    return error;
+    return live_command(l, l->config->reset, on_target_reset);
 }
 
-static int cmd_reset(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_reset(const struct live_line *q)
 {
-    struct live *l = k->live;
-    bool run = strcmp(rest, "run") == 0;
-    (void)core;
+    struct live *l = q->live;
+    bool run = strcmp(q->rest, "run") == 0;
     if (!l->config->reset[0])
         return BT_ERR_UNSUPPORTED;
-    if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
-        console_print(c, "monitor reset, reset halt, or reset run, not '%s'\n", rest);
+    if (*q->rest && !run && strcmp(q->rest, "halt") != 0 && strcmp(q->rest, "init") != 0) {
+        console_print(q->c, "monitor reset, reset halt, or reset run, not '%s'\n", q->rest);
         return BT_OK;
     }
-    if (l->probe) {
-        /* It says itself whether there was a reset, which is heard when its answer comes. */
-        l->run_after = run && !gdb_remote_is_running(l->remote);
+    if (!live_is_remote(l)) { /* it says itself whether it was reset, when its answer comes */
+        l->run_after = run && !target_is_running(l->target);
         return BT_ERR_UNSUPPORTED;
     }
     if (restart_target(l) != BT_OK) {
-        console_print(c, "the target's GDB server cannot be asked now\n");
+        console_print(q->c, "the target's GDB server cannot be asked now\n");
         return BT_OK;
     }
     l->run_after = run;
-    console_print(c, run ? "reset; the target runs until GDB asks for something\n"
-                         : "reset; the target is halted\n");
+    console_print(q->c, run ? "reset; the target runs until GDB asks for something\n"
+                            : "reset; the target is halted\n");
     return BT_OK;
 }
 
-static int cmd_version(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_version(const struct live_line *q)
 {
-    (void)k, (void)core, (void)rest;
-    console_print(c, "btraced " BTRACED_VERSION "\n");
+    console_print(q->c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
-static int cmd_numbers(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_numbers(const struct live_line *q)
 {
-    (void)core, (void)rest;
-    live_status_report(k->live, c);
+    live_status_report(q->live, q->c);
     return BT_OK;
 }
 
-static int cmd_reload(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_reload(const struct live_line *q)
 {
-    struct live *l = k->live;
-    (void)core, (void)rest;
-    if (!l->reload)
+    if (!q->live->reload)
         return BT_ERR_UNSUPPORTED;
-    l->reload(l->ctx, c);
+    q->live->reload(q->live->ctx, q->c);
     return BT_OK;
 }
 
-static int cmd_clients(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_clients(const struct live_line *q)
 {
-    (void)core, (void)rest;
-    list_clients(k->live, k, c);
+    uint64_t now = uv_now(q->live->loop);
+    for (const struct live_client *k = q->live->clients; k; k = k->next)
+        status_report_client(k->client, k == q->client, client_role(k), now, q->c);
     return BT_OK;
 }
 
-static int cmd_control(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_control(const struct live_line *q)
 {
-    struct target_error why = {""};
-    (void)core, (void)rest;
-    if (take_control(k, &why))
-        console_print(c, "%s\n", why.text);
+    const struct live_client *has = q->live->control;
+    if (has == q->client) {
+        console_print(q->c, "you are in control already\n");
+    } else if (has) {
+        console_print(q->c, "client %u (%.80s) is in control\n", has->client->number,
+                      has->client->connection->peer);
+    } else {
+        give_control(q->live, q->client);
+        console_print(q->c, "you are in control of the target now\n");
+    }
+    return BT_OK;
+}
+
+/* GDB keeps what it shows: the target has not run since. */
+static int cmd_release(const struct live_line *q)
+{
+    const struct gdb_client *c = q->client->client;
+    gdb_session_give_control(q->client->session);
+    pass_control(q->live);
+    log_write(LOG_AT_INFO, "btraced: client %u (%s) has given control away\n", c->number,
+              c->connection->peer);
+    if (q->live->control)
+        console_print(q->c, "you give control to client %u; you look on\n",
+                      q->live->control->client->number);
     else
-        console_print(c, "you are in control of the target now\n");
+        console_print(q->c, "nobody is in control now; you look on. 'monitor control' takes it\n");
     return BT_OK;
 }
 
-static int cmd_release(struct live_client *k, int core, const char *rest, const struct console *c)
-{
-    (void)core, (void)rest;
-    if (release_control(k))
-        console_print(c, "you give control to client %u; you look on\n",
-                      k->live->control->client->number);
-    else
-        console_print(c, "nobody is in control now; you look on. 'monitor control' takes it\n");
-    return BT_OK;
-}
-
-static int cmd_help(struct live_client *k, int core, const char *rest, const struct console *c);
+static int cmd_help(const struct live_line *q);
 
 static const struct {
     const char *name;
-    int (*run)(struct live_client *k, int core, const char *rest, const struct console *c);
+    int (*run)(const struct live_line *q);
     bool control; /* only for the client in control: it changes something */
     const char *help;
 } commands[] = {
@@ -412,27 +368,26 @@ static const struct {
 };
 
 /* The board's own commands are listed as well: an error here hands the text on to it. */
-static int cmd_help(struct live_client *k, int core, const char *rest, const struct console *c)
+static int cmd_help(const struct live_line *q)
 {
-    struct live *l = k->live;
-    (void)core, (void)rest;
+    const struct live *l = q->live;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (commands[i].run != cmd_reset || l->config->reset[0])
-            console_print(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
-    reverse_monitor_help(c->print, c->to);
+            console_print(q->c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    reverse_monitor_help(q->c->print, q->c->to);
     if (l->probe)
-        probe_target_help(l->config, c->print, c->to);
+        probe_thread_help(l->config, q->c->print, q->c->to);
     else
-        console_print(c, "everything else is for the target's own GDB server\n");
+        console_print(q->c, "everything else is for the target's own GDB server\n");
     return BT_OK;
 }
 
-static int run_live_command(struct live_client *k, size_t i, int core, const char *rest,
-                            const struct console *c)
+static int run_live_command(size_t i, const struct live_line *q)
 {
-    if (!commands[i].control || !gdb_session_observes(k->session))
-        return commands[i].run(k, core, rest, c);
-    console_print(c, "you look on: 'monitor %s' is for the client in control\n", commands[i].name);
+    if (!commands[i].control || !gdb_session_observes(q->client->session))
+        return commands[i].run(q);
+    console_print(q->c, "you look on: 'monitor %s' is for the client in control\n",
+                  commands[i].name);
     return BT_OK;
 }
 
@@ -446,7 +401,7 @@ static bool help_live_group(const struct live *l, const char *text, const struct
         size_t n = strlen(groups[i]);
         if (!console_rest(text, groups[i], rest, sizeof rest))
             continue;
-        if (*rest && !l->probe && l->config->control.kind == ADDRESS_NONE)
+        if (*rest && live_is_remote(l) && l->config->control.kind == ADDRESS_NONE)
             return false;
         if (*rest)
             console_print(c, "no command '%s %s'; there is:\n", groups[i], rest);
@@ -462,17 +417,18 @@ static int op_monitor(void *ctx, int core, const char *text, target_print_fn pri
 {
     struct live_client *k = ctx;
     const struct console c = {print, to};
-    char rest[300];
+    char rest[300] = "";
+    const struct live_line q = {k, k->live, core, traced_core(k->live, core), rest, &c};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
-            return run_live_command(k, i, core, rest, &c);
+            return run_live_command(i, &q);
     if (help_live_group(k->live, text, &c))
         return BT_OK;
     if (text[strspn(text, " ")] == '\0')
-        return cmd_help(k, core, "", &c);
+        return cmd_help(&q);
     int error = reverse_monitor(&k->motion, core, text, print, to);
-    if (error != BT_ERR_UNSUPPORTED || k->live->probe || !reverse_motion_any(&k->motion) ||
-        gdb_packet_only_shows(text))
+    if (error != BT_ERR_UNSUPPORTED || !live_is_remote(k->live) ||
+        !reverse_motion_any(&k->motion) || gdb_packet_only_shows(text))
         return error;
     /* It may change anything, and GDB would go on as if it were still at a replay position. */
     console_print(&c,
@@ -536,32 +492,6 @@ static void op_interrupt(void *ctx)
 {
     struct live_client *k = ctx;
     reverse_motion_interrupt(&k->motion);
-}
-
-static struct live_core *traced_core(struct live *l, int thread)
-{
-    struct live_core *c = live_core_of(l, thread);
-    return c && c->source >= 0 ? c : NULL;
-}
-
-static int op_core_count(void *ctx)
-{
-    const struct live *l = ((const struct live_client *)ctx)->live;
-    int n = gdb_remote_cores(l->remote);
-    return n > 0 ? n : 1;
-}
-
-static int op_core_info(void *ctx, int core, struct target_core *info)
-{
-    struct live *l = ((struct live_client *)ctx)->live;
-    const struct live_core *c = live_core_of(l, core);
-    info->name = c ? c->config->name : "core";
-    info->profile = c && strncasecmp(c->config->type, "Cortex-M", 8) == 0   ? TARGET_PROFILE_M
-                    : c && strncasecmp(c->config->type, "Cortex-R", 8) == 0 ? TARGET_PROFILE_R
-                    : c && live_is_a64(c)                                   ? TARGET_PROFILE_A64
-                                                                            : TARGET_PROFILE_A;
-    info->big_endian = c && c->elf && c->elf->big_endian;
-    return BT_OK;
 }
 
 /* What the one in control has switched on is on for a GDB that comes later. */
@@ -679,9 +609,7 @@ static void op_leave(void *ctx)
     reverse_motion_forget(&((struct live_client *)ctx)->motion);
 }
 
-static const struct gdb_target live_target = {
-    .core_count = op_core_count,
-    .core_info = op_core_info,
+static const struct gdb_host live_gdb_host = {
     .btrace_enable = op_btrace_enable,
     .btrace_disable = op_btrace_disable,
     .btrace_set_size = op_btrace_set_size,
@@ -689,15 +617,14 @@ static const struct gdb_target live_target = {
     .btrace_read = op_btrace_read,
     .btrace_delivered = op_btrace_delivered,
     .monitor = op_monitor,
+    .is_replaying = op_is_replaying,
     .read_regs = op_read_regs,
+    .reverse_memory = op_reverse_memory,
     .resume = op_resume,
     .reverse = op_reverse,
-    .is_replaying = op_is_replaying,
-    .reverse_memory = op_reverse_memory,
     .interrupt = op_interrupt,
+    .leave = op_leave,
     .restart = op_restart,
-    .detach = op_leave,
-    .kill = op_leave,
 };
 
 static struct live_client *new_live_client(struct live *l, struct gdb_client *c)
@@ -722,13 +649,19 @@ static struct live_client *new_live_client(struct live *l, struct gdb_client *c)
     return k;
 }
 
+static int open_session(struct live_client *k, enum gdb_role role, const char *greeting,
+                        gdb_send_fn send, void *send_ctx)
+{
+    return gdb_session_init(k->session, k->live->target, &live_gdb_host, k, role, greeting, send,
+                            send_ctx);
+}
+
 static int open_control(struct live_client *k, gdb_send_fn send, void *send_ctx)
 {
-    struct live *l = k->live;
-    int error = gdb_session_init_remote(k->session, &live_target, k, l->remote, send, send_ctx);
+    int error = open_session(k, GDB_CONTROLS, "", send, send_ctx);
     if (error)
         return error;
-    l->control = k;
+    k->live->control = k;
     log_control(k);
     return BT_OK;
 }
@@ -743,8 +676,7 @@ static int open_observer(struct live_client *k, gdb_send_fn send, void *send_ctx
              "history can be read while it is halted%s\n",
              c->number, c->connection->peer,
              l->config->others == CONFIG_OTHERS_QUEUE ? "; you wait for control" : "");
-    int error =
-        gdb_session_init_observer(k->session, &live_target, k, l->remote, text, send, send_ctx);
+    int error = open_session(k, GDB_OBSERVES, text, send, send_ctx);
     if (!error)
         log_write(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
                   k->client->connection->peer);
@@ -755,8 +687,7 @@ static int open_refused(struct live_client *k, gdb_send_fn send, void *send_ctx)
 {
     const struct gdb_client *c = k->live->control->client;
     char text[CONNECTION_PEER_MAX + 120];
-    int error =
-        gdb_session_init_observer(k->session, &live_target, k, k->live->remote, "", send, send_ctx);
+    int error = open_session(k, GDB_OBSERVES, "", send, send_ctx);
     if (error)
         return error;
     snprintf(text, sizeof text, "client %u (%s) is in control, and [gdb] others = refuse",

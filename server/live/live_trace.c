@@ -17,7 +17,6 @@
 
 #define QUIET_MS      30 /* a source that cannot be asked has sent all when it is silent so long */
 #define CONTROL_TRIES 20 /* 50 ms each: the board makes its socket when it starts */
-#define ACCESS_MS     2000 /* of one access to a trace unit */
 #define CONNECT_MS    1000 /* a port has a listener before it sends: the first sync comes soon */
 #define PAUSE_MS      5
 
@@ -190,7 +189,7 @@ static void read_out_units(struct live *l)
 {
     const struct trace_sink sink = live_sink(l);
     struct live_units *u = &l->units;
-    remote_bus_begin(&u->bus);
+    target_bus_begin(&u->bus);
     u->error = trace_setup_collect(&u->setup, &sink, &u->why);
     if (!u->error)
         u->error = trace_setup_rearm(&u->setup, &u->why);
@@ -346,7 +345,7 @@ static void prepare_units_work(uv_work_t *work)
     struct live_units *u = &l->units;
     uv_mutex_lock(&u->lock);
     u->error = BT_OK;
-    remote_bus_begin(&u->bus);
+    target_bus_begin(&u->bus);
     if (!u->found)
         discover_units(l);
     else if (u->setup.history)
@@ -394,7 +393,7 @@ static void on_units_prepared(uv_work_t *work, int status)
     if (!found && !u->error)
         begin_found_trace(l);
     bool next = again || (!found && u->found && u->setup.history);
-    if (next && gdb_remote_is_ready(l->remote)) {
+    if (next && target_is_ready(l->target)) {
         start_units_worker(l);
         return;
     }
@@ -428,28 +427,30 @@ void live_units_prepare(struct live *l, void (*done)(struct live *l))
         start_units_worker(l);
 }
 
-int live_ask_server(struct live *l, const char *text, gdb_remote_reply_fn reply)
+int live_command(struct live *l, const char *text, target_done_fn done)
 {
-    char packet[8 + 2 * sizeof l->config->reset] = "qRcmd,";
-    size_t n = strlen(packet);
-    for (const char *p = text; *p && n + 2 < sizeof packet; p++)
-        n += (size_t)snprintf(packet + n, sizeof packet - n, "%02x", (unsigned char)*p);
-    return gdb_remote_ask(l->remote, packet, n, reply, l);
+    const struct target_request r = {.kind = TARGET_COMMAND,
+                                     .bytes = (const uint8_t *)text,
+                                     .length = strlen(text),
+                                     .takes_time = true};
+    target_hold_clients(l->target, true);
+    int error = target_ask(l->target, NULL, &r, done, l);
+    if (error)
+        target_hold_clients(l->target, false);
+    return error;
 }
 
-static void on_trace_switched(void *ctx, const char *reply, size_t len)
+static void on_trace_switched(void *ctx, const struct target_answer *answer)
 {
-    (void)reply, (void)len;
-    gdb_remote_hold_client(((struct live *)ctx)->remote, false);
+    (void)answer;
+    target_hold_clients(((struct live *)ctx)->target, false);
 }
 
-/* Trace units behind a probe of ours belong to the probe target's thread, and obey its command. */
+/* Trace units behind a probe of ours belong to its thread, and obey its command. */
 static bool switch_probe_trace(struct live *l, const char *command, const struct console *c)
 {
-    gdb_remote_hold_client(l->remote, true);
-    if (live_ask_server(l, command, on_trace_switched) == BT_OK)
+    if (live_command(l, command, on_trace_switched) == BT_OK)
         return true;
-    gdb_remote_hold_client(l->remote, false);
     console_print(c, "the target cannot be asked now\n");
     return false;
 }
@@ -457,13 +458,13 @@ static bool switch_probe_trace(struct live *l, const char *command, const struct
 bool live_trace_switch(struct live *l, bool on, const struct console *c)
 {
     const char *done = on ? "tracing is on" : "tracing is off: what runs now is not in the history";
-    if (!l->units.wanted && !l->probe)
+    if (!l->units.wanted && live_is_remote(l))
         return tell_board(l, on ? "on" : "off", c, done);
     if (!l->pipeline) {
         console_print(c, "nothing is traced: 'monitor trace status' says why\n");
         return false;
     }
-    if (l->probe && !switch_probe_trace(l, on ? "trace on" : "trace off", c))
+    if (!live_is_remote(l) && !switch_probe_trace(l, on ? "trace on" : "trace off", c))
         return false;
     if (l->units.wanted)
         l->units.off = !on;
@@ -479,7 +480,7 @@ static int start_units(struct live *l)
     if (!u->wanted)
         return BT_OK;
     uv_mutex_init(&u->lock);
-    return remote_bus_open(&u->bus, l->loop, l->remote, ACCESS_MS, big);
+    return target_bus_open(&u->bus, l->loop, l->target, big);
 }
 
 /* As trace_setup_filter(); BT_ERR_IO: not possible just now. */
@@ -534,7 +535,7 @@ void live_trace_release(struct live *l)
     trace_setup_release(&l->units.setup);
     if (l->units.wanted)
         uv_mutex_destroy(&l->units.lock);
-    remote_bus_close(&l->units.bus);
+    target_bus_close(&l->units.bus);
     if (l->board >= 0)
         close(l->board);
     free(l->readout.bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Trace units of a target behind another GDB server, found and programmed through its memory
- * packets (trace_setup.h over remote_bus.h), and the trace buffer read out the same way. Only
+ * (trace_setup.h over target_bus.h), and the trace buffer read out the same way. Only
  * with [trace] sink in the board file.
  *
  * Called on the event loop, but where said otherwise; the registers are accessed in a worker
@@ -10,7 +10,7 @@
 #ifndef SERVER_LIVE_UNITS_H
 #define SERVER_LIVE_UNITS_H
 
-#include "server/trace_unit/remote_bus.h"
+#include "server/trace_unit/target_bus.h"
 #include "server/trace_unit/trace_setup.h"
 
 struct live;
@@ -28,7 +28,7 @@ struct live_units {
     _Atomic bool off; /* by command; the worker reads it */
     enum live_units_work state;
     uv_mutex_t lock; /* of the worker threads: one at a time */
-    struct remote_bus bus;
+    struct target_bus bus;
     struct trace_setup setup; /* the worker's, while there is one */
     uv_work_t work;
     int error; /* of the worker */

@@ -18,7 +18,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct remote_link *l = handle->data;
     l->state = REMOTE_LINK_CLOSED;
-    if (!l->stopping && !l->given)
+    if (!l->stopping)
         uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
 }
 
@@ -92,42 +92,13 @@ static void attempt_link(struct remote_link *l)
         drop_link(l);
 }
 
-static int init_link(struct remote_link *l, uv_loop_t *loop, struct gdb_remote *remote)
-{
-    memset(l, 0, sizeof *l);
-    l->loop = loop;
-    l->remote = remote;
-    l->request.data = l->lookup.data = l;
-    int error = uv_timer_init(loop, &l->retry);
-    l->retry.data = l;
-    return error;
-}
-
-int remote_link_open(struct remote_link *l, uv_loop_t *loop, int fd, struct gdb_remote *remote)
-{
-    int error = init_link(l, loop, remote);
-    if (!error)
-        error = uv_pipe_init(loop, &l->socket.pipe, 0);
-    if (error)
-        return error;
-    l->given = true;
-    l->state = REMOTE_LINK_OPENING;
-    l->address.kind = ADDRESS_UNIX;
-    l->socket.handle.data = l;
-    error = uv_pipe_open(&l->socket.pipe, fd);
-    if (error)
-        return error;
-    l->state = REMOTE_LINK_CONNECTED;
-    uv_read_start(&l->socket.stream, on_alloc, on_read);
-    gdb_remote_connected(remote);
-    return 0;
-}
-
 int remote_link_start(struct remote_link *l, uv_loop_t *loop, const struct address *address,
                       struct gdb_remote *remote)
 {
-    int error = init_link(l, loop, remote);
-    l->address = *address;
+    *l = (struct remote_link){.loop = loop, .address = *address, .remote = remote};
+    l->request.data = l->lookup.data = l;
+    int error = uv_timer_init(loop, &l->retry);
+    l->retry.data = l;
     if (!error)
         attempt_link(l);
     return error;
@@ -166,8 +137,7 @@ void remote_link_send(void *link, const void *bytes, size_t len)
 
 void remote_link_again(struct remote_link *l)
 {
-    if (!l->given)
-        drop_link(l);
+    drop_link(l);
 }
 
 void remote_link_stop(struct remote_link *l)

@@ -31,7 +31,6 @@ struct remote_link {
     uv_timer_t retry;
     enum remote_link_state state;
     bool stopping;
-    bool given; /* the socket: there is no other */
     char buffer[65536];
 };
 
@@ -39,13 +38,10 @@ struct remote_link {
 int remote_link_start(struct remote_link *l, uv_loop_t *loop, const struct address *address,
                       struct gdb_remote *remote);
 
-/* The same on a socket that is connected already, which it closes; nothing comes after its loss. */
-int remote_link_open(struct remote_link *l, uv_loop_t *loop, int fd, struct gdb_remote *remote);
-
 /* Sends; for gdb_remote_new(), with the link as context. */
 void remote_link_send(void *link, const void *bytes, size_t len);
 
-/* Ends the connection and calls again; not for one that was handed over. */
+/* Ends the connection and calls again. */
 void remote_link_again(struct remote_link *l);
 
 /* Closes the handles; the loop ends when they are closed. */

@@ -92,7 +92,7 @@ static int on_verify(int good, X509_STORE_CTX *store)
     return 0;
 }
 
-/* The openssl_reason that OpenSSL gives first, which is the nearest to the cause; the queue is
+/* The reason that OpenSSL gives first, which is the nearest to the cause; the queue is
  * emptied. */
 static const char *openssl_reason(void)
 {
@@ -100,7 +100,7 @@ static const char *openssl_reason(void)
     const char *text =
         ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code)) : ERR_reason_error_string(code);
     ERR_clear_error();
-    return text ? text : "no openssl_reason is given";
+    return text ? text : "no reason is given";
 }
 
 /* NULL, or why the file of a private key cannot be used as it is. */

@@ -1,193 +1,95 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cores behind a probe as GDB's target: all but running, see probe_target_run.c. */
-#include "probe_target_internal.h"
+/* Cores behind a probe: what is asked of them, but for running and commands. */
+#include "probe_target.h"
 
 #include "server/base/log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define IDLE_MS          1000 /* between looks at a halted core, or for a probe that is gone */
-#define CAPTURE_MS       20   /* a port that is captured sends while the core stands, too */
-#define IDLE_US          1000000u
-#define ADDRESS_SPACE    ((uint64_t)1 << 32)
-#define LINE_ERRORS_MANY 10
-
-static int probe_op_core_count(void *ctx)
-{
-    return (int)((const struct probe_target *)ctx)->core_count;
-}
-
-static int probe_op_core_info(void *ctx, int core, struct target_core *info)
-{
-    const struct probe_target *t = ctx;
-    *info =
-        (struct target_core){.name = t->ops->name(t, (unsigned)core), .profile = t->ops->profile};
-    return BT_OK;
-}
-
-static int probe_op_core_status(void *ctx, int core, char *text, size_t size)
-{
-    struct probe_target *t = ctx;
-    text[0] = '\0';
-    if (t->gone)
-        snprintf(text, size, "the %s does not answer", t->dark ? "target" : "probe");
-    else if (t->running && t->let_go[core])
-        snprintf(text, size, "running");
-    else
-        t->ops->mode(t, (unsigned)core, text, size);
-    return BT_OK;
-}
+#define IDLE_MS       1000 /* between looks at a halted core, or for a probe that is gone */
+#define CAPTURE_MS    20   /* a port that is captured sends while the core stands, too */
+#define IDLE_US       1000000u
+#define LOOK_MS       200 /* that a look by ourselves may wait for a core */
+#define ADDRESS_SPACE ((uint64_t)1 << 32)
 
 /* Registers. */
 
-static int probe_op_read_regs(void *ctx, int core, struct target_regs *regs)
+static int probe_write_registers(struct probe_target *t, const struct target_request *r)
 {
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    return probe_target_result(t, error ? error : t->ops->read_regs(t, (unsigned)core, regs), NULL);
-}
-
-static void probe_op_read_refused(void *ctx, struct target_error *why)
-{
-    const struct probe_target *t = ctx;
-    memcpy(why->text, t->reported, sizeof why->text);
-}
-
-static int probe_op_write_reg(void *ctx, int core, enum target_reg reg, uint32_t value,
-                              struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    if (!error)
-        error = t->ops->write_reg(t, (unsigned)core, reg, value);
-    return probe_target_result(t, error, why);
-}
-
-static int probe_op_extra_registers(void *ctx, int core, const struct target_register **list)
-{
-    struct probe_target *t = ctx;
-    (void)core;
-    *list = t->described;
-    return (int)t->extra_count;
-}
-
-static int probe_op_read_extra(void *ctx, int core, unsigned index, uint64_t *value)
-{
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    return probe_target_result(
-        t, error ? error : t->ops->read_extra(t, (unsigned)core, index, value), NULL);
-}
-
-static int probe_op_write_extra(void *ctx, int core, unsigned index, uint64_t value,
-                                struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    if (!error)
-        error = t->ops->write_extra(t, (unsigned)core, index, value);
-    return probe_target_result(t, error, why);
+    const struct target_regs *regs = r->regs;
+    unsigned core = (unsigned)r->core;
+    uint64_t value;
+    int error = BT_OK;
+    for (unsigned i = 0; i < TARGET_REG_COUNT && !error; i++)
+        if (regs->known >> i & 1)
+            error = t->ops->write_reg(t, core, i, (uint32_t)regs->value[i]);
+    for (unsigned i = 0; i < t->extra_count && !error; i++)
+        if (target_regs_get(regs, t->registers, TARGET_REG_COUNT + i, &value))
+            error = t->ops->write_extra(t, core, i, value);
+    return error;
 }
 
 /* Memory, and flash as GDB writes it. */
 
 /* What lies before the place that cannot be read. */
-static int read_before_fault(struct probe_target *t, unsigned core, int error, uint64_t address,
-                             void *bytes, size_t len)
+static int read_before_fault(struct probe_target *t, const struct target_request *r, size_t *length)
 {
     uint64_t end;
-    bool nothing = error == BT_ERR_IO && t->ops->nothing_at(t, core, &end);
-    probe_target_result(t, error, NULL);
-    if (!nothing)
-        return error;
-    if (end <= address || end - address >= len ||
-        t->ops->read(t, core, (uint32_t)address, bytes, end - address))
+    if (!t->ops->nothing_at(t, &end))
+        return BT_ERR_IO;
+    if (end <= r->address || end - r->address >= *length)
         return BT_ERR_RANGE;
-    return (int)(end - address);
+    *length = (size_t)(end - r->address);
+    return t->ops->read(t, (unsigned)r->core, (uint32_t)r->address, t->bytes, *length, r->device)
+               ? BT_ERR_RANGE
+               : BT_OK;
 }
 
-static int probe_op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static int probe_read_memory(struct probe_target *t, const struct target_request *r,
+                             struct target_answer *a)
 {
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    if (error)
-        return error;
-    if (address >= ADDRESS_SPACE)
+    size_t length = r->length < sizeof t->bytes ? r->length : sizeof t->bytes;
+    if (r->address >= ADDRESS_SPACE)
         return BT_ERR_RANGE;
-    if (len > ADDRESS_SPACE - address)
-        len = (size_t)(ADDRESS_SPACE - address);
-    error = t->ops->read(t, (unsigned)core, (uint32_t)address, bytes, len);
-    return error ? read_before_fault(t, (unsigned)core, error, address, bytes, len) : (int)len;
-}
-
-static int probe_op_write_memory(void *ctx, int core, uint64_t address, const void *bytes,
-                                 size_t len, struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    if (error)
-        return probe_target_result(t, error, why);
-    if (address > ADDRESS_SPACE || len > ADDRESS_SPACE - address)
-        return probe_target_refuse(t, why, BT_ERR_RANGE, "no such address");
-    t->reported[0] = '\0';
-    if (len > 0)
-        error = t->ops->write(t, (unsigned)core, (uint32_t)address, bytes, len);
-    return error && t->reported[0] ? probe_target_refuse(t, why, error, "%s", t->reported)
-                                   : probe_target_result(t, error, why);
-}
-
-static int probe_op_memory_map(void *ctx, const struct target_region **regions)
-{
-    const struct probe_target_flash *f = &((struct probe_target *)ctx)->flash;
-    *regions = f->regions;
-    return f->region_count;
-}
-
-/* An algorithm counts on a core as it is behind a reset: the program's MPU or watchdog ends it. */
-static int prepare_flash(struct probe_target *t)
-{
-    int error = probe_target_ready(t);
-    if (!error && !t->flash.busy && t->flash.algorithm)
-        error = probe_target_reset(t);
-    t->ops->forget(t);
+    if (length > ADDRESS_SPACE - r->address)
+        length = (size_t)(ADDRESS_SPACE - r->address);
+    int error =
+        t->ops->read(t, (unsigned)r->core, (uint32_t)r->address, t->bytes, length, r->device);
+    if (error == BT_ERR_IO && probe_target_result(t, error, NULL))
+        error = read_before_fault(t, r, &length);
+    a->bytes = t->bytes;
+    a->length = error ? 0 : length;
     return error;
 }
 
-static int flash_result(struct probe_target *t, int error, struct target_error *why)
+static int probe_write_memory(struct probe_target *t, const struct target_request *r)
 {
-    t->ops->forget(t);
-    if (!t->flash.busy && t->moved)
-        t->moved(t->ctx);
+    if (r->address > ADDRESS_SPACE || r->length > ADDRESS_SPACE - r->address)
+        return probe_target_refuse(t, &t->why, BT_ERR_RANGE, "no such address");
+    if (r->length == 0)
+        return BT_OK;
+    return t->ops->write(t, (unsigned)r->core, (uint32_t)r->address, r->bytes, r->length);
+}
+
+/* An algorithm counts on a core as it is behind a reset: the program's MPU or watchdog ends it. */
+static int probe_use_flash(struct probe_target *t, const struct target_request *r)
+{
+    struct probe_target_flash *f = &t->flash;
+    bool begins = r->kind != TARGET_FLASH_DONE && !f->busy && f->algorithm;
+    int error = begins ? probe_target_reset(t) : BT_OK;
+    if (!error && r->kind == TARGET_FLASH_ERASE)
+        error = probe_target_flash_erase(f, r->address, r->length);
+    else if (!error && r->kind == TARGET_FLASH_WRITE)
+        error = probe_target_flash_write(f, r->address, r->bytes, r->length);
+    else if (!error)
+        error = probe_target_flash_done(f);
+    if (!f->busy)
+        probe_target_note_change(t, TARGET_CHANGE_REGISTERS);
+    if (!error || !f->reported[0])
+        return error;
     probe_target_result(t, error, NULL); /* a probe that is gone is noted, whatever the words are */
-    if (error && t->flash.reported[0])
-        return probe_target_refuse(t, why, error, "%s", t->flash.reported);
-    return probe_target_result(t, error, why);
-}
-
-static int probe_op_flash_erase(void *ctx, uint64_t address, uint64_t length,
-                                struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = prepare_flash(t);
-    return flash_result(t, error ? error : probe_target_flash_erase(&t->flash, address, length),
-                        why);
-}
-
-static int probe_op_flash_write(void *ctx, uint64_t address, const void *bytes, size_t len,
-                                struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = prepare_flash(t);
-    return flash_result(t, error ? error : probe_target_flash_write(&t->flash, address, bytes, len),
-                        why);
-}
-
-static int probe_op_flash_done(void *ctx, struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    return flash_result(t, error ? error : probe_target_flash_done(&t->flash), why);
+    return probe_target_refuse(t, &t->why, error, "%s", f->reported);
 }
 
 /*
@@ -202,8 +104,8 @@ static bool same_breakpoint(const struct target_breakpoint *a, const struct targ
     return a->type == b->type && a->address == b->address && (!watch || a->kind == b->kind);
 }
 
-static struct probe_target_breakpoint *find_placed(struct probe_target *t,
-                                                   const struct target_breakpoint *bp)
+static struct probe_breakpoint *find_placed(struct probe_target *t,
+                                            const struct target_breakpoint *bp)
 {
     for (unsigned i = 0; i < t->breakpoint_count; i++)
         if (same_breakpoint(&t->breakpoints[i].asked, bp))
@@ -211,353 +113,202 @@ static struct probe_target_breakpoint *find_placed(struct probe_target *t,
     return NULL;
 }
 
-static enum probe_target_place place_of_type(enum target_breakpoint_type type)
+static int place_breakpoint(struct probe_target *t, const struct probe_breakpoint *p)
 {
-    static const enum probe_target_place places[] = {
-        [TARGET_BREAKPOINT_SOFTWARE] = PROBE_TARGET_BREAK_SOFTWARE,
-        [TARGET_BREAKPOINT_HARDWARE] = PROBE_TARGET_BREAK_HARDWARE,
-        [TARGET_WATCHPOINT_WRITE] = PROBE_TARGET_WATCH_WRITE,
-        [TARGET_WATCHPOINT_READ] = PROBE_TARGET_WATCH_READ,
-        [TARGET_WATCHPOINT_ACCESS] = PROBE_TARGET_WATCH_ACCESS,
-    };
-    return places[type];
+    const struct target_breakpoint bp = {p->placed, p->asked.address, p->asked.kind};
+    return t->ops->insert(t, &bp);
 }
 
-static int place_breakpoint(struct probe_target *t, const struct target_breakpoint *bp,
-                            enum probe_target_place as)
+static int place_software(struct probe_target *t, struct probe_breakpoint *p)
 {
-    return t->ops->insert(t, as, (uint32_t)bp->address, bp->kind);
-}
-
-/* A refusal that the other kind of breakpoint may not meet. */
-static bool may_try_other(const struct probe_target *t, int error)
-{
-    return (error == BT_ERR_RANGE || error == BT_ERR_UNSUPPORTED) &&
-           t->ops->refusal(t) != PROBE_TARGET_REFUSED;
-}
-
-/* In *placed as what. */
-static int place_software(struct probe_target *t, const struct target_breakpoint *bp,
-                          enum probe_target_place *placed)
-{
-    bool hardware_first = t->ops->prefers_hardware(t, (uint32_t)bp->address);
+    bool hardware_first = p->asked.address < t->ops->ram_start;
     unsigned breakpoints, watchpoints;
-    *placed = hardware_first ? PROBE_TARGET_BREAK_HARDWARE : PROBE_TARGET_BREAK_SOFTWARE;
-    int error = place_breakpoint(t, bp, *placed);
-    if (!may_try_other(t, error))
+    p->placed = hardware_first ? TARGET_BREAKPOINT_HARDWARE : TARGET_BREAKPOINT_SOFTWARE;
+    int error = place_breakpoint(t, p);
+    enum probe_refusal refusal = t->ops->refusal(t);
+    /* A refusal that the other kind of breakpoint may not meet. */
+    if ((error != BT_ERR_RANGE && error != BT_ERR_UNSUPPORTED) || refusal == PROBE_REFUSED)
         return error;
-    bool full = t->ops->refusal(t) == PROBE_TARGET_REFUSED_FULL;
-    *placed = hardware_first ? PROBE_TARGET_BREAK_SOFTWARE : PROBE_TARGET_BREAK_HARDWARE;
-    error = place_breakpoint(t, bp, *placed);
+    p->placed = hardware_first ? TARGET_BREAKPOINT_SOFTWARE : TARGET_BREAKPOINT_HARDWARE;
+    error = place_breakpoint(t, p);
     t->ops->units(t, &breakpoints, &watchpoints);
-    if (hardware_first && full && error == BT_ERR_UNSUPPORTED)
-        return probe_target_refuse(t, NULL, BT_ERR_RANGE,
+    if (hardware_first && refusal == PROBE_REFUSED_FULL && error == BT_ERR_UNSUPPORTED)
+        return probe_target_refuse(t, &t->why, BT_ERR_RANGE,
                                    "all %u hardware breakpoints are in use, and the memory at "
                                    "0x%08x takes no others",
-                                   breakpoints, (unsigned)bp->address);
+                                   breakpoints, (unsigned)p->asked.address);
     return error;
 }
 
-static int probe_op_insert(void *ctx, int core, const struct target_breakpoint *bp,
-                           struct target_error *why)
+static int probe_insert(struct probe_target *t, const struct target_breakpoint *bp)
 {
-    struct probe_target *t = ctx;
-    struct probe_target_breakpoint p = {*bp, place_of_type(bp->type)};
+    struct probe_breakpoint p = {*bp, bp->type};
     unsigned breakpoints, watchpoints;
-    (void)core;
-    int error = probe_target_ready(t);
-    if (error)
-        return probe_target_result(t, error, why);
     if (find_placed(t, bp))
         return BT_OK;
     if (bp->address > UINT32_MAX)
-        return probe_target_refuse(t, why, BT_ERR_RANGE, "no such address");
+        return probe_target_refuse(t, &t->why, BT_ERR_RANGE, "no such address");
     if (t->breakpoint_count == PROBE_TARGET_BREAKPOINTS)
-        return probe_target_refuse(t, why, BT_ERR_RANGE, "%u breakpoints are the most",
+        return probe_target_refuse(t, &t->why, BT_ERR_RANGE, "%u breakpoints are the most",
                                    PROBE_TARGET_BREAKPOINTS);
-    t->reported[0] = '\0';
-    if (bp->type == TARGET_BREAKPOINT_SOFTWARE)
-        error = place_software(t, bp, &p.placed);
-    else
-        error = place_breakpoint(t, bp, p.placed);
+    int error =
+        bp->type == TARGET_BREAKPOINT_SOFTWARE ? place_software(t, &p) : place_breakpoint(t, &p);
     if (!error)
         t->breakpoints[t->breakpoint_count++] = p;
-    else if (t->reported[0] != '\0')
-        return probe_target_refuse(t, why, error, "%s", t->reported);
+    if (error != BT_ERR_UNSUPPORTED)
+        return error;
     /* GDB takes "unsupported" for a type that does not exist, and tries another. */
-    error = probe_target_result(t, error, why);
+    probe_target_result(t, error, &t->why);
     t->ops->units(t, &breakpoints, &watchpoints);
-    return error == BT_ERR_UNSUPPORTED && breakpoints + watchpoints > 0 ? BT_ERR_RANGE : error;
+    return breakpoints + watchpoints > 0 ? BT_ERR_RANGE : error;
 }
 
 /* Does another of GDB's stand on the same? */
-static bool is_shared_place(const struct probe_target *t, const struct probe_target_breakpoint *p)
+static bool is_shared_place(const struct probe_target *t, const struct probe_breakpoint *p)
 {
     for (unsigned i = 0; i < t->breakpoint_count; i++) {
-        const struct probe_target_breakpoint *q = &t->breakpoints[i];
+        const struct probe_breakpoint *q = &t->breakpoints[i];
         if (q != p && q->placed == p->placed && q->asked.address == p->asked.address &&
-            (q->placed == PROBE_TARGET_BREAK_SOFTWARE || q->placed == PROBE_TARGET_BREAK_HARDWARE))
+            q->placed <= TARGET_BREAKPOINT_HARDWARE)
             return true;
     }
     return false;
 }
 
-static int lift_breakpoint(struct probe_target *t, const struct probe_target_breakpoint *p)
+static int lift_breakpoint(struct probe_target *t, const struct probe_breakpoint *p)
 {
-    if (is_shared_place(t, p))
-        return BT_OK;
-    return t->ops->remove(t, p->placed, (uint32_t)p->asked.address, p->asked.kind);
+    const struct target_breakpoint bp = {p->placed, p->asked.address, p->asked.kind};
+    return is_shared_place(t, p) ? BT_OK : t->ops->remove(t, &bp);
 }
 
-static int probe_op_remove(void *ctx, int core, const struct target_breakpoint *bp,
-                           struct target_error *why)
+static int probe_remove(struct probe_target *t, const struct target_breakpoint *bp)
 {
-    struct probe_target *t = ctx;
-    struct probe_target_breakpoint *p = find_placed(t, bp);
-    (void)core;
-    int error = probe_target_ready(t);
-    if (error || !p)
-        return probe_target_result(t, error, why);
-    error = lift_breakpoint(t, p);
-    if (!error)
+    struct probe_breakpoint *p = find_placed(t, bp);
+    int error = p ? lift_breakpoint(t, p) : BT_OK;
+    if (p && !error)
         *p = t->breakpoints[--t->breakpoint_count];
-    return probe_target_result(t, error, why);
+    return error;
 }
 
-static void remove_breakpoints(struct probe_target *t)
+/* Requests. */
+
+static void command_output(void *to, const char *text)
 {
-    while (t->breakpoint_count > 0) {
-        lift_breakpoint(t, &t->breakpoints[t->breakpoint_count - 1]);
-        t->breakpoint_count--;
+    const struct probe_target *t = to;
+    t->events->output(t->ctx, text);
+}
+
+static int probe_run_command(struct probe_target *t, const struct target_request *r)
+{
+    const struct console c = {command_output, t};
+    char text[400];
+    snprintf(text, sizeof text, "%.*s", (int)r->length, (const char *)r->bytes);
+    t->selected = (unsigned)r->core;
+    return probe_target_command(t, text, &c);
+}
+
+static int probe_execute(struct probe_target *t, const struct target_request *r,
+                         struct target_answer *a)
+{
+    switch (r->kind) {
+    case TARGET_READ_REGISTERS:
+        memset(&t->regs, 0, sizeof t->regs);
+        a->regs = &t->regs;
+        return t->ops->read_regs(t, (unsigned)r->core, r->set, &t->regs);
+    case TARGET_WRITE_REGISTERS:
+        return probe_write_registers(t, r);
+    case TARGET_READ_MEMORY:
+        return probe_read_memory(t, r, a);
+    case TARGET_WRITE_MEMORY:
+        return probe_write_memory(t, r);
+    case TARGET_INSERT:
+        return probe_insert(t, &r->breakpoint);
+    case TARGET_REMOVE:
+        return probe_remove(t, &r->breakpoint);
+    case TARGET_FLASH_ERASE:
+    case TARGET_FLASH_WRITE:
+    case TARGET_FLASH_DONE:
+        return probe_use_flash(t, r);
+    case TARGET_RESET:
+        t->stop = (struct target_stop){.kind = TARGET_HALT_TRAP};
+        a->stop = &t->stop;
+        return probe_target_reset(t);
+    default:
+        return BT_ERR_UNSUPPORTED;
     }
 }
 
-static const struct probe_target_core_ops *core_ops_of(const struct config *config)
+void probe_target_execute(struct probe_target *t, const struct target_request *r,
+                          struct target_answer *a)
 {
-    return config_is_a_profile(&config->cores[0]) ? &probe_target_a_ops : &probe_target_m_ops;
-}
-
-/* The summary. */
-
-static void report_probe(const struct probe_target *t, const struct console *c)
-{
-    const struct probe_link *p = &t->link;
-    console_print(c, "probe         %s%s%s%s%s\n", p->name, p->serial[0] ? ", serial " : "",
-                  p->serial, p->firmware[0] ? ", firmware " : "", p->firmware);
-    console_print(c, "wire          %s, debug port version %u\n", p->wire, p->dp.version);
-}
-
-static void report_notes(struct probe_target *t, const struct console *c)
-{
-    struct trace_notes *n = &t->trace.setup.notes;
-    for (size_t at = 0; at < n->used;) {
-        size_t len = strcspn(n->text + at, "\n");
-        console_print(c, "trace         %.*s\n", (int)len, n->text + at);
-        at += len + 1;
+    *a = (struct target_answer){.why = t->why.text};
+    t->why.text[0] = '\0';
+    probe_target_allow(t, t->config->deadline_ms);
+    if (r->kind == TARGET_COMMAND) {
+        a->error = probe_run_command(t, r);
+        return;
     }
-    n->used = 0;
-}
-
-void probe_target_summary(struct probe_target *t, target_print_fn print, void *to)
-{
-    const struct console c = {print, to};
-    report_probe(t, &c);
-    t->ops->reports->cores(t, &c);
-    t->ops->reports->state(t, &c);
-    probe_target_flash_report(&t->flash, &c);
-    report_notes(t, &c);
-}
-
-static void cmd_probe(struct probe_target *t, const char *rest, const struct console *c)
-{
-    const struct adiv5_dp *dp = &t->link.dp;
-    (void)rest;
-    report_probe(t, c);
-    t->ops->reports->cores(t, c);
-    t->ops->reports->state(t, c);
-    console_print(c, "line errors   %u since the probe was opened%s\n", dp->line_errors,
-                  dp->line_errors > LINE_ERRORS_MANY && !t->gone ? ": lower [probe] clock" : "");
-    report_notes(t, c);
-}
-
-static void cmd_reset(struct probe_target *t, const char *rest, const struct console *c)
-{
-    char text[240];
-    bool run = strcmp(rest, "run") == 0; /* whoever asked lets it go */
-    if (*rest && !run && strcmp(rest, "halt") != 0 && strcmp(rest, "init") != 0) {
-        console_print(c, "reset, reset halt, or reset run, not '%s'\n", rest);
+    if (r->kind == TARGET_STATUS) { /* a probe that is away is told of when more is asked */
+        (void)probe_target_begin(t, &t->stop);
+        a->stop = &t->stop;
         return;
     }
     int error = probe_target_ready(t);
-    if (probe_target_result(t, error ? error : probe_target_reset(t), NULL))
-        console_print(c, "not reset: %s\n", probe_target_describe(t, text, sizeof text));
-    else
-        console_print(c, run ? "reset; the target runs until GDB asks for something\n"
-                             : "reset; the target is halted\n");
+    a->error = probe_target_result(t, error ? error : probe_execute(t, r, a), &t->why);
 }
 
-static void cmd_mask(struct probe_target *t, const char *rest, const struct console *c)
+void probe_target_core_status(struct probe_target *t, unsigned core, char *text, size_t size)
 {
-    if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
-        t->mask_interrupts = strcmp(rest, "on") == 0;
-    else if (*rest)
-        console_print(c, "on or off, not '%s'\n", rest);
-    console_print(c, "single steps %s interrupt handlers\n",
-                  t->mask_interrupts ? "do not enter" : "enter");
+    text[0] = '\0';
+    if (t->presence != PROBE_THERE)
+        snprintf(text, size, "the %s does not answer",
+                 t->presence == PROBE_DARK ? "target" : "probe");
+    else if (probe_target_runs(t) && t->let_go[core])
+        snprintf(text, size, "running");
+    else if (t->run != PROBE_UNSEEN && !t->flash.busy)
+        t->ops->mode(t, core, text, size);
 }
-
-static void cmd_flash(struct probe_target *t, const char *rest, const struct console *c)
-{
-    (void)rest;
-    probe_target_flash_report(&t->flash, c);
-    if (!t->flash.algorithm)
-        console_print(c,
-                      "no flash algorithm: [flash] algorithm = FILE of the board file names one\n");
-    if (t->flash.reported[0])
-        console_print(c, "last refusal  %s\n", t->flash.reported);
-}
-
-/* From the server in front of this one, which has words of its own for it. */
-static void cmd_trace(struct probe_target *t, const char *rest, const struct console *c)
-{
-    char filter[300];
-    struct message why;
-    if (console_rest(rest, "filter", filter, sizeof filter)) {
-        trace_setup_filter(&t->trace.setup, filter, &why);
-        console_print(c, "%s\n", why.text);
-    } else if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
-        probe_target_trace_enable(&t->trace, strcmp(rest, "on") == 0);
-    else
-        console_print(c, "trace on, trace off, or trace filter, not '%s'\n", rest);
-}
-
-static void cmd_why(struct probe_target *t, const char *rest, const struct console *c)
-{
-    (void)rest;
-    console_print(c, "%s\n", t->reported[0] ? t->reported : "nothing was refused");
-}
-
-static const struct probe_target_command commands[] = {
-    {"probe", cmd_probe, "probe, wire, core, and errors on the line", false},
-    {"reset", cmd_reset, "[halt]: reset; the core halts at its first instruction", true},
-    {"mask_interrupts", cmd_mask, "[on|off]: whether single steps keep interrupts away", false},
-    {"trace", cmd_trace, "on|off|filter: whether what runs next is traced", true},
-    {"flash", cmd_flash, "what can be programmed, and what went wrong last", false},
-    {"why", cmd_why, "why the last thing was refused: GDB shows few of the reasons", false},
-    {NULL, NULL, NULL, true},
-};
-
-static void print_commands(const struct probe_target_command *list, const struct console *c)
-{
-    for (; list->name; list++)
-        if (!list->hidden)
-            console_print(c, "monitor %-14s %s\n", list->name, list->help);
-}
-
-void probe_target_help(const struct config *config, target_print_fn print, void *to)
-{
-    const struct console c = {print, to};
-    print_commands(commands, &c);
-    print_commands(core_ops_of(config)->reports->commands, &c);
-}
-
-static bool run_command(struct probe_target *t, const struct probe_target_command *list,
-                        const char *text, const struct console *c)
-{
-    char rest[300];
-    for (; list->name; list++) {
-        if (!console_rest(text, list->name, rest, sizeof rest))
-            continue;
-        list->run(t, rest, c);
-        return true;
-    }
-    return false;
-}
-
-static int probe_op_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
-{
-    const struct console c = {print, to};
-    struct probe_target *t = ctx;
-    t->selected = (unsigned)core;
-    bool known =
-        run_command(t, commands, text, &c) || run_command(t, t->ops->reports->commands, text, &c);
-    return known ? BT_OK : BT_ERR_UNSUPPORTED;
-}
-
-static int probe_op_restart(void *ctx, struct target_error *why)
-{
-    struct probe_target *t = ctx;
-    int error = probe_target_ready(t);
-    return probe_target_result(t, error ? error : probe_target_reset(t), why);
-}
-
-const struct gdb_target probe_target_ops = {
-    .core_count = probe_op_core_count,
-    .core_info = probe_op_core_info,
-    .core_status = probe_op_core_status,
-    .halt_reason = probe_target_halt_reason,
-    .read_regs = probe_op_read_regs,
-    .read_refused = probe_op_read_refused,
-    .write_reg = probe_op_write_reg,
-    .read_memory = probe_op_read_memory,
-    .write_memory = probe_op_write_memory,
-    .memory_map = probe_op_memory_map,
-    .resume = probe_target_resume,
-    .interrupt = probe_target_interrupt,
-    .insert_breakpoint = probe_op_insert,
-    .remove_breakpoint = probe_op_remove,
-    .monitor = probe_op_monitor,
-    .restart = probe_op_restart,
-    .extra_registers = probe_op_extra_registers,
-    .read_extra = probe_op_read_extra,
-    .write_extra = probe_op_write_extra,
-    .flash_erase = probe_op_flash_erase,
-    .flash_write = probe_op_flash_write,
-    .flash_done = probe_op_flash_done,
-};
 
 /* What goes on without questions. */
 
-/* A core that GDB takes for halted: somebody may have reset it, or let it run. */
+/* A core that is taken for halted: somebody may have reset it, or let it run. */
 static void look_at_halted(struct probe_target *t, unsigned core)
 {
-    struct probe_target_status s;
+    struct target_core_status s;
     int error = t->ops->status(t, core, &s);
     /* Off: it never ran, or a power-down is seen behind its end. */
-    bool off = s.state == PROBE_TARGET_OFF;
+    bool off = s.state == TARGET_CORE_OFF;
     if (error) {
         probe_target_result(t, error, NULL);
         probe_target_silent(t);
         return;
     }
     t->errors = 0;
-    if ((s.state == PROBE_TARGET_HALTED && !s.reset_seen) || off)
+    if ((s.state == TARGET_CORE_HALTED && !s.reset_seen) || off)
         return;
     log_write(LOG_AT_WARNING, "btraced: the core was %s behind GDB's back; it is halted\n",
               s.reset_seen ? "reset" : "resumed");
+    probe_target_allow(t, LOOK_MS);
     if (probe_target_result(t, t->ops->halt(t, core), NULL))
         return;
-    t->ops->forget(t);
-    if (s.reset_seen) {
-        t->resets++;
+    if (s.reset_seen)
         probe_target_trace_reset(&t->trace);
-    }
-    if (t->moved)
-        t->moved(t->ctx);
+    probe_target_note_change(t, s.reset_seen ? TARGET_CHANGE_RESET : TARGET_CHANGE_REGISTERS);
 }
 
 void probe_target_tick(struct probe_target *t)
 {
     struct message why;
     bool idle = probe_target_now_us() - t->looked >= IDLE_US;
-    if (t->running) {
+    if (probe_target_runs(t)) {
         probe_target_watch(t);
-    } else if (t->gone) {
+    } else if (t->presence != PROBE_THERE) {
         if (idle)
             probe_target_ready(t);
     } else {
         probe_target_trace_poll(&t->trace, &why); /* what is wrong is seen at the next halt, too */
-        for (unsigned i = 0; idle && t->halted_once && !t->gone && i < t->core_count; i++)
+        bool look = idle && t->run != PROBE_UNSEEN;
+        for (unsigned i = 0; look && t->presence == PROBE_THERE && i < t->core_count; i++)
             look_at_halted(t, i);
         t->looked = idle ? probe_target_now_us() : t->looked;
     }
@@ -565,33 +316,36 @@ void probe_target_tick(struct probe_target *t)
 
 unsigned probe_target_pause(const struct probe_target *t)
 {
-    if (t->running)
+    if (probe_target_runs(t))
         return t->pause;
-    return t->trace.capturing && !t->gone ? CAPTURE_MS : IDLE_MS;
+    return t->trace.capturing && t->presence == PROBE_THERE ? CAPTURE_MS : IDLE_MS;
 }
 
-int probe_target_open(struct probe_target *t, struct config *config, const struct trace_sink *sink,
-                      struct message *why)
+int probe_target_open(struct probe_target *t, const struct probe_driver *driver,
+                      struct config *config, const struct trace_sink *sink, struct message *why)
 {
-    memset(t, 0, sizeof *t);
     t->config = config;
-    t->ops = core_ops_of(config);
-    t->core_count = t->ops == &probe_target_a_ops ? config->core_count : 1;
+    t->ops = probe_ops_of(config);
+    t->core_count = t->ops == &probe_a_ops ? config->core_count : 1;
     t->mask_interrupts = true; /* `next` is to come to the next line, whatever is pending */
-    int error = probe_link_open(&t->link, probe_driver_named(config->probe.type), config, why);
+    probe_target_allow(t, config->deadline_ms);
+    int error = probe_link_open(&t->link, driver, config, why);
     if (!error)
         error = t->ops->open(t, why);
     if (!error)
         error = probe_target_trace_open(&t->trace, &t->link, config, sink, why);
-    if (!error)
-        t->ops->describe_registers(t);
+    target_describe_core(t->registers, t->ops->profile);
+    for (unsigned i = 0; i < t->extra_count; i++)
+        t->registers[TARGET_REG_COUNT + i].number = TARGET_EXTRA_NUMBER + i;
     return error;
 }
 
 void probe_target_close(struct probe_target *t)
 {
-    if (t->link.is_open && !t->gone) {
-        remove_breakpoints(t);
+    if (t->link.is_open && t->presence == PROBE_THERE) {
+        probe_target_allow(t, t->config->deadline_ms);
+        for (; t->breakpoint_count > 0; t->breakpoint_count--)
+            lift_breakpoint(t, &t->breakpoints[t->breakpoint_count - 1]);
         t->ops->close(t, t->config->probe.at_exit == CONFIG_EXIT_RUN);
     }
     probe_target_trace_close(&t->trace);

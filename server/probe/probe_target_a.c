@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ARMv7-A cores as probe_target_core.h wants them: run control, memory; found, reset, let go. */
-#include "drivers/cortex_a/cortex_a.h"
-#include "probe_target_internal.h"
+/* ARMv7-A cores: run control, memory; found, reset, let go. */
+#include "probe_target.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +9,6 @@
 /* Of the cross triggers; 0 and 1 are others' habit. */
 #define CHANNEL 2u
 
-#define VFP            "org.gnu.gdb.arm.vfp"
 #define MAX_COMPONENTS 128
 #define ROM_VALID      3u
 #define RESET_HOLD_US  20000u
@@ -63,19 +61,13 @@ static const char *probe_a_name(const struct probe_target *t, unsigned core)
     return t->a.cores[core].name;
 }
 
-/* The driver keeps the core registers itself, and knows when they are void. */
-static void probe_a_forget(struct probe_target *t)
-{
-    memset(t->a.vfp_read, 0, sizeof t->a.vfp_read);
-}
-
 /* Power came: it gets the breakpoints that the others have. */
 static int probe_a_wake(struct probe_target *t, unsigned core)
 {
     struct cortex_a *c = &t->a.cores[core];
     for (unsigned k = 0; k < t->a.count; k++) {
         const struct cortex_a *other = &t->a.cores[k];
-        if (k == core || !other->attached || t->a.off[k])
+        if (k == core || other->course == CORTEX_A_DETACHED || t->a.off[k])
             continue;
         memcpy(c->breakpoints, other->breakpoints, sizeof c->breakpoints);
         memcpy(c->watchpoints, other->watchpoints, sizeof c->watchpoints);
@@ -87,36 +79,11 @@ static int probe_a_wake(struct probe_target *t, unsigned core)
     return error;
 }
 
-static enum probe_target_reason probe_a_reason_of(const struct cortex_a_status *s)
-{
-    static const enum probe_target_reason reasons[] = {
-        [CORTEX_A_REASON_NONE] = PROBE_TARGET_REASON_NONE,
-        [CORTEX_A_REASON_REQUEST] = PROBE_TARGET_REASON_REQUEST,
-        [CORTEX_A_REASON_STEP] = PROBE_TARGET_REASON_STEP,
-        [CORTEX_A_REASON_BREAKPOINT] = PROBE_TARGET_REASON_BREAKPOINT,
-        [CORTEX_A_REASON_BKPT] = PROBE_TARGET_REASON_BKPT,
-        [CORTEX_A_REASON_WATCHPOINT] = PROBE_TARGET_REASON_WATCHPOINT,
-        [CORTEX_A_REASON_VECTOR] = PROBE_TARGET_REASON_VECTOR,
-        [CORTEX_A_REASON_EXTERNAL] = PROBE_TARGET_REASON_EXTERNAL,
-        [CORTEX_A_REASON_OS_UNLOCK] = PROBE_TARGET_REASON_NONE,
-    };
-    return reasons[s->reason];
-}
-
-static enum target_halt_reason probe_a_watch_of(const struct cortex_a_status *s)
-{
-    if (s->watch_length == 0)
-        return TARGET_HALT_TRAP;
-    return s->watch_kind == CORTEX_A_WATCH_READ     ? TARGET_HALT_RWATCH
-           : s->watch_kind == CORTEX_A_WATCH_ACCESS ? TARGET_HALT_AWATCH
-                                                    : TARGET_HALT_WATCH;
-}
-
-static int probe_a_look(struct probe_target *t, unsigned core, struct cortex_a_status *s)
+static int probe_a_look(struct probe_target *t, unsigned core, struct target_core_status *s)
 {
     struct cortex_a *c = &t->a.cores[core];
     int error = BT_OK;
-    *s = (struct cortex_a_status){.state = CORTEX_A_OFF};
+    *s = (struct target_core_status){.state = TARGET_CORE_OFF};
     if (t->a.off[core]) {
         error = probe_a_wake(t, core);
         if (error == BT_ERR_IO && c->failure == CORTEX_A_FAIL_POWER)
@@ -125,30 +92,18 @@ static int probe_a_look(struct probe_target *t, unsigned core, struct cortex_a_s
     if (!error)
         error = cortex_a_status(c, s);
     if (!error)
-        t->a.off[core] = s->state == CORTEX_A_OFF;
+        t->a.off[core] = s->state == TARGET_CORE_OFF;
     return error;
 }
 
-static int probe_a_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
+static int probe_a_status(struct probe_target *t, unsigned core, struct target_core_status *s)
 {
-    static const enum probe_target_state states[] = {
-        [CORTEX_A_RUNNING] = PROBE_TARGET_RUNNING,
-        [CORTEX_A_OFF] = PROBE_TARGET_OFF,
-        [CORTEX_A_HALTED] = PROBE_TARGET_HALTED,
-    };
-    struct cortex_a_status s;
-    int error = probe_a_look(t, core, &s);
-    *to = (struct probe_target_status){.state = states[s.state],
-                                       .reason = probe_a_reason_of(&s),
-                                       .reset_seen = s.reset_seen,
-                                       .pc = s.pc,
-                                       .watch = probe_a_watch_of(&s),
-                                       .watch_address = s.watch_address};
-    return probe_a_note(t, core, error);
+    return probe_a_note(t, core, probe_a_look(t, core, s));
 }
 
 static int probe_a_halt(struct probe_target *t, unsigned core)
 {
+    t->a.cores[core].limit_ms = probe_target_left_ms(t);
     int error = cortex_a_halt(&t->a.cores[core]);
     if (error == BT_ERR_IO && t->a.cores[core].failure == CORTEX_A_FAIL_POWER) {
         t->a.off[core] = true; /* its program has switched it off */
@@ -162,13 +117,16 @@ static int probe_a_resume(struct probe_target *t, unsigned core)
     return probe_a_note(t, core, t->a.off[core] ? BT_OK : cortex_a_resume(&t->a.cores[core]));
 }
 
-static int probe_a_step(struct probe_target *t, unsigned core, bool mask_interrupts)
+static int probe_a_step(struct probe_target *t, unsigned core, bool mask_interrupts,
+                        struct target_core_status *s)
 {
     struct cortex_a *c = &t->a.cores[core];
-    if (!t->a.off[core])
-        return probe_a_note(t, core, cortex_a_step(c, mask_interrupts));
-    c->failure = CORTEX_A_FAIL_POWER;
-    return probe_a_note(t, core, BT_ERR_IO);
+    c->limit_ms = probe_target_left_ms(t);
+    if (t->a.off[core])
+        c->failure = CORTEX_A_FAIL_POWER;
+    int error = t->a.off[core] ? BT_ERR_IO : cortex_a_step(c, mask_interrupts);
+    *s = c->last;
+    return probe_a_note(t, core, error);
 }
 
 static void probe_a_mode(struct probe_target *t, unsigned core, char *text, size_t size)
@@ -180,76 +138,44 @@ static void probe_a_mode(struct probe_target *t, unsigned core, char *text, size
         cortex_a_mode_text(cpsr, text, size);
 }
 
-static void probe_a_name_stop(struct probe_target *t, unsigned core, struct target_stop *stop)
+static int probe_a_signal(struct probe_target *t, unsigned core)
 {
-    (void)t, (void)core, (void)stop;
-}
-
-/* GDB makes s0-s31 of them. */
-static void probe_a_describe_registers(struct probe_target *t)
-{
-    static const char *const doubles[] = {
-        "d0",  "d1",  "d2",  "d3",  "d4",  "d5",  "d6",  "d7",  "d8",  "d9",  "d10",
-        "d11", "d12", "d13", "d14", "d15", "d16", "d17", "d18", "d19", "d20", "d21",
-        "d22", "d23", "d24", "d25", "d26", "d27", "d28", "d29", "d30", "d31",
-    };
-    t->extra_count = 0;
-    for (unsigned i = 0; i < t->a.doubles; i++)
-        t->described[t->extra_count++] =
-            (struct target_register){VFP, doubles[i], "ieee_double", 64, 0};
-    if (t->a.doubles > 0)
-        t->described[t->extra_count++] = (struct target_register){VFP, "fpscr", "uint32", 32, 0};
+    (void)t, (void)core;
+    return 0;
 }
 
 /* A core without power has no registers: GDB cannot go on without numbers. */
-static int probe_a_read_regs(struct probe_target *t, unsigned core, struct target_regs *regs)
+static int probe_a_read_regs(struct probe_target *t, unsigned core, enum target_register_set set,
+                             struct target_regs *regs)
 {
     int error = BT_OK;
-    memset(regs, 0, sizeof *regs);
-    for (unsigned i = 0; i < TARGET_REG_COUNT && !error && !t->a.off[core]; i++) {
+    regs->known = (1u << TARGET_REG_COUNT) - 1;
+    if (t->a.off[core])
+        return BT_OK;
+    for (unsigned i = 0; i < TARGET_REG_COUNT && !error; i++) {
         uint32_t value = 0;
         error = cortex_a_read_register(&t->a.cores[core], i, &value);
         regs->value[i] = value;
     }
-    regs->known = (1u << TARGET_REG_COUNT) - 1;
+    if (error || set != TARGET_REGISTERS_ALL || t->extra_count == 0)
+        return probe_a_note(t, core, error);
+    error = cortex_a_load_vfp(&t->a.cores[core], t->a.doubles);
+    if (error == BT_ERR_UNSUPPORTED)
+        return BT_OK; /* switched off by the program */
+    memcpy(regs->extra, t->a.cores[core].vfp, t->extra_count * sizeof *regs->extra);
+    regs->extra_known = ((uint64_t)1 << t->extra_count) - 1;
     return probe_a_note(t, core, error);
 }
 
-static int probe_a_write_reg(struct probe_target *t, unsigned core, enum target_reg reg,
-                             uint32_t value)
+static int probe_a_write_reg(struct probe_target *t, unsigned core, unsigned reg, uint32_t value)
 {
-    return probe_a_note(t, core, cortex_a_write_register(&t->a.cores[core], (unsigned)reg, value));
-}
-
-/* All of a halt at once: GDB asks for one after the other. */
-static int probe_a_load_vfp(struct probe_target *t, unsigned core)
-{
-    struct cortex_a *c = &t->a.cores[core];
-    if (t->a.off[core])
-        return BT_ERR_UNSUPPORTED;
-    if (t->a.vfp_read[core])
-        return t->a.vfp_result[core];
-    int error = cortex_a_read_fpscr(c, &t->a.fpscr[core]);
-    if (!error)
-        error = cortex_a_read_doubles(c, t->a.vfp[core], t->a.doubles);
-    t->a.vfp_read[core] = error == BT_OK || error == BT_ERR_UNSUPPORTED;
-    t->a.vfp_result[core] = error;
-    return probe_a_note(t, core, error);
-}
-
-static int probe_a_read_extra(struct probe_target *t, unsigned core, unsigned index,
-                              uint64_t *value)
-{
-    int error = probe_a_load_vfp(t, core);
-    *value = error ? 0 : index < t->a.doubles ? t->a.vfp[core][index] : t->a.fpscr[core];
-    return error;
+    return probe_a_note(t, core, cortex_a_write_register(&t->a.cores[core], reg, value));
 }
 
 static int probe_a_write_extra(struct probe_target *t, unsigned core, unsigned index,
                                uint64_t value)
 {
     struct cortex_a *c = &t->a.cores[core];
-    t->a.vfp_read[core] = false;
     return probe_a_note(t, core,
                         index < t->a.doubles ? cortex_a_write_double(c, index, value)
                                              : cortex_a_write_fpscr(c, (uint32_t)value));
@@ -273,19 +199,19 @@ static int probe_a_system_result(struct probe_target *t, int error)
     return error;
 }
 
-static int probe_a_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
-                              size_t len)
+static int probe_a_read_bytes(struct probe_target *t, unsigned core, uint32_t address,
+                              uint8_t *bytes, size_t len, bool device)
 {
     struct cortex_a *c = probe_a_standing(t, core);
-    unsigned size = probe_a_width(address, len);
+    unsigned size = device ? 4 : probe_a_width(address, len);
     if (probe_a_use_system(t, c)) {
-        int error = size ? mem_ap_read_sized(&t->a.memory, address, size, bytes, 1)
+        int error = size ? mem_ap_read_sized(&t->a.memory, address, size, bytes, len / size)
                          : mem_ap_read(&t->a.memory, address, bytes, len);
         cortex_a_show_original(&t->a.software, address, bytes, len);
         return probe_a_system_result(t, error);
     }
     return probe_a_note(t, probe_a_index_of(t, c),
-                        size ? cortex_a_read_sized(c, address, size, bytes, 1)
+                        size ? cortex_a_read_sized(c, address, size, bytes, len / size)
                              : cortex_a_read_memory(c, address, bytes, len));
 }
 
@@ -297,7 +223,7 @@ static void probe_a_changed(struct probe_target *t)
 }
 
 static int probe_a_write_bytes(struct probe_target *t, unsigned core, uint32_t address,
-                               const void *bytes, size_t len)
+                               const uint8_t *bytes, size_t len)
 {
     struct cortex_a *c = probe_a_standing(t, core);
     unsigned size = probe_a_width(address, len);
@@ -315,10 +241,9 @@ static int probe_a_write_bytes(struct probe_target *t, unsigned core, uint32_t a
                              : cortex_a_write_memory(c, address, bytes, len));
 }
 
-static bool probe_a_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
+static bool probe_a_nothing_at(const struct probe_target *t, uint64_t *address)
 {
     const struct cortex_a *c = &t->a.cores[t->a.failed];
-    (void)core;
     if (t->a.failed_memory) {
         *address = t->a.memory.fault_address;
         return t->link.dp.failure == DEBUG_FAIL_FAULT;
@@ -329,21 +254,27 @@ static bool probe_a_nothing_at(const struct probe_target *t, unsigned core, uint
 
 /* Breakpoints and watchpoints. */
 
-static int probe_a_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                        uint32_t length)
+/* Those in memory stand for all cores: one that stands plants them, or takes them away. */
+static int probe_a_set_software(struct probe_target *t, const struct target_breakpoint *bp,
+                                bool insert)
 {
     struct cortex_a *c = probe_a_standing(t, 0);
+    uint32_t address = (uint32_t)bp->address;
+    probe_a_changed(t);
+    return probe_a_note(t, probe_a_index_of(t, c),
+                        insert ? cortex_a_insert(c, bp->type, address, bp->kind)
+                               : cortex_a_remove(c, bp->type, address, bp->kind));
+}
+
+static int probe_a_lift(struct probe_target *t, const struct target_breakpoint *bp)
+{
     int first = BT_OK;
-    if (place == PROBE_TARGET_BREAK_SOFTWARE) {
-        probe_a_changed(t);
-        return probe_a_note(t, probe_a_index_of(t, c),
-                            cortex_a_remove(c, CORTEX_A_BREAK_SOFTWARE, address, length));
-    }
+    if (bp->type == TARGET_BREAKPOINT_SOFTWARE)
+        return probe_a_set_software(t, bp, false);
     for (unsigned i = 0; i < t->a.count; i++) {
-        if (t->a.off[i])
-            continue;
-        int error =
-            cortex_a_remove(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place, address, length);
+        int error = t->a.off[i] ? BT_OK
+                                : cortex_a_remove(&t->a.cores[i], bp->type, (uint32_t)bp->address,
+                                                  bp->kind);
         if (error != BT_ERR_RANGE && !first)
             first = probe_a_note(t, i, error);
     }
@@ -351,28 +282,20 @@ static int probe_a_lift(struct probe_target *t, enum probe_target_place place, u
 }
 
 /* All cores have it, or none. */
-static int probe_a_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                          uint32_t length)
+static int probe_a_insert(struct probe_target *t, const struct target_breakpoint *bp)
 {
-    struct cortex_a *c = probe_a_standing(t, 0);
     int error = BT_OK;
-    if (place == PROBE_TARGET_BREAK_SOFTWARE) {
-        probe_a_changed(t);
-        return probe_a_note(t, probe_a_index_of(t, c),
-                            cortex_a_insert(c, CORTEX_A_BREAK_SOFTWARE, address, length));
-    }
-    for (unsigned i = 0; i < t->a.count && !error; i++) {
+    if (bp->type == TARGET_BREAKPOINT_SOFTWARE)
+        return probe_a_set_software(t, bp, true);
+    for (unsigned i = 0; i < t->a.count && !error; i++)
         if (!t->a.off[i])
-            error =
-                probe_a_note(t, i,
-                             cortex_a_insert(&t->a.cores[i], (enum cortex_a_breakpoint_kind)place,
-                                             address, length));
-    }
+            error = probe_a_note(
+                t, i, cortex_a_insert(&t->a.cores[i], bp->type, (uint32_t)bp->address, bp->kind));
     if (error) {
         enum cortex_a_failure failure = t->a.cores[t->a.failed].failure;
         uint32_t at = t->a.cores[t->a.failed].failure_address;
         unsigned failed = t->a.failed;
-        probe_a_lift(t, place, address, length);
+        probe_a_lift(t, bp);
         t->a.failed = failed;
         t->a.cores[failed].failure = failure;
         t->a.cores[failed].failure_address = at;
@@ -380,12 +303,12 @@ static int probe_a_insert(struct probe_target *t, enum probe_target_place place,
     return error;
 }
 
-static enum probe_target_refusal probe_a_refusal(const struct probe_target *t)
+static enum probe_refusal probe_a_refusal(const struct probe_target *t)
 {
     enum cortex_a_failure f = t->a.cores[t->a.failed].failure;
-    return f == CORTEX_A_FAIL_FULL      ? PROBE_TARGET_REFUSED_FULL
-           : f == CORTEX_A_FAIL_NOT_RAM ? PROBE_TARGET_REFUSED_PLACE
-                                        : PROBE_TARGET_REFUSED;
+    return f == CORTEX_A_FAIL_FULL      ? PROBE_REFUSED_FULL
+           : f == CORTEX_A_FAIL_NOT_RAM ? PROBE_REFUSED_PLACE
+                                        : PROBE_REFUSED;
 }
 
 static void probe_a_units(const struct probe_target *t, unsigned *breakpoints,
@@ -395,15 +318,6 @@ static void probe_a_units(const struct probe_target *t, unsigned *breakpoints,
     *watchpoints = t->a.cores[0].watchpoint_count;
 }
 
-static bool probe_a_prefers_hardware(const struct probe_target *t, uint32_t address)
-{
-    (void)t, (void)address;
-    return false;
-}
-
-_Static_assert((int)PROBE_TARGET_BREAK_SOFTWARE == (int)CORTEX_A_BREAK_SOFTWARE &&
-                   (int)PROBE_TARGET_WATCH_ACCESS == (int)CORTEX_A_WATCH_ACCESS,
-               "places are in the driver's order");
 _Static_assert((int)TARGET_REG_PC == (int)CORTEX_A_PC && (int)TARGET_REG_PSR == (int)CORTEX_A_CPSR,
                "register numbers");
 
@@ -514,17 +428,17 @@ static int probe_a_join(struct probe_target *t)
 /* What VFP there is only a halted core tells: one is halted for a moment. */
 static int probe_a_learn_vfp(struct probe_target *t)
 {
-    struct cortex_a_status s;
+    struct target_core_status s;
     for (unsigned i = 0; i < t->a.count; i++) {
         struct cortex_a *c = &t->a.cores[i];
         if (t->a.off[i])
             continue;
         t->a.failed = i;
         int error = cortex_a_status(c, &s);
-        bool ran = s.state == CORTEX_A_RUNNING;
+        bool ran = s.state == TARGET_CORE_RUNNING;
         if (!error && ran)
-            error = cortex_a_halt(c);
-        t->a.doubles = c->vfp ? c->vfp_doubles : 0;
+            error = probe_a_halt(t, i);
+        t->a.doubles = c->vfp_doubles;
         if (!error && ran)
             error = cortex_a_resume(c);
         return error;
@@ -553,6 +467,8 @@ static int probe_a_open(struct probe_target *t, struct message *why)
     error = probe_a_attach_all(t);
     if (!error)
         error = probe_a_learn_vfp(t);
+    if (t->a.doubles > 0)
+        t->extra_count = target_describe_float(t->registers + TARGET_REG_COUNT, t->a.doubles);
     if (!error)
         error = probe_a_join(t);
     if (error)
@@ -570,7 +486,7 @@ static int probe_a_take_back(struct probe_target *t)
     if (!error)
         error = probe_a_attach_all(t);
     for (unsigned i = 0; i < t->a.count && !error; i++)
-        error = t->a.off[i] ? BT_OK : cortex_a_halt(&t->a.cores[i]);
+        error = t->a.off[i] ? BT_OK : probe_a_halt(t, i);
     return error ? error : probe_a_join(t);
 }
 
@@ -658,9 +574,9 @@ static int probe_a_reset(struct probe_target *t)
     return error ? error : probe_a_join(t);
 }
 
-const struct probe_target_core_ops probe_target_a_ops = {
+const struct probe_core_ops probe_a_ops = {
     .profile = TARGET_PROFILE_A,
-    .reports = &probe_target_a_reports,
+    .commands = probe_a_commands,
     .open = probe_a_open,
     .close = probe_a_close,
     .take_back = probe_a_take_back,
@@ -671,12 +587,9 @@ const struct probe_target_core_ops probe_target_a_ops = {
     .resume = probe_a_resume,
     .step = probe_a_step,
     .reset = probe_a_reset,
-    .name_stop = probe_a_name_stop,
-    .forget = probe_a_forget,
-    .describe_registers = probe_a_describe_registers,
+    .signal = probe_a_signal,
     .read_regs = probe_a_read_regs,
     .write_reg = probe_a_write_reg,
-    .read_extra = probe_a_read_extra,
     .write_extra = probe_a_write_extra,
     .read = probe_a_read_bytes,
     .write = probe_a_write_bytes,
@@ -685,6 +598,7 @@ const struct probe_target_core_ops probe_target_a_ops = {
     .remove = probe_a_lift,
     .refusal = probe_a_refusal,
     .units = probe_a_units,
-    .prefers_hardware = probe_a_prefers_hardware,
     .mode = probe_a_mode,
+    .report_stop = probe_a_report_fault,
+    .report_cores = probe_a_report_cores,
 };

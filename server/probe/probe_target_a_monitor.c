@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ARMv7-A cores in words: lines of the summary, faults, and `monitor` commands. */
-#include "probe_target_internal.h"
+#include "probe_target.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -38,15 +38,9 @@ static void probe_a_report_core(const struct probe_target *t, unsigned i, const 
                   : t->a.doubles == 16 ? " with VFP, 16 registers"
                                        : "",
                   k->breakpoint_count, k->watchpoint_count, k->base);
-    const char *type = t->config->cores[i].type;
-    if (strncmp(k->name, "Cortex-", 7) == 0 && strcmp(type, k->name) != 0)
-        console_print(c,
-                      "warning       the board file says that core %s is a %s, but the chip has a "
-                      "%s: set 'type'\n",
-                      probe_a_core_name(t, i), type, k->name);
 }
 
-static void probe_a_report_cores(const struct probe_target *t, const struct console *c)
+void probe_a_report_cores(const struct probe_target *t, const struct console *c)
 {
     for (unsigned i = 0; i < t->a.count; i++)
         probe_a_report_core(t, i, c);
@@ -57,34 +51,6 @@ static void probe_a_report_cores(const struct probe_target *t, const struct cons
     console_print(c, "memory        %s\n",
                   t->a.through_system ? "as the system's bus has it: physical, past the caches"
                                       : "as the core has it: through its MMU and caches");
-}
-
-static void probe_a_report_core_state(struct probe_target *t, unsigned i, const struct console *c)
-{
-    struct probe_target_status s;
-    char text[200];
-    int error = probe_target_ready(t);
-    if (!error)
-        error = t->ops->status(t, i, &s);
-    if (error) {
-        console_print(c, "state         %s: not known: %s\n", probe_a_core_name(t, i),
-                      probe_target_describe(t, text, sizeof text));
-        return;
-    }
-    if (s.state == PROBE_TARGET_HALTED)
-        t->ops->mode(t, i, text, sizeof text);
-    if (s.state == PROBE_TARGET_HALTED)
-        console_print(c, "state         %s: halted at 0x%08" PRIx32 ", %s\n",
-                      probe_a_core_name(t, i), s.pc, text);
-    else
-        console_print(c, "state         %s: %s\n", probe_a_core_name(t, i),
-                      s.state == PROBE_TARGET_OFF ? "powered down" : "running");
-}
-
-static void probe_a_report_state(struct probe_target *t, const struct console *c)
-{
-    for (unsigned i = 0; i < t->a.count; i++)
-        probe_a_report_core_state(t, i, c);
 }
 
 /* Fault status, short descriptors: bit 10 and bits 3:0. From the public description of the
@@ -123,24 +89,21 @@ static const char *fault_cause(uint32_t fsr)
 }
 
 static int probe_a_read_faults(struct probe_target *t, unsigned core,
-                               uint32_t values[PROBE_TARGET_A_FAULTS])
+                               uint32_t values[PROBE_A_FAULTS])
 {
-    static const uint32_t registers[PROBE_TARGET_A_FAULTS] = {READ_DFSR, READ_DFAR, READ_IFSR,
-                                                              READ_IFAR};
+    static const uint32_t registers[PROBE_A_FAULTS] = {READ_DFSR, READ_DFAR, READ_IFSR, READ_IFAR};
     int error = BT_OK;
-    for (unsigned k = 0; k < PROBE_TARGET_A_FAULTS && !error; k++)
+    for (unsigned k = 0; k < PROBE_A_FAULTS && !error; k++)
         error = cortex_a_read_system(&t->a.cores[core], registers[k], &values[k]);
     return error;
 }
 
 /* Of a core in abort or undefined mode, once for each fault. */
-static void probe_a_report_fault(struct probe_target *t, unsigned core,
-                                 const struct probe_target_status *s)
+void probe_a_report_fault(struct probe_target *t, unsigned core)
 {
-    uint32_t cpsr = 0, now[PROBE_TARGET_A_FAULTS];
+    uint32_t cpsr = 0, now[PROBE_A_FAULTS];
     const struct cortex_a *c = &t->a.cores[core];
     const char *who = probe_a_core_name(t, core);
-    (void)s;
     if (!c->halted || cortex_a_read_register(&t->a.cores[core], CORTEX_A_CPSR, &cpsr))
         return;
     uint32_t mode = cpsr & MODE_MASK;
@@ -161,17 +124,15 @@ static void probe_a_report_fault(struct probe_target *t, unsigned core,
 
 static void probe_a_cmd_fault(struct probe_target *t, const char *rest, const struct console *c)
 {
-    uint32_t v[PROBE_TARGET_A_FAULTS];
+    uint32_t v[PROBE_A_FAULTS];
     char text[200];
     (void)rest;
     int error = probe_target_ready(t);
     if (!error)
         error = probe_a_read_faults(t, t->selected, v);
     t->a.failed = error ? t->selected : t->a.failed;
-    if (error) {
-        console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+    if (probe_target_failed(t, error, c, "not known"))
         return;
-    }
     t->ops->mode(t, t->selected, text, sizeof text);
     console_print(c, "core %s is in %s\n", probe_a_core_name(t, t->selected), text);
     console_print(c, "last data abort      0x%08" PRIx32 ", %s: %s (DFSR 0x%08" PRIx32 ")\n", v[1],
@@ -199,7 +160,6 @@ static void cmd_system(struct probe_target *t, const char *rest, const struct co
 {
     unsigned op1, crn, crm, op2;
     uint32_t value = 0;
-    char text[200];
     if (sscanf(rest, "%u %u %u %u", &op1, &crn, &crm, &op2) != 4 || op1 > 7 || crn > 15 ||
         crm > 15 || op2 > 7) {
         console_print(c, "four numbers: op1 CRn CRm op2, as MRC p15 has them; 0 1 0 0 is SCTLR\n");
@@ -210,9 +170,7 @@ static void cmd_system(struct probe_target *t, const char *rest, const struct co
         error = cortex_a_read_system(&t->a.cores[t->selected],
                                      0xee100f10u | op1 << 21 | crn << 16 | op2 << 5 | crm, &value);
     t->a.failed = error ? t->selected : t->a.failed;
-    if (error)
-        console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
-    else
+    if (!probe_target_failed(t, error, c, "not known"))
         console_print(c, "0x%08" PRIx32 "\n", value);
 }
 
@@ -225,18 +183,11 @@ static void cmd_step_all(struct probe_target *t, const char *rest, const struct 
     console_print(c, "while one core steps the others %s\n", t->step_all ? "run" : "stand");
 }
 
-static const struct probe_target_command probe_a_commands[] = {
+const struct probe_command probe_a_commands[] = {
     {"fault", probe_a_cmd_fault, "the selected core's last aborts, in words", false},
     {"memory", probe_a_cmd_memory, "[core|system]: through MMU and caches, or as the bus has it",
      false},
     {"step_all", cmd_step_all, "[on|off]: whether the other cores run while one steps", false},
     {"cp15", cmd_system, "OP1 CRN CRM OP2: a system register of the selected core", false},
     {NULL, NULL, NULL, true},
-};
-
-const struct probe_target_core_reports probe_target_a_reports = {
-    .commands = probe_a_commands,
-    .stop = probe_a_report_fault,
-    .cores = probe_a_report_cores,
-    .state = probe_a_report_state,
 };

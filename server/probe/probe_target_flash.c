@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/probe/probe_target_flash.h"
+#include "probe_target_flash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #define SERVER_PROBE_TARGET_FLASH_H
 
 #include "drivers/flash/flash_algorithm_run.h"
-#include "protocol/target/gdb_target.h"
+#include "drivers/target/target.h"
 #include "server/base/console.h"
 #include "server/config/config.h"
 
@@ -20,9 +20,9 @@ struct probe_target_flash {
     struct flash_algorithm *algorithm; /* NULL: none is named */
     struct flash_run run;
     bool busy; /* between the first packet and done */
-    /* As memory_map of struct gdb_target: flash, and everything else as RAM. */
+    /* As target_ops.memory_map: flash, and everything else as RAM. */
     struct target_region regions[PROBE_TARGET_FLASH_REGIONS];
-    int region_count;
+    unsigned region_count;
     char reported[200]; /* the last refusal */
 };
 

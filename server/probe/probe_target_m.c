@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A Cortex-M as probe_target_core.h wants it: registers, words, run control, memory. */
-#include "probe_target_internal.h"
+/* A Cortex-M: registers, words, run control, memory. */
+#include "probe_target.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#define M_DOUBLES             16
 #define IDLE_CLOCKS           8
 #define DEFAULT_CATCH         CORTEX_M_CATCH_HARDFAULT
 #define SIGNAL_ILL            4
@@ -23,7 +24,6 @@
 /* Features of a target description, GDB manual, "ARM Features". */
 #define SYSTEM   "org.gnu.gdb.arm.m-system"
 #define SECURITY "org.gnu.gdb.arm.secext"
-#define VFP      "org.gnu.gdb.arm.vfp"
 
 struct system_register {
     unsigned reg;
@@ -43,99 +43,81 @@ static const struct system_register system_registers[] = {
     {CORTEX_M_MSP_S, SECURITY, "data_ptr", 32},   {CORTEX_M_PSP_S, SECURITY, "data_ptr", 32},
 };
 
-/* GDB makes s0-s31 of them. */
-static const char *const doubles[] = {
-    "d0", "d1", "d2",  "d3",  "d4",  "d5",  "d6",  "d7",
-    "d8", "d9", "d10", "d11", "d12", "d13", "d14", "d15",
-};
-
-static void probe_m_add_register(struct probe_target *t, const struct target_register *r,
-                                 unsigned first, bool pair)
-{
-    t->described[t->extra_count] = *r;
-    t->m.extra[t->extra_count] = (struct probe_target_m_register){first, pair};
-    t->extra_count++;
-}
-
 static void probe_m_describe_registers(struct probe_target *t)
 {
-    t->extra_count = 0;
+    struct target_register *list = t->registers + TARGET_REG_COUNT;
+    unsigned n = 0;
     for (size_t i = 0; i < sizeof system_registers / sizeof *system_registers; i++) {
         const struct system_register *s = &system_registers[i];
-        struct target_register r = {s->feature, cortex_m_register_name(s->reg), s->type, s->bits, 0};
-        if (cortex_m_has_register(&t->m.core, s->reg))
-            probe_m_add_register(t, &r, s->reg, false);
+        if (!cortex_m_has_register(&t->m.core, s->reg))
+            continue;
+        t->m.extra[n] = (uint8_t)s->reg;
+        list[n++] = (struct target_register){s->feature, cortex_m_register_name(s->reg), s->type,
+                                             s->bits, 0};
     }
+    t->extra_count = n;
     if (!cortex_m_has_register(&t->m.core, CORTEX_M_FPSCR))
         return;
-    for (unsigned i = 0; i < sizeof doubles / sizeof *doubles; i++)
-        probe_m_add_register(t, &(struct target_register){VFP, doubles[i], "ieee_double", 64, 0},
-                             CORTEX_M_S0 + 2 * i, true);
-    probe_m_add_register(t, &(struct target_register){VFP, "fpscr", "uint32", 32, 0}, CORTEX_M_FPSCR,
-                         false);
+    t->extra_count += target_describe_float(list + n, M_DOUBLES);
+    for (unsigned i = 0; i < M_DOUBLES; i++)
+        t->m.extra[n++] = (uint8_t)(CORTEX_M_S0 + 2 * i);
+    t->m.extra[n] = CORTEX_M_FPSCR;
 }
 
-static int probe_m_load_values(struct probe_target *t)
+static int probe_m_read_regs(struct probe_target *t, unsigned core, enum target_register_set set,
+                             struct target_regs *regs)
 {
-    int error = t->m.values_known ? BT_OK : cortex_m_read_all(&t->m.core, t->m.values);
-    t->m.values_known = !error;
-    return error;
-}
-
-static int probe_m_read_regs(struct probe_target *t, unsigned core, struct target_regs *regs)
-{
+    static const uint8_t stacks[TARGET_STACKS] = {
+        [TARGET_STACK_MSP] = CORTEX_M_MSP,       [TARGET_STACK_PSP] = CORTEX_M_PSP,
+        [TARGET_STACK_MSP_S] = CORTEX_M_MSP_S,   [TARGET_STACK_PSP_S] = CORTEX_M_PSP_S,
+        [TARGET_STACK_MSP_NS] = CORTEX_M_MSP_NS, [TARGET_STACK_PSP_NS] = CORTEX_M_PSP_NS,
+    };
+    const uint32_t *values = t->m.core.values;
+    bool secure, all = set == TARGET_REGISTERS_ALL;
     (void)core;
-    int error = probe_m_load_values(t);
+    int error = cortex_m_load(&t->m.core, all);
     if (error)
         return error;
     for (unsigned i = 0; i < TARGET_REG_COUNT; i++)
-        regs->value[i] = t->m.values[i];
+        regs->value[i] = values[i];
     regs->known = (1u << TARGET_REG_COUNT) - 1;
+    for (unsigned i = 0; i < TARGET_STACKS; i++) {
+        regs->stack[i] = values[stacks[i]];
+        regs->stack_known |= (uint32_t)cortex_m_has_register(&t->m.core, stacks[i]) << i;
+    }
+    for (unsigned i = 0; i < t->extra_count; i++) {
+        unsigned reg = t->m.extra[i];
+        regs->extra[i] = values[reg];
+        if (reg >= CORTEX_M_S0)
+            regs->extra[i] |= (uint64_t)values[reg + 1] << 32;
+        regs->extra_known |= (uint64_t)(all || reg < CORTEX_M_FPSCR) << i;
+    }
+    if (set != TARGET_REGISTERS_PC && t->m.core.security &&
+        cortex_m_is_secure(&t->m.core, &secure) == BT_OK)
+        regs->security = secure ? TARGET_SECURITY_SECURE : TARGET_SECURITY_NONSECURE;
     return BT_OK;
 }
 
-static int probe_m_write_value(struct probe_target *t, unsigned reg, uint32_t value)
+static int probe_m_write_reg(struct probe_target *t, unsigned core, unsigned reg, uint32_t value)
 {
-    t->m.values_known = false; /* sp is msp or psp, d0 is s0 */
+    (void)core;
     return cortex_m_write_register(&t->m.core, reg, value);
-}
-
-static int probe_m_write_reg(struct probe_target *t, unsigned core, enum target_reg reg,
-                             uint32_t value)
-{
-    (void)core;
-    return probe_m_write_value(t, (unsigned)reg, value);
-}
-
-static int probe_m_read_extra(struct probe_target *t, unsigned core, unsigned index,
-                              uint64_t *value)
-{
-    const struct probe_target_m_register *r = &t->m.extra[index];
-    (void)core;
-    int error = probe_m_load_values(t);
-    if (error)
-        return error;
-    *value = t->m.values[r->first];
-    if (r->pair)
-        *value |= (uint64_t)t->m.values[r->first + 1] << 32;
-    return BT_OK;
 }
 
 static int probe_m_write_extra(struct probe_target *t, unsigned core, unsigned index,
                                uint64_t value)
 {
-    const struct probe_target_m_register *r = &t->m.extra[index];
-    (void)core;
-    int error = probe_m_write_value(t, r->first, (uint32_t)value);
-    if (!error && r->pair)
-        error = probe_m_write_value(t, r->first + 1, (uint32_t)(value >> 32));
+    unsigned reg = t->m.extra[index];
+    int error = probe_m_write_reg(t, core, reg, (uint32_t)value);
+    if (!error && reg >= CORTEX_M_S0)
+        error = probe_m_write_reg(t, core, reg + 1, (uint32_t)(value >> 32));
     return error;
 }
 
 /* The first seventeen have the same numbers there and here. */
 _Static_assert((int)TARGET_REG_PC == (int)CORTEX_M_PC && (int)TARGET_REG_PSR == (int)CORTEX_M_XPSR,
                "register numbers");
-_Static_assert(sizeof system_registers / sizeof *system_registers + 17 <= TARGET_EXTRA_MAX,
+_Static_assert(sizeof system_registers / sizeof *system_registers + M_DOUBLES < TARGET_EXTRA_MAX,
                "room for all further registers");
 
 static const char *probe_m_fault_text(struct probe_target *t, char *text, size_t size)
@@ -147,60 +129,22 @@ static const char *probe_m_fault_text(struct probe_target *t, char *text, size_t
     return text;
 }
 
-static void probe_m_report_core(const struct probe_target *t, const struct console *c)
+static void probe_m_report_cores(const struct probe_target *t, const struct console *c)
 {
     const struct cortex_m *k = &t->m.core;
     console_print(
         c, "core          %s r%" PRIu32 "p%" PRIu32 "%s%s, %u breakpoints, %u watchpoints\n",
         k->name, k->cpuid >> 20 & 15, k->cpuid & 15, k->fpu ? " with FPU" : "",
         k->security ? ", Security Extension" : "", k->breakpoint_count, k->watchpoint_count);
-    if (k->security && !k->secure_debug)
+    if (k->security == CORTEX_M_SECURITY_CLOSED)
         console_print(c,
                       "security      only Non-secure code can be debugged: the chip is closed for "
                       "more\n");
 }
 
-/* Decoding goes by the board file's word, so a wrong one is told. */
-static void probe_m_report_other_core(const struct probe_target *t, const struct console *c)
+static void probe_m_report_halted(struct probe_target *t, const struct console *c)
 {
-    const struct config_core *reported = &t->config->cores[0];
-    const char *name = t->m.core.name;
-    bool known = strncmp(name, "Cortex-", 7) == 0;
-    if (known && strcmp(reported->type, name) != 0)
-        console_print(c,
-                      "warning       the board file says that core %s is a %s, but the chip has a "
-                      "%s: set 'type'\n",
-                      reported->name, reported->type, name);
-}
-
-static void probe_m_report_cores(const struct probe_target *t, const struct console *c)
-{
-    probe_m_report_core(t, c);
-    probe_m_report_other_core(t, c);
-}
-
-static void probe_m_report_state(struct probe_target *t, const struct console *c)
-{
-    struct cortex_m_status s;
     char text[400];
-    static const char *const states[] = {
-        [CORTEX_M_RUNNING] = "running",
-        [CORTEX_M_SLEEPING] = "running, asleep",
-        [CORTEX_M_LOCKUP] = "locked up by a fault within a fault handler",
-    };
-    int error = probe_target_ready(t);
-    if (!error)
-        error = cortex_m_status(&t->m.core, &s);
-    if (error) {
-        console_print(c, "state         not known: %s\n",
-                      probe_target_describe(t, text, sizeof text));
-        return;
-    }
-    if (s.state != CORTEX_M_HALTED) {
-        console_print(c, "state         %s\n", states[s.state]);
-        return;
-    }
-    console_print(c, "state         halted at 0x%08" PRIx32 "\n", s.pc);
     if (probe_m_fault_text(t, text, sizeof text)[0])
         console_print(c, "exception     %s\n", text);
 }
@@ -213,10 +157,8 @@ static void probe_m_cmd_fault(struct probe_target *t, const char *rest, const st
     int error = probe_target_ready(t);
     if (!error)
         error = cortex_m_exception(&t->m.core, &e);
-    if (error) {
-        console_print(c, "not known: %s\n", probe_target_describe(t, text, sizeof text));
+    if (probe_target_failed(t, error, c, "not known"))
         return;
-    }
     if (cortex_m_exception_text(&e, text, sizeof text)[0])
         console_print(c, "%s\n", text);
     else
@@ -266,7 +208,6 @@ static void report_catches(const struct probe_target *t, const struct console *c
 static void cmd_vector_catch(struct probe_target *t, const char *rest, const struct console *c)
 {
     uint32_t bits = 0;
-    char text[200];
     for (const char *p = rest; *p;) {
         size_t len = strcspn(p, " ");
         if (len > 0 && !add_catch(p, len, &bits)) {
@@ -280,16 +221,15 @@ static void cmd_vector_catch(struct probe_target *t, const char *rest, const str
     }
     if (*rest) {
         int error = probe_target_ready(t);
-        if (probe_target_result(t, error ? error : cortex_m_vector_catch(&t->m.core, bits), NULL)) {
-            console_print(c, "not set: %s\n", probe_target_describe(t, text, sizeof text));
+        error = error ? error : cortex_m_vector_catch(&t->m.core, bits);
+        if (probe_target_failed(t, error, c, "not set"))
             return;
-        }
         t->m.caught = bits;
     }
     report_catches(t, c);
 }
 
-static const struct probe_target_command probe_m_commands[] = {
+static const struct probe_command probe_m_commands[] = {
     {"fault", probe_m_cmd_fault, "the exception the core is in, in words", false},
     {"vector_catch", cmd_vector_catch, "[WORD]...|none: exceptions before which the core halts",
      false},
@@ -326,6 +266,8 @@ static int probe_m_open_core(struct probe_target *t, struct message *why)
     t->m.caught = DEFAULT_CATCH;
     if (!error)
         error = cortex_m_vector_catch(core, t->m.caught);
+    if (!error)
+        probe_m_describe_registers(t);
     if (error)
         message_set(why, "%s: no core to debug: %s", t->config->path,
                     probe_m_describe(t, text, sizeof text));
@@ -339,21 +281,16 @@ static void probe_m_close_core(struct probe_target *t, bool run)
 {
     if (run)
         cortex_m_detach(&t->m.core, t->config->sink == CONFIG_SINK_TPIU);
-    else
-        cortex_m_vector_catch(&t->m.core, 0);
+    else if (cortex_m_vector_catch(&t->m.core, 0) == BT_OK && t->m.core.halted)
+        cortex_m_halt(&t->m.core);
 }
 
 static int probe_m_take_back(struct probe_target *t)
 {
     int error = cortex_m_attach(&t->m.core);
     if (!error)
-        error = cortex_m_halt(&t->m.core);
+        error = t->ops->halt(t, 0);
     return error ? error : cortex_m_vector_catch(&t->m.core, t->m.caught);
-}
-
-static void probe_m_forget(struct probe_target *t)
-{
-    t->m.values_known = false;
 }
 
 static const char *probe_m_name(const struct probe_target *t, unsigned core)
@@ -362,54 +299,16 @@ static const char *probe_m_name(const struct probe_target *t, unsigned core)
     return t->m.core.name;
 }
 
-static enum probe_target_reason probe_m_reason_of(const struct cortex_m_status *s)
+static int probe_m_status(struct probe_target *t, unsigned core, struct target_core_status *s)
 {
-    static const enum probe_target_reason reasons[] = {
-        [CORTEX_M_REASON_NONE] = PROBE_TARGET_REASON_NONE,
-        [CORTEX_M_REASON_REQUEST] = PROBE_TARGET_REASON_REQUEST,
-        [CORTEX_M_REASON_STEP] = PROBE_TARGET_REASON_STEP,
-        [CORTEX_M_REASON_BREAKPOINT] = PROBE_TARGET_REASON_BREAKPOINT,
-        [CORTEX_M_REASON_BKPT] = PROBE_TARGET_REASON_BKPT,
-        [CORTEX_M_REASON_WATCHPOINT] = PROBE_TARGET_REASON_WATCHPOINT,
-        [CORTEX_M_REASON_VECTOR] = PROBE_TARGET_REASON_VECTOR,
-        [CORTEX_M_REASON_RESET] = PROBE_TARGET_REASON_NONE,
-        [CORTEX_M_REASON_EXTERNAL] = PROBE_TARGET_REASON_EXTERNAL,
-    };
-    return reasons[s->reason];
-}
-
-static enum target_halt_reason probe_m_watch_of(const struct cortex_m_status *s)
-{
-    if (s->watch_length == 0)
-        return TARGET_HALT_TRAP;
-    return s->watch_kind == CORTEX_M_WATCH_READ     ? TARGET_HALT_RWATCH
-           : s->watch_kind == CORTEX_M_WATCH_ACCESS ? TARGET_HALT_AWATCH
-                                                    : TARGET_HALT_WATCH;
-}
-
-static int probe_m_status(struct probe_target *t, unsigned core, struct probe_target_status *to)
-{
-    static const enum probe_target_state states[] = {
-        [CORTEX_M_RUNNING] = PROBE_TARGET_RUNNING,
-        [CORTEX_M_SLEEPING] = PROBE_TARGET_SLEEPING,
-        [CORTEX_M_LOCKUP] = PROBE_TARGET_LOCKUP,
-        [CORTEX_M_HALTED] = PROBE_TARGET_HALTED,
-    };
-    struct cortex_m_status s;
     (void)core;
-    int error = cortex_m_status(&t->m.core, &s);
-    *to = (struct probe_target_status){.state = states[s.state],
-                                       .reason = probe_m_reason_of(&s),
-                                       .reset_seen = s.reset_seen,
-                                       .pc = s.pc,
-                                       .watch = probe_m_watch_of(&s),
-                                       .watch_address = s.watch_address};
-    return error;
+    return cortex_m_status(&t->m.core, s);
 }
 
 static int probe_m_halt(struct probe_target *t, unsigned core)
 {
     (void)core;
+    t->m.core.limit_ms = probe_target_left_ms(t);
     return cortex_m_halt(&t->m.core);
 }
 
@@ -419,10 +318,14 @@ static int probe_m_resume(struct probe_target *t, unsigned core)
     return cortex_m_resume(&t->m.core);
 }
 
-static int probe_m_step(struct probe_target *t, unsigned core, bool mask_interrupts)
+static int probe_m_step(struct probe_target *t, unsigned core, bool mask_interrupts,
+                        struct target_core_status *s)
 {
     (void)core;
-    return cortex_m_step(&t->m.core, mask_interrupts);
+    t->m.core.limit_ms = probe_target_left_ms(t);
+    int error = cortex_m_step(&t->m.core, mask_interrupts);
+    *s = t->m.core.last;
+    return error;
 }
 
 static int probe_m_reset(struct probe_target *t)
@@ -430,6 +333,7 @@ static int probe_m_reset(struct probe_target *t)
     enum cortex_m_reset_kind kind =
         t->config->probe.connect_under_reset ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
     memset(t->m.reported, 0, sizeof t->m.reported);
+    t->m.core.limit_ms = probe_target_left_ms(t);
     return cortex_m_reset(&t->m.core, kind, true);
 }
 
@@ -439,26 +343,24 @@ static bool probe_m_is_fault(unsigned exception)
 }
 
 /* Vector catch: before the first instruction of a handler, or of the reset. */
-static void probe_m_name_stop(struct probe_target *t, unsigned core, struct target_stop *stop)
+static int probe_m_signal(struct probe_target *t, unsigned core)
 {
     (void)core;
-    if (probe_m_load_values(t))
-        return;
-    unsigned exception = t->m.values[CORTEX_M_XPSR] & 0x1ff;
+    unsigned exception =
+        cortex_m_load(&t->m.core, false) ? 0 : t->m.core.values[CORTEX_M_XPSR] & 0x1ff;
     if (!probe_m_is_fault(exception))
-        return;
-    stop->kind = TARGET_HALT_SIGNAL;
-    stop->signal = exception == EXCEPTION_USAGEFAULT ? SIGNAL_ILL : SIGNAL_SEGV;
+        return 0;
+    return exception == EXCEPTION_USAGEFAULT ? SIGNAL_ILL : SIGNAL_SEGV;
 }
 
 /* Once for each fault, not at every step through its handler. */
-static void probe_m_report(struct probe_target *t, unsigned core,
-                           const struct probe_target_status *s)
+static void probe_m_report(struct probe_target *t, unsigned core)
 {
     struct cortex_m_exception e;
     char text[400];
-    (void)core, (void)s;
-    if (probe_m_load_values(t) || !probe_m_is_fault(t->m.values[CORTEX_M_XPSR] & 0x1ff)) {
+    (void)core;
+    if (cortex_m_load(&t->m.core, false) ||
+        !probe_m_is_fault(t->m.core.values[CORTEX_M_XPSR] & 0x1ff)) {
         memset(t->m.reported, 0, sizeof t->m.reported);
         return;
     }
@@ -476,9 +378,9 @@ static void probe_m_mode(struct probe_target *t, unsigned core, char *text, size
     char name_of[64];
     bool secure = false;
     (void)core;
-    if (probe_m_load_values(t))
+    if (cortex_m_load(&t->m.core, false))
         return;
-    cortex_m_exception_name(t->m.values[CORTEX_M_XPSR] & 0x1ff, name_of, sizeof name_of);
+    cortex_m_exception_name(t->m.core.values[CORTEX_M_XPSR] & 0x1ff, name_of, sizeof name_of);
     bool known = t->m.core.security && cortex_m_is_secure(&t->m.core, &secure) == BT_OK;
     snprintf(text, size, "%s%s", name_of, !known ? "" : secure ? ", Secure" : ", Non-secure");
 }
@@ -495,12 +397,12 @@ static unsigned probe_m_width(uint32_t address, size_t len)
     return one && probe_m_is_device(address) && address % len == 0 ? (unsigned)len : 0;
 }
 
-static int probe_m_read_bytes(struct probe_target *t, unsigned core, uint32_t address, void *bytes,
-                              size_t len)
+static int probe_m_read_bytes(struct probe_target *t, unsigned core, uint32_t address,
+                              uint8_t *bytes, size_t len, bool device)
 {
-    unsigned size = probe_m_width(address, len);
+    unsigned size = device ? 4 : probe_m_width(address, len);
     (void)core;
-    return size ? cortex_m_read_sized(&t->m.core, address, size, bytes, 1)
+    return size ? cortex_m_read_sized(&t->m.core, address, size, bytes, len / size)
                 : cortex_m_read_memory(&t->m.core, address, bytes, len);
 }
 
@@ -523,51 +425,49 @@ static int probe_m_check_written(struct probe_target *t, int error, uint32_t add
     if (same)
         return BT_OK;
     return probe_target_refuse(
-        t, NULL, BT_ERR_IO,
+        t, &t->why, BT_ERR_IO,
         "the memory at 0x%08x does not take what is written: for flash name an "
         "algorithm in the board file, [flash] algorithm = FILE.FLM",
         (unsigned)address);
 }
 
 static int probe_m_write_bytes(struct probe_target *t, unsigned core, uint32_t address,
-                               const void *bytes, size_t len)
+                               const uint8_t *bytes, size_t len)
 {
     unsigned size = probe_m_width(address, len);
     (void)core;
     int error = size ? cortex_m_write_sized(&t->m.core, address, size, bytes, 1)
                      : cortex_m_write_memory(&t->m.core, address, bytes, len);
-    t->m.values_known = t->m.values_known && !probe_m_is_device(address);
+    if (probe_m_is_device(address))
+        t->m.core.known = CORTEX_M_KNOWN_NONE;
     return probe_m_check_written(t, error, address, bytes, len);
 }
 
-static bool probe_m_nothing_at(const struct probe_target *t, unsigned core, uint64_t *address)
+static bool probe_m_nothing_at(const struct probe_target *t, uint64_t *address)
 {
-    (void)core;
     *address = t->link.ap.fault_address;
     return t->link.dp.failure == DEBUG_FAIL_FAULT;
 }
 
 /* Breakpoints and watchpoints. */
 
-static int probe_m_insert(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                          uint32_t length)
+static int probe_m_insert(struct probe_target *t, const struct target_breakpoint *bp)
 {
-    return cortex_m_insert(&t->m.core, (enum cortex_m_breakpoint_kind)place, address, length);
+    return cortex_m_insert(&t->m.core, bp->type, (uint32_t)bp->address, bp->kind);
 }
 
-static int probe_m_lift(struct probe_target *t, enum probe_target_place place, uint32_t address,
-                        uint32_t length)
+static int probe_m_lift(struct probe_target *t, const struct target_breakpoint *bp)
 {
-    return cortex_m_remove(&t->m.core, (enum cortex_m_breakpoint_kind)place, address, length);
+    return cortex_m_remove(&t->m.core, bp->type, (uint32_t)bp->address, bp->kind);
 }
 
-static enum probe_target_refusal probe_m_refusal(const struct probe_target *t)
+static enum probe_refusal probe_m_refusal(const struct probe_target *t)
 {
     enum cortex_m_failure f = t->m.core.failure;
     if (f == CORTEX_M_FAIL_FULL)
-        return PROBE_TARGET_REFUSED_FULL;
-    return f == CORTEX_M_FAIL_UPPER || f == CORTEX_M_FAIL_NOT_RAM ? PROBE_TARGET_REFUSED_PLACE
-                                                                  : PROBE_TARGET_REFUSED;
+        return PROBE_REFUSED_FULL;
+    return f == CORTEX_M_FAIL_UPPER || f == CORTEX_M_FAIL_NOT_RAM ? PROBE_REFUSED_PLACE
+                                                                  : PROBE_REFUSED;
 }
 
 static void probe_m_units(const struct probe_target *t, unsigned *breakpoints,
@@ -577,26 +477,9 @@ static void probe_m_units(const struct probe_target *t, unsigned *breakpoints,
     *watchpoints = t->m.core.watchpoint_count;
 }
 
-static bool probe_m_prefers_hardware(const struct probe_target *t, uint32_t address)
-{
-    (void)t;
-    return address < RAM_START;
-}
-
-_Static_assert((int)PROBE_TARGET_BREAK_SOFTWARE == (int)CORTEX_M_BREAK_SOFTWARE &&
-                   (int)PROBE_TARGET_WATCH_ACCESS == (int)CORTEX_M_WATCH_ACCESS,
-               "places are in the driver's order");
-
-static const struct probe_target_core_reports probe_m_reports = {
-    .commands = probe_m_commands,
-    .stop = probe_m_report,
-    .cores = probe_m_report_cores,
-    .state = probe_m_report_state,
-};
-
-const struct probe_target_core_ops probe_target_m_ops = {
+const struct probe_core_ops probe_m_ops = {
     .profile = TARGET_PROFILE_M,
-    .reports = &probe_m_reports,
+    .commands = probe_m_commands,
     .open = probe_m_open_core,
     .close = probe_m_close_core,
     .take_back = probe_m_take_back,
@@ -607,12 +490,9 @@ const struct probe_target_core_ops probe_target_m_ops = {
     .resume = probe_m_resume,
     .step = probe_m_step,
     .reset = probe_m_reset,
-    .name_stop = probe_m_name_stop,
-    .forget = probe_m_forget,
-    .describe_registers = probe_m_describe_registers,
+    .signal = probe_m_signal,
     .read_regs = probe_m_read_regs,
     .write_reg = probe_m_write_reg,
-    .read_extra = probe_m_read_extra,
     .write_extra = probe_m_write_extra,
     .read = probe_m_read_bytes,
     .write = probe_m_write_bytes,
@@ -621,6 +501,9 @@ const struct probe_target_core_ops probe_target_m_ops = {
     .remove = probe_m_lift,
     .refusal = probe_m_refusal,
     .units = probe_m_units,
-    .prefers_hardware = probe_m_prefers_hardware,
+    .ram_start = RAM_START,
     .mode = probe_m_mode,
+    .report_stop = probe_m_report,
+    .report_cores = probe_m_report_cores,
+    .report_halted = probe_m_report_halted,
 };

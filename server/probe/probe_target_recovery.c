@@ -3,7 +3,7 @@
  * Errors in words, and recovery: a probe or a target that does not answer is looked for, and what
  * ran ends with a stop. What everything else of the probe target stands on.
  */
-#include "probe_target_internal.h"
+#include "probe_target.h"
 
 #include "server/base/log.h"
 
@@ -18,11 +18,28 @@
 #define ERRORS_RUNNING 20
 #define ERRORS_HALTED  2
 
-const char *probe_target_describe(const struct probe_target *t, char *text, size_t size)
+/* Of the time that is allowed: what is said comes before those who wait for it give up. */
+#define PART_US  875u
+#define LEAST_MS 100u
+
+void probe_target_allow(struct probe_target *t, unsigned ms)
 {
-    if (t->gone && t->dark)
+    t->due_us = probe_target_now_us() + PART_US * (uint64_t)ms;
+}
+
+unsigned probe_target_left_ms(const struct probe_target *t)
+{
+    uint64_t now = probe_target_now_us();
+    uint64_t left = t->due_us > now ? (t->due_us - now + 500) / 1000 : 0;
+    return left > LEAST_MS ? (unsigned)left : LEAST_MS;
+}
+
+/* Why the last access failed: returns `text`. */
+static const char *probe_describe(const struct probe_target *t, char *text, size_t size)
+{
+    if (t->presence == PROBE_DARK)
         snprintf(text, size, "the target does not answer: has it lost its power?");
-    else if (t->gone || probe_link_is_gone(&t->link))
+    else if (t->presence == PROBE_GONE || probe_link_is_gone(&t->link))
         snprintf(text, size, "the probe does not answer: is it unplugged?");
     else
         t->ops->describe(t, text, size);
@@ -37,8 +54,8 @@ void probe_target_report(struct probe_target *t, const char *format, ...)
     vsnprintf(text, sizeof text - 1, format, args);
     va_end(args);
     strcat(text, "\n");
-    if (t->session)
-        gdb_session_output(t->session, text);
+    if (t->events)
+        t->events->output(t->ctx, text);
 }
 
 int probe_target_refuse(struct probe_target *t, struct target_error *why, int error,
@@ -49,43 +66,34 @@ int probe_target_refuse(struct probe_target *t, struct target_error *why, int er
     va_start(args, format);
     vsnprintf(text.text, sizeof text.text, format, args);
     va_end(args);
-    memcpy(t->reported, text.text, sizeof t->reported);
+    t->reported = text;
     if (why)
         *why = text;
     return error;
 }
 
-void probe_target_give_up(struct probe_target *t, const char *reason)
-{
-    struct target_stop stop = {.kind = TARGET_HALT_INTERRUPT, .core = (int)t->last};
-    if (!t->running)
-        return;
-    probe_target_report(t, "%s", reason);
-    t->running = false;
-    t->interrupted = false;
-    gdb_session_stopped(t->session, &stop);
-}
-
 static void note_loss(struct probe_target *t)
 {
-    char text[200], reason[260];
-    if (t->gone)
+    const struct target_stop stop = {.kind = TARGET_HALT_INTERRUPT, .core = (int)t->last};
+    char text[200];
+    if (t->presence != PROBE_THERE)
         return;
-    t->dark = !probe_link_is_gone(&t->link);
-    t->gone = true;
+    t->presence = probe_link_is_gone(&t->link) ? PROBE_GONE : PROBE_DARK;
     t->losses++;
     t->looked = probe_target_now_us();
-    t->ops->forget(t);
     log_write(LOG_AT_WARNING, "btraced: the %s does not answer any more; it is looked for\n",
-              t->dark ? "target" : "probe");
-    snprintf(reason, sizeof reason, "%s The session goes on when it is back",
-             probe_target_describe(t, text, sizeof text));
-    probe_target_give_up(t, reason);
+              t->presence == PROBE_DARK ? "target" : "probe");
+    if (!probe_target_runs(t))
+        return;
+    probe_target_report(t, "%s The session goes on when it is back",
+                        probe_describe(t, text, sizeof text));
+    t->run = PROBE_STANDS;
+    t->events->stopped(t->ctx, &stop, "");
 }
 
 void probe_target_silent(struct probe_target *t)
 {
-    if (++t->errors >= (t->running ? ERRORS_RUNNING : ERRORS_HALTED))
+    if (++t->errors >= (probe_target_runs(t) ? ERRORS_RUNNING : ERRORS_HALTED))
         note_loss(t);
 }
 
@@ -93,7 +101,7 @@ void probe_target_silent(struct probe_target *t)
  * was a reset meanwhile is no news. */
 static int take_target_back(struct probe_target *t)
 {
-    struct probe_target_status s;
+    struct target_core_status s;
     int error = t->ops->take_back(t);
     for (unsigned i = 0; i < t->core_count && !error; i++)
         error = t->ops->status(t, i, &s);
@@ -105,53 +113,59 @@ static int take_target_back(struct probe_target *t)
 static int look_for_probe(struct probe_target *t)
 {
     struct message why;
-    uint64_t now = probe_target_now_us();
-    if (now - t->looked < SHORTEST_US)
+    bool dark = t->presence == PROBE_DARK;
+    if (probe_target_now_us() - t->looked < SHORTEST_US)
         return BT_ERR_IO;
-    bool dark = t->dark;
+    probe_target_allow(t, t->config->deadline_ms);
     int error = probe_link_reopen(&t->link, &why);
     if (!error)
         error = take_target_back(t);
-    t->gone = error != BT_OK;
-    t->dark = error && t->link.dp.failure != DEBUG_FAIL_PROBE;
     t->looked = probe_target_now_us();
-    if (error)
+    if (error) {
+        t->presence = t->link.dp.failure == DEBUG_FAIL_PROBE ? PROBE_GONE : PROBE_DARK;
         return BT_ERR_IO;
+    }
+    t->presence = PROBE_THERE;
     t->errors = 0;
-    t->ops->forget(t);
-    t->resets++;
+    probe_target_note_change(t, TARGET_CHANGE_RESET);
     log_write(LOG_AT_INFO, "btraced: the %s, the core is halted\n",
               dark ? "target answers again" : "probe is back");
-    if (t->moved)
-        t->moved(t->ctx);
     return BT_OK;
 }
 
 int probe_target_ready(struct probe_target *t)
 {
-    return t->gone ? look_for_probe(t) : BT_OK;
+    return t->presence == PROBE_THERE ? BT_OK : look_for_probe(t);
 }
 
 int probe_target_result(struct probe_target *t, int error, struct target_error *why)
 {
-    char text[sizeof t->reported];
+    char text[sizeof t->reported.text];
     if (error >= 0)
         return error;
     if (probe_link_is_gone(&t->link))
         note_loss(t);
     if (!why || why->text[0] == '\0')
-        probe_target_refuse(t, why, error, "%s", probe_target_describe(t, text, sizeof text));
+        probe_target_refuse(t, why, error, "%s", probe_describe(t, text, sizeof text));
     return error;
+}
+
+bool probe_target_failed(struct probe_target *t, int error, const struct console *c,
+                         const char *what)
+{
+    char text[240];
+    if (probe_target_result(t, error, NULL))
+        console_print(c, "%s: %s\n", what, probe_describe(t, text, sizeof text));
+    return error != BT_OK;
 }
 
 int probe_target_reset(struct probe_target *t)
 {
-    t->ops->forget(t);
     memset(t->pending, 0, sizeof t->pending);
     int error = t->ops->reset(t);
     if (error == BT_ERR_UNSUPPORTED)
         return error;
-    t->resets++;
+    probe_target_note_change(t, TARGET_CHANGE_RESET);
     probe_target_trace_reset(&t->trace);
     return error;
 }

@@ -12,6 +12,7 @@
 
 #define CPSR_T       (1u << 5)
 #define XPSR_T       (1u << 24)
+#define DOUBLES      16
 #define CPSR_DEFAULT 0x1d3u /* supervisor mode, interrupts masked: the state after a reset */
 
 static void set_reg(struct target_regs *regs, unsigned reg, uint64_t value)
@@ -168,6 +169,32 @@ static void agree_on_width(struct replay *r)
             r->cores[i].profile = TARGET_PROFILE_A64;
 }
 
+/* Cores of M profile that have such registers, or may. */
+static bool may_have_float(const char *type)
+{
+    static const char *const names[] = {"Cortex-M4",  "Cortex-M4F",  "Cortex-M7",
+                                        "Cortex-M33", "Cortex-M33F", "Cortex-M35P",
+                                        "Cortex-M52", "Cortex-M55",  "Cortex-M85"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(type, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Values of floating-point registers are never known, but a GDB that is told by its program to
+ * expect them, and does not find them described, does not survive a `finish`.
+ */
+static void describe_registers(struct replay_core *c, const struct recording *recording)
+{
+    bool wanted = c->device && may_have_float(c->device->type);
+    for (size_t i = 0; i < recording->elf_count; i++)
+        wanted |= recording->elf[i]->hard_float;
+    c->register_count = target_describe_core(c->registers, c->profile);
+    if (wanted && c->profile != TARGET_PROFILE_A64)
+        c->register_count += target_describe_float(c->registers + c->register_count, DOUBLES);
+}
+
 /* Cores with trace come first: GDB selects the first thread. */
 static int add_replay_cores(struct replay *r)
 {
@@ -184,6 +211,8 @@ static int add_replay_cores(struct replay *r)
             add_replay_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL,
                             &rec->cores[i]);
     agree_on_width(r);
+    for (size_t i = 0; i < r->core_count; i++)
+        describe_registers(&r->cores[i], rec);
     return BT_OK;
 }
 
@@ -244,7 +273,7 @@ static void set_replay_view(const struct replay_client *k, int core, struct btra
                                  .size = k->size};
 }
 
-static int host_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
+static int motion_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
 {
     const struct replay_client *k = ctx;
     const struct replay *r = k->replay;
@@ -303,7 +332,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     return kind;
 }
 
-static int host_machine(void *ctx, int core, struct reverse_machine *m)
+static int motion_machine(void *ctx, int core, struct reverse_machine *m)
 {
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     struct replay_core *c = &r->cores[core];
@@ -320,13 +349,13 @@ static int host_machine(void *ctx, int core, struct reverse_machine *m)
     return BT_OK;
 }
 
-static size_t find_breakpoint(const struct replay_client *k, const struct target_breakpoint *bp)
+static bool has_breakpoint(const struct replay_client *k, const struct target_breakpoint *bp)
 {
-    size_t i = 0;
-    while (i < k->breakpoint_count &&
-           (k->breakpoints[i].type != bp->type || k->breakpoints[i].address != bp->address))
+    const struct target_breakpoint *set;
+    size_t count = target_breakpoints(&k->target, &set), i = 0;
+    while (i < count && (set[i].type != bp->type || set[i].address != bp->address))
         i++;
-    return i;
+    return i < count;
 }
 
 /*
@@ -341,87 +370,213 @@ static bool is_taken(const struct replay_client *k, const struct target_breakpoi
     return bp->type <= TARGET_BREAKPOINT_HARDWARE || !records;
 }
 
-static int insert_breakpoint(struct replay_client *k, const struct target_breakpoint *bp,
-                             struct target_error *why)
-{
-    if (!is_taken(k, bp))
-        return BT_ERR_UNSUPPORTED;
-    if (find_breakpoint(k, bp) < k->breakpoint_count)
-        return BT_OK;
-    if (k->breakpoint_count == REVERSE_BREAKPOINTS_MAX) {
-        snprintf(why->text, sizeof why->text, "more than %d breakpoints", REVERSE_BREAKPOINTS_MAX);
-        return BT_ERR_NOMEM;
-    }
-    k->breakpoints[k->breakpoint_count++] = *bp;
-    return BT_OK;
-}
-
-static int remove_breakpoint(struct replay_client *k, const struct target_breakpoint *bp)
-{
-    size_t i = find_breakpoint(k, bp);
-    if (i == k->breakpoint_count && !is_taken(k, bp))
-        return BT_ERR_UNSUPPORTED;
-    if (i < k->breakpoint_count)
-        k->breakpoints[i] = k->breakpoints[--k->breakpoint_count];
-    return BT_OK;
-}
-
-static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
+static size_t motion_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
 {
     const struct replay_client *k = ctx;
-    size_t n = 0;
+    const struct target_breakpoint *set;
+    size_t count = target_breakpoints(&k->target, &set), n = 0;
     *watch = false;
-    for (size_t i = 0; i < k->breakpoint_count && n < max; i++) {
-        if (k->breakpoints[i].type > TARGET_BREAKPOINT_HARDWARE)
+    for (size_t i = 0; i < count && n < max; i++) {
+        if (set[i].type > TARGET_BREAKPOINT_HARDWARE)
             *watch = true;
         else
-            addresses[n++] = k->breakpoints[i].address;
+            addresses[n++] = set[i].address;
     }
     return n;
 }
 
-static const char *host_core_name(void *ctx, int core)
+static const char *motion_core_name(void *ctx, int core)
 {
     return ((const struct replay_client *)ctx)->replay->cores[core].name;
 }
 
-static void host_later(void *ctx)
+static void motion_later(void *ctx)
 {
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     if (r->io.later)
         r->io.later(r->io.ctx);
 }
 
-static void host_stopped(void *ctx, const struct target_stop *stop)
+static void motion_stopped(void *ctx, const struct target_stop *stop)
 {
     const struct replay_client *k = ctx;
     if (k->session)
         gdb_session_stopped(k->session, stop);
 }
 
-static void host_failed(void *ctx, const struct target_error *why)
+static void motion_failed(void *ctx, const struct target_error *why)
 {
     const struct replay_client *k = ctx;
     if (k->session)
         gdb_session_resume_failed(k->session, why->text);
 }
 
-static void host_report(void *ctx, const char *text)
+static void motion_report(void *ctx, const char *text)
 {
     const struct replay_client *k = ctx;
     if (k->session)
         gdb_session_output(k->session, text);
 }
 
-static const struct reverse_host replay_host = {
-    .view = host_view,
-    .machine = host_machine,
-    .breakpoints = host_breakpoints,
-    .core_name = host_core_name,
-    .later = host_later,
-    .stopped = host_stopped,
-    .failed = host_failed,
-    .report = host_report,
+static const struct reverse_host motion_host = {
+    .view = motion_view,
+    .machine = motion_machine,
+    .breakpoints = motion_breakpoints,
+    .core_name = motion_core_name,
+    .later = motion_later,
+    .stopped = motion_stopped,
+    .failed = motion_failed,
+    .report = motion_report,
+};
+
+/* The target: what was recorded, wherever the client is in the history. */
+
+static const struct replay_core *core_of(const struct target *t, int core)
+{
+    return &((const struct replay_client *)t->ctx)->replay->cores[core];
+}
+
+static unsigned replay_registers(struct target *t, int core, const struct target_register **list)
+{
+    const struct replay_core *c = core_of(t, core);
+    *list = c->registers;
+    return c->register_count;
+}
+
+static int replay_core_info(struct target *t, int core, struct target_core *info)
+{
+    const struct replay_core *c = core_of(t, core);
+    *info =
+        (struct target_core){.name = c->name, .profile = c->profile, .big_endian = c->big_endian};
+    return BT_OK;
+}
+
+static void replay_core_status(struct target *t, int core, char *text, size_t size)
+{
+    const struct replay_core *c = core_of(t, core);
+    if (c->trace)
+        snprintf(text, size, "recorded, %llu instructions",
+                 (unsigned long long)history_end(c->trace->history));
+    else
+        snprintf(text, size, "recorded, no trace");
+}
+
+/* Where the last known state sees nothing the others are asked: a reader of a recording wants
+ * what was recorded. */
+static size_t read_recorded_memory(const struct replay_core *c, uint64_t address, void *bytes,
+                                   size_t len)
+{
+    struct code_key key = c->key;
+    size_t n = code_image_read(c->image, &key, address, bytes, len);
+    for (unsigned s = BT_SEC_SECURE; s <= BT_SEC_HYP && n == 0; s++) {
+        key.security = (uint8_t)s;
+        n = code_image_read(c->image, &key, address, bytes, len);
+    }
+    return n;
+}
+
+static void refuse_resume(struct target *t, int core)
+{
+    const struct target_stop stop = {.kind = TARGET_HALT_FAILED, .core = core};
+    target_stopped(
+        t, &(struct target_halt){.stop = &stop,
+                                 .text = "a recording cannot run on: go back with reverse-stepi or "
+                                         "'record goto'"});
+}
+
+/* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
+ * history. */
+static int change_breakpoint(const struct replay_client *k, const struct target_request *r,
+                             struct target_error *why)
+{
+    bool insert = r->kind == TARGET_INSERT, there = has_breakpoint(k, &r->breakpoint);
+    if (!is_taken(k, &r->breakpoint) && (insert || !there))
+        return BT_ERR_UNSUPPORTED;
+    if (!insert || there || k->target.breakpoint_count < REVERSE_BREAKPOINTS_MAX)
+        return BT_OK;
+    snprintf(why->text, sizeof why->text, "more than %d breakpoints", REVERSE_BREAKPOINTS_MAX);
+    return BT_ERR_NOMEM;
+}
+
+static void replay_answer(struct target *t, const struct target_request *r)
+{
+    static const struct target_stop stands = {.kind = TARGET_HALT_TRAP};
+    struct replay_client *k = t->ctx;
+    struct target_error why = {""};
+    struct target_answer a = {.why = why.text};
+    switch (r->kind) {
+    case TARGET_READ_REGISTERS:
+        a.regs = &core_of(t, r->core)->regs;
+        break;
+    case TARGET_READ_MEMORY:
+        a.bytes = k->bytes;
+        a.length = read_recorded_memory(core_of(t, r->core), r->address, k->bytes, r->length);
+        a.error = a.length > 0 ? BT_OK : BT_ERR_NO_CODE;
+        break;
+    case TARGET_INSERT:
+    case TARGET_REMOVE:
+        a.error = change_breakpoint(k, r, &why);
+        break;
+    case TARGET_STATUS:
+        a.stop = &stands;
+        break;
+    case TARGET_RESUME:
+        refuse_resume(t, r->resume ? r->resume->core : 0);
+        return;
+    case TARGET_WRITE_REGISTERS:
+    case TARGET_WRITE_MEMORY:
+        a.why = "a recording is read-only";
+        a.error = BT_ERR_UNSUPPORTED;
+        break;
+    default:
+        a.error = BT_ERR_UNSUPPORTED;
+        break;
+    }
+    target_answered(t, &a);
+}
+
+/* A resume is refused before anything can interrupt it. */
+static void replay_interrupt(struct target *t)
+{
+    (void)t;
+}
+
+static const struct target_ops replay_ops = {
+    .start = replay_answer,
+    .interrupt = replay_interrupt,
+    .registers = replay_registers,
+    .core_info = replay_core_info,
+    .core_status = replay_core_status,
+};
+
+/* Nobody owns the target but its client, who is told at once. */
+
+static void on_ready(void *ctx, int error)
+{
+    (void)ctx, (void)error;
+}
+
+static void on_nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+static void on_refused(void *ctx)
+{
+    target_release_stop(&((struct replay_client *)ctx)->target);
+}
+
+static void on_changed(void *ctx, enum target_change change, uint64_t address, uint64_t length)
+{
+    (void)ctx, (void)change, (void)address, (void)length;
+}
+
+static const struct target_events replay_events = {
+    .ready = on_ready,
+    .resumed = on_nothing,
+    .stopped = on_refused,
+    .changed = on_changed,
+    .lost = on_nothing,
 };
 
 struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
@@ -429,7 +584,7 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     struct replay_client *k = calloc(1, sizeof *k);
     if (!k)
         return NULL;
-    if (reverse_motion_init(&k->reverse, &replay_host, k, (int)r->core_count)) {
+    if (reverse_motion_init(&k->reverse, &motion_host, k, (int)r->core_count)) {
         free(k);
         return NULL;
     }
@@ -438,6 +593,10 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     k->size = BTRACE_DEFAULT_SIZE;
     for (size_t i = 0; i < r->core_count; i++)
         k->cores[i].recording = r->cores[i].trace && !r->no_record;
+    target_init(&k->target, &replay_ops, &replay_events, k);
+    k->target.core_count = (int)r->core_count;
+    target_opening(&k->target);
+    target_opened(&k->target, BT_OK, TARGET_HALTED);
     struct replay_client **at = &r->clients;
     while (*at)
         at = &(*at)->next;
@@ -459,6 +618,7 @@ void replay_client_free(struct replay_client *k)
 {
     if (!k)
         return;
+    target_release(&k->target);
     reverse_motion_release(&k->reverse);
     free(k);
 }
@@ -471,96 +631,39 @@ void replay_go_on(struct replay *r)
     }
 }
 
-static int op_replay_core_count(void *ctx)
-{
-    return (int)((struct replay_client *)ctx)->replay->core_count;
-}
+/* What a session asks of its host. */
 
-static int op_replay_core_info(void *ctx, int core, struct target_core *info)
-{
-    const struct replay_core *c = &((struct replay_client *)ctx)->replay->cores[core];
-    info->name = c->name;
-    info->profile = c->profile;
-    info->big_endian = c->big_endian;
-    return BT_OK;
-}
-
-static int op_core_status(void *ctx, int core, char *text, size_t size)
+static bool op_is_replaying(void *ctx, int core)
 {
     const struct replay_client *k = ctx;
-    const struct replay *r = k->replay;
-    const struct replay_core *c = &r->cores[core];
-    if (reverse_motion_status(&k->reverse, core, text, size))
-        return BT_OK;
-    if (c->trace)
-        snprintf(text, size, "recorded, %llu instructions",
-                 (unsigned long long)history_end(c->trace->history));
-    else
-        snprintf(text, size, "recorded, no trace");
-    return BT_OK;
-}
-
-static int op_halt_reason(void *ctx, struct target_stop *stop)
-{
-    (void)ctx;
-    memset(stop, 0, sizeof *stop);
-    stop->kind = TARGET_HALT_TRAP;
-    return BT_OK;
+    return core < 0 ? reverse_motion_concerned(&k->reverse)
+                    : reverse_motion_active(&k->reverse, core);
 }
 
 static int op_read_regs(void *ctx, int core, struct target_regs *regs)
 {
-    struct replay_client *k = ctx;
-    struct replay *r = k->replay;
-    if (reverse_motion_active(&k->reverse, core))
-        return reverse_motion_regs(&k->reverse, core, regs);
-    *regs = r->cores[core].regs;
-    return BT_OK;
+    return reverse_motion_regs(&((struct replay_client *)ctx)->reverse, core, regs);
 }
 
-static int op_write_reg(void *ctx, int core, enum target_reg reg, uint32_t value,
-                        struct target_error *why)
+static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
 {
-    (void)ctx, (void)core, (void)reg, (void)value;
-    snprintf(why->text, sizeof why->text, "a recording is read-only");
-    return BT_ERR_UNSUPPORTED;
+    return reverse_motion_memory(&((struct replay_client *)ctx)->reverse, core, address, bytes,
+                                 len);
 }
 
-/* Where the last known state sees nothing the others are asked: a reader of a recording wants
- * what was recorded. */
-static int op_read_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static void op_core_status(void *ctx, int core, char *text, size_t size)
 {
-    struct replay_client *k = ctx;
-    struct replay *r = k->replay;
-    const struct replay_core *c = &r->cores[core];
-    struct code_key key = c->key;
-    size_t n = code_image_read(c->image, &key, address, bytes, len);
-    for (unsigned s = BT_SEC_SECURE; s <= BT_SEC_HYP && n == 0; s++) {
-        key.security = (uint8_t)s;
-        n = code_image_read(c->image, &key, address, bytes, len);
-    }
-    if (n && reverse_motion_active(&k->reverse, core))
-        n = reverse_motion_memory(&k->reverse, core, address, bytes, n);
-    return n ? (int)n : BT_ERR_NO_CODE;
-}
-
-static int op_write_memory(void *ctx, int core, uint64_t address, const void *bytes, size_t len,
-                           struct target_error *why)
-{
-    (void)ctx, (void)core, (void)address, (void)bytes, (void)len;
-    snprintf(why->text, sizeof why->text, "a recording is read-only");
-    return BT_ERR_UNSUPPORTED;
+    if (!reverse_motion_status(&((struct replay_client *)ctx)->reverse, core, text, size))
+        snprintf(text, size, "%s", "");
 }
 
 static int op_resume(void *ctx, const struct target_resume *resume, struct target_stop *stop,
                      struct target_error *why)
 {
     struct replay_client *k = ctx;
-    if (reverse_motion_takes(&k->reverse, resume))
-        return reverse_motion_resume(&k->reverse, resume, stop, why);
-    snprintf(why->text, sizeof why->text,
-             "a recording cannot run on: go back with reverse-stepi or 'record goto'");
-    return BT_ERR_UNSUPPORTED;
+    return reverse_motion_takes(&k->reverse, resume)
+               ? reverse_motion_resume(&k->reverse, resume, stop, why)
+               : GDB_PASS_ON;
 }
 
 static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
@@ -578,70 +681,6 @@ static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
 static void op_interrupt(void *ctx)
 {
     reverse_motion_interrupt(&((struct replay_client *)ctx)->reverse);
-}
-
-/* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
- * history. */
-static int op_insert(void *ctx, int core, const struct target_breakpoint *bp,
-                     struct target_error *why)
-{
-    (void)core;
-    return insert_breakpoint(ctx, bp, why);
-}
-
-static int op_remove(void *ctx, int core, const struct target_breakpoint *bp,
-                     struct target_error *why)
-{
-    (void)core, (void)why;
-    return remove_breakpoint(ctx, bp);
-}
-
-/*
- * Floating-point registers. Their values are never known, but a GDB that is told by its program to
- * expect them, and does not find them described, does not survive a `finish`.
- */
-#define VFP    "org.gnu.gdb.arm.vfp"
-#define DOUBLE "ieee_double", 64, 0
-
-static const struct target_register float_registers[] = {
-    {VFP, "d0", DOUBLE},          {VFP, "d1", DOUBLE},  {VFP, "d2", DOUBLE},  {VFP, "d3", DOUBLE},
-    {VFP, "d4", DOUBLE},          {VFP, "d5", DOUBLE},  {VFP, "d6", DOUBLE},  {VFP, "d7", DOUBLE},
-    {VFP, "d8", DOUBLE},          {VFP, "d9", DOUBLE},  {VFP, "d10", DOUBLE}, {VFP, "d11", DOUBLE},
-    {VFP, "d12", DOUBLE},         {VFP, "d13", DOUBLE}, {VFP, "d14", DOUBLE}, {VFP, "d15", DOUBLE},
-    {VFP, "fpscr", "uint32", 32, 0},
-};
-
-#define FLOAT_COUNT (sizeof float_registers / sizeof *float_registers)
-
-/* Cores of M profile that have such registers, or may. */
-static bool may_have_float(const char *type)
-{
-    static const char *const names[] = {"Cortex-M4",  "Cortex-M4F",  "Cortex-M7",
-                                        "Cortex-M33", "Cortex-M33F", "Cortex-M35P",
-                                        "Cortex-M52", "Cortex-M55",  "Cortex-M85"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(type, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static int op_extra_registers(void *ctx, int core, const struct target_register **list)
-{
-    const struct replay *r = ((const struct replay_client *)ctx)->replay;
-    const struct replay_core *c = &r->cores[core];
-    if (c->profile == TARGET_PROFILE_A64)
-        return 0;
-    bool wanted = c->device && may_have_float(c->device->type);
-    for (size_t i = 0; i < r->recording.elf_count; i++)
-        wanted |= r->recording.elf[i]->hard_float;
-    *list = float_registers;
-    return wanted ? (int)FLOAT_COUNT : 0;
-}
-
-static int op_read_extra(void *ctx, int core, unsigned index, uint64_t *value)
-{
-    (void)ctx, (void)core, (void)index, (void)value;
-    return BT_ERR_UNSUPPORTED;
 }
 
 static int op_btrace_enable(void *ctx, int core, struct target_error *why)
@@ -709,39 +748,26 @@ static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
     ((struct replay_client *)ctx)->cores[core].delivered = true;
 }
 
-static int op_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
-{
-    return replay_monitor(ctx, core, text, print, to);
-}
-
 static int op_restart(void *ctx, struct target_error *why)
 {
     (void)ctx, (void)why;
     return BT_OK; /* a recording is always at its end */
 }
 
-const struct gdb_target replay_target = {
-    .core_count = op_replay_core_count,
-    .core_info = op_replay_core_info,
-    .core_status = op_core_status,
-    .halt_reason = op_halt_reason,
-    .read_regs = op_read_regs,
-    .write_reg = op_write_reg,
-    .extra_registers = op_extra_registers,
-    .read_extra = op_read_extra,
-    .read_memory = op_read_memory,
-    .write_memory = op_write_memory,
-    .resume = op_resume,
-    .reverse = op_reverse,
-    .interrupt = op_interrupt,
-    .insert_breakpoint = op_insert,
-    .remove_breakpoint = op_remove,
+const struct gdb_host replay_host = {
     .btrace_enable = op_btrace_enable,
     .btrace_disable = op_btrace_disable,
     .btrace_set_size = op_btrace_set_size,
     .btrace_conf = op_btrace_conf,
     .btrace_read = op_btrace_read,
     .btrace_delivered = op_btrace_delivered,
-    .monitor = op_monitor,
+    .monitor = replay_monitor,
+    .is_replaying = op_is_replaying,
+    .read_regs = op_read_regs,
+    .reverse_memory = op_reverse_memory,
+    .resume = op_resume,
+    .reverse = op_reverse,
+    .interrupt = op_interrupt,
+    .core_status = op_core_status,
     .restart = op_restart,
 };

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A recording as a GDB target: one thread a core, memory and registers as they were recorded,
- * and each core's history. Read-only; nothing ever runs.
+ * A recording as a target: memory and registers as they were recorded, read-only; nothing ever
+ * runs. Beside it each core's history, and each client's position there.
  */
 #ifndef SERVER_REPLAY_H
 #define SERVER_REPLAY_H
 
+#include "drivers/target/target.h"
 #include "protocol/rsp/text_buf.h"
 #include "server/access/gdb_clients.h"
 #include "server/base/console.h"
 #include "server/recording/recording_history.h"
 #include "server/reverse/reverse_motion.h"
+
+#define REPLAY_REGISTERS 34 /* AArch64; else d0-d15 and fpscr behind the first seventeen */
 
 struct replay_core {
     struct replay *replay; /* it belongs to */
@@ -21,6 +24,8 @@ struct replay_core {
     uint16_t image_core; /* for struct code_key */
     enum target_profile profile;
     bool big_endian;
+    struct target_register registers[REPLAY_REGISTERS];
+    unsigned register_count;
     struct target_regs regs;
     uint32_t recorded; /* bit n: register n is that of the recording, not a stand-in */
     bool ours;         /* the recording tells which memory is that of its end: this */
@@ -54,14 +59,14 @@ struct replay_client {
     struct replay *replay;
     const struct gdb_client *client; /* set by whoever has connections */
     struct gdb_session *session;
-    uint32_t size; /* of GDB's buffer, bytes */
+    struct target target; /* its own: nobody looks on */
+    uint32_t size;        /* of GDB's buffer, bytes */
     struct {
         bool recording; /* as far as GDB knows */
         bool delivered; /* the history was read since it was enabled or GDB connected */
     } cores[TARGET_CORES_MAX];
     struct reverse_motion reverse;
-    struct target_breakpoint breakpoints[REVERSE_BREAKPOINTS_MAX];
-    size_t breakpoint_count;
+    uint8_t bytes[TARGET_ACCESS_MAX]; /* of the last memory read */
 };
 
 /* Opens and decodes; with `perf` a perf.data file. r is zeroed first. 0 or a bt_error with *why
@@ -71,7 +76,7 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
 void replay_release(struct replay *r);
 
 /* Operations with a struct replay_client as ctx. */
-extern const struct gdb_target replay_target;
+extern const struct gdb_host replay_host;
 
 /*
  * A new client, which `s` serves: all cores record, and are at the end of their history. NULL: out
@@ -88,8 +93,7 @@ void replay_go_on(struct replay *r);
 /* The numbers of a recording in the text format of Prometheus. */
 void replay_status_page(const struct replay *r, struct text_buf *out);
 
-/* "monitor" commands. BT_ERR_UNSUPPORTED: no such command. */
-int replay_monitor(struct replay_client *k, int core, const char *text, target_print_fn print,
-                   void *to);
+/* "monitor" commands, of struct gdb_host. */
+int replay_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to);
 
 #endif

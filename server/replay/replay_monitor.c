@@ -220,9 +220,9 @@ static int cmd_help(struct replay_client *k, int core, const char *rest, const s
     return BT_OK;
 }
 
-int replay_monitor(struct replay_client *k, int core, const char *text, target_print_fn print,
-                   void *to)
+int replay_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
 {
+    struct replay_client *k = ctx;
     const struct console c = {print, to};
     char rest[300];
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)

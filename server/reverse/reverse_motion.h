@@ -165,7 +165,7 @@ static inline bool reverse_motion_running(const struct reverse_motion *m)
 /* A resume may be a motion along the history. */
 bool reverse_motion_concerned(const struct reverse_motion *m);
 
-/* The operations of struct gdb_target. */
+/* The operations of struct gdb_host. */
 int reverse_motion_back(struct reverse_motion *m, int core, bool step, struct target_stop *stop,
                         struct target_error *why);
 /* A resume is such a motion, see reverse_motion_resume(); else the cores run. */

@@ -435,6 +435,39 @@ static enum target_security security_at(struct reverse *p, uint64_t position)
     return state == BT_SEC_SECURE ? TARGET_SECURITY_SECURE : TARGET_SECURITY_NONSECURE;
 }
 
+static bool stacks_are_equal(const struct target_regs *regs, enum target_stack a,
+                             enum target_stack b)
+{
+    return (regs->stack_known >> a & regs->stack_known >> b & 1) &&
+           regs->stack[a] == regs->stack[b];
+}
+
+/* Which of two security states the core was in then, else the one that it is halted in. */
+static bool was_nonsecure(const struct target_regs *now, const struct target_regs *regs)
+{
+    if (regs->security != TARGET_SECURITY_UNKNOWN)
+        return regs->security == TARGET_SECURITY_NONSECURE;
+    return stacks_are_equal(now, TARGET_STACK_MSP, TARGET_STACK_MSP_NS) &&
+           !stacks_are_equal(now, TARGET_STACK_MSP, TARGET_STACK_MSP_S);
+}
+
+/*
+ * GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
+ * The one in use is SP: as `now`, at the halt, but that handlers have the main stack. The others
+ * are shown as they are.
+ */
+static void fill_stacks(const struct target_regs *now, struct target_regs *regs)
+{
+    bool handler = regs->value[TARGET_REG_PSR] & XPSR_NUMBER;
+    bool psp = now->stack_known >> TARGET_STACK_PSP & now->known >> SP & 1 &&
+               now->stack[TARGET_STACK_PSP] == now->value[SP];
+    unsigned used = !handler && psp ? TARGET_STACK_PSP : TARGET_STACK_MSP;
+    unsigned banked = used + (was_nonsecure(now, regs) ? TARGET_STACK_MSP_NS : TARGET_STACK_MSP_S);
+    memcpy(regs->stack, now->stack, sizeof regs->stack);
+    regs->stack[used] = regs->stack[banked] = (uint32_t)regs->value[SP];
+    regs->stack_known = now->stack_known | 1u << used | 1u << banked;
+}
+
 int reverse_values_regs(struct reverse_values *v, struct reverse *p,
                         const struct reverse_machine *m, uint64_t position,
                         struct target_regs *regs, uint32_t *estimated)
@@ -460,6 +493,8 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
         regs->known |= (uint32_t)(known || needed) << reg;
         guessed |= (uint32_t)(!known && needed) << reg;
     }
+    if (m->m_profile)
+        fill_stacks(&m->regs, regs);
     if (estimated)
         *estimated = guessed;
     return BT_OK;

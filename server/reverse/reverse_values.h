@@ -8,7 +8,7 @@
 #define SERVER_REVERSE_VALUES_H
 
 #include "decoder/values/values.h"
-#include "protocol/target/gdb_target.h"
+#include "drivers/target/target.h"
 #include "server/reverse/reverse.h"
 
 #define REVERSE_VALUES_DEFAULT 100000u /* instructions before the halt */
@@ -170,7 +170,8 @@ static inline void reverse_values_drop(struct reverse_values *v)
 
 /*
  * Registers at a position that reverse_values_at() was called for. Bit n of *estimated:
- * regs->value[n] is none that is known; `estimated` may be NULL.
+ * regs->value[n] is none that is known; `estimated` may be NULL. Stack pointers: the one in use is
+ * SP, the others are those of the halt.
  */
 int reverse_values_regs(struct reverse_values *v, struct reverse *p,
                         const struct reverse_machine *m, uint64_t position,

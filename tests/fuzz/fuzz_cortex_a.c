@@ -262,11 +262,11 @@ static void check(const struct cortex_a *core, int rc)
 
 static int look(struct cortex_a *core)
 {
-    struct cortex_a_status s;
+    struct target_core_status s;
     char text[80];
     int rc = cortex_a_status(core, &s);
-    if (rc == 0 && (s.state > CORTEX_A_HALTED || s.reason > CORTEX_A_REASON_OS_UNLOCK ||
-                    (s.state == CORTEX_A_HALTED) != core->halted))
+    if (rc == 0 && (s.state > TARGET_CORE_HALTED || s.reason > TARGET_HALT_EXTERNAL ||
+                    (s.state == TARGET_CORE_HALTED) != core->halted))
         abort();
     (void)cortex_a_mode_text(core->values[CORTEX_A_CPSR], text, sizeof text);
     return rc;
@@ -295,23 +295,16 @@ static int use_memory(struct cortex_a *core, unsigned how, uint8_t choice)
 
 static int use_vfp(struct cortex_a *core, uint8_t choice)
 {
-    uint64_t *values = calloc(32, sizeof *values);
-    uint32_t fpscr;
-    if (!values)
-        abort();
-    int rc = cortex_a_read_doubles(core, values, choice & 0x20 ? 32 : choice & 0x1f);
-    check(core, rc);
-    check(core, cortex_a_write_double(core, choice & 0x3f, values[0]));
-    check(core, cortex_a_read_fpscr(core, &fpscr));
-    free(values);
-    return cortex_a_write_fpscr(core, fpscr);
+    check(core, cortex_a_load_vfp(core, choice & 0x20 ? 32 : choice & 0x1f));
+    check(core, cortex_a_write_double(core, choice & 0x3f, core->vfp[0]));
+    return cortex_a_write_fpscr(core, (uint32_t)core->vfp[32]);
 }
 
 static int use_breakpoints(struct cortex_a *core, bool insert, uint8_t choice)
 {
     static const uint32_t lengths[4] = {4, 2, 20, 3};
-    enum cortex_a_breakpoint_kind kind =
-        (enum cortex_a_breakpoint_kind)(choice % 6); /* one that there is not */
+    enum target_breakpoint_type kind =
+        (enum target_breakpoint_type)(choice % 6); /* one that there is not */
     uint32_t address = 0x60000000u + (choice >> 4) * 2u;
     return insert ? cortex_a_insert(core, kind, address, lengths[choice >> 2 & 3])
                   : cortex_a_remove(core, kind, address, lengths[choice >> 2 & 3]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A session that is passed on, with bytes from both sides and everything that the daemon may do in
+ * A session on a remote target, with bytes from both sides and everything that the daemon may do in
  * between. What goes out on either wire must be well framed, every question is answered once, and
  * what a careless server or client sends is bounded.
  *
@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "protocol/remote/gdb_remote_client.h"
-#include "tests/support/fake_remote.h"
+#include "tests/support/fake_session.h"
+#include "tests/support/rsp_frame.h"
 
 enum step {
     STEP_CLIENT_BYTES,
@@ -39,13 +39,18 @@ enum action {
     ACTION_OPEN,
     ACTION_NO_ACK,
     ACTION_ASK_IN_EVENTS,
+    ACTION_HOLD_CLIENTS,
+    ACTION_LET_GO,
+    ACTION_TICK, /* a second later */
+    ACTION_CHANGE_CONTROL,
     ACTION_COUNT
 };
 
 static const struct gdb_btrace_block blocks[] = {{0x8010, 0x8010}, {0x0, 0x8004}};
 
 struct run {
-    struct fake_remote fake; /* first: events get a pointer to it */
+    struct fake_session fake; /* first: events get a pointer to it */
+    uint64_t now_ms;
     int open_questions;
     bool ask_in_events;
 };
@@ -56,56 +61,67 @@ static void answered(struct run *r)
         abort();
 }
 
-static void got_reply(void *ctx, const char *reply, size_t len)
+static void got_answer(void *ctx, const struct target_answer *a)
 {
-    if (reply == NULL && len != 0)
+    if (!a->why || (a->length > 0 && !a->bytes))
         abort();
     answered(ctx);
 }
 
-static void got_regs(void *ctx, int core, const struct target_regs *regs)
+static void got_regs(void *ctx, const struct target_answer *a)
 {
-    if (core < 0 || (regs != NULL && (regs->known >> TARGET_REG_PC & 1) == 0))
+    if ((a->error == BT_OK) != (a->regs && (a->regs->known >> TARGET_REG_PC & 1)))
         abort();
     answered(ctx);
 }
 
-static void got_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void got_memory(void *ctx, const struct target_answer *a)
 {
-    if (len > 1024 || (address != 0x1000 && address != 0x2000) || bytes == NULL)
+    if (a->length > 1024 || (a->error == BT_OK && (a->length == 0 || !a->bytes)))
         abort();
     answered(ctx);
 }
 
 /* The answer may come before the question returns. */
-static void count(struct run *r, int rc)
+static void ask_for(struct run *r, const struct target_request *request, target_done_fn done)
 {
-    if (rc < 0)
+    r->open_questions++;
+    if (target_ask(r->fake.r.t, NULL, request, done, r) < 0)
         answered(r);
 }
 
 static void ask(struct run *r)
 {
-    r->open_questions++;
-    count(r, gdb_remote_ask(r->fake.u, "qC", 2, got_reply, r));
+    struct target_request request = gdb_packet_read("qC", 2).request;
+    ask_for(r, &request, got_answer);
 }
 
 static void access_target(struct run *r, enum action action)
 {
     static const uint8_t bytes[64];
-    struct gdb_remote *u = r->fake.u;
-    int last = gdb_remote_cores(u) - 1;
-    r->open_questions++;
-    if (action == ACTION_READ_PC)
-        count(r, gdb_remote_read_pc(u, last, got_regs, r));
-    else if (action == ACTION_READ_MEMORY)
-        count(r, gdb_remote_read_memory(u, 0, 0x1000, 1024, got_memory, r));
-    else
-        count(r, gdb_remote_write_memory(u, last, 0x2000, bytes, sizeof(bytes), got_memory, r));
+    struct target_request request = {.kind = TARGET_READ_REGISTERS,
+                                     .core = target_cores(r->fake.r.t) - 1,
+                                     .set = TARGET_REGISTERS_CORE,
+                                     .background = r->ask_in_events};
+    target_done_fn done = got_regs;
+    if (action == ACTION_READ_MEMORY) {
+        request.kind = TARGET_READ_MEMORY;
+        request.address = 0x1000;
+        request.length = 1024;
+        done = got_memory;
+    } else if (action == ACTION_WRITE_MEMORY) {
+        request.kind = TARGET_WRITE_MEMORY;
+        request.address = 0x2000;
+        request.length = sizeof(bytes);
+        request.bytes = bytes;
+        done = got_answer;
+    }
+    ask_for(r, &request, done);
 }
 
 static void on_event(struct fake_remote *fake)
 {
+    /* The first member of the first one. */
     struct run *r = (struct run *)fake;
     if (r->ask_in_events) {
         ask(r);
@@ -113,9 +129,9 @@ static void on_event(struct fake_remote *fake)
     }
 }
 
-static void close_session(struct fake_remote *f)
+static void close_session(struct fake_session *f)
 {
-    fake_remote_close(f);
+    fake_session_close(f);
     text_buf_clear(&f->to_client);
 }
 
@@ -129,31 +145,42 @@ static void greet(struct fake_remote *f)
     fake_remote_connect(f);
 }
 
-static void connection_action(struct fake_remote *f, enum action action)
+static void connection_action(struct fake_session *f, enum action action)
 {
     if (action == ACTION_BREAK)
-        gdb_remote_disconnected(f->u);
+        gdb_remote_disconnected(f->r.u);
     else if (action == ACTION_BREAK_IN_SEND)
-        f->drop_on_send = true;
+        f->r.drop_on_send = true;
     else if (action == ACTION_CONNECT)
-        gdb_remote_connected(f->u);
+        gdb_remote_connected(f->r.u);
     else if (action == ACTION_GREET)
-        greet(f);
-    else if (action == ACTION_CLOSE || f->has_session)
+        greet(&f->r);
+    else if (action == ACTION_CLOSE || f->open)
         close_session(f);
     else
-        fake_remote_open(f);
+        fake_session_open(f, f->r.t, GDB_CONTROLS);
+}
+
+static void change_control(struct fake_session *f)
+{
+    if (!f->open)
+        return;
+    if (gdb_session_observes(&f->session))
+        gdb_session_take_control(&f->session);
+    else
+        gdb_session_give_control(&f->session);
 }
 
 static void act(struct run *r, enum action action)
 {
-    struct fake_remote *f = &r->fake;
+    struct fake_session *f = &r->fake;
+    struct target *t = f->r.t;
     switch (action) {
     case ACTION_RELEASE:
-        gdb_remote_release_stop(f->u);
+        target_release_stop(t);
         break;
     case ACTION_HOLD:
-        f->hold = !f->hold;
+        f->r.hold = !f->r.hold;
         break;
     case ACTION_ASK:
         ask(r);
@@ -164,16 +191,29 @@ static void act(struct run *r, enum action action)
         access_target(r, action);
         break;
     case ACTION_RESUME:
-        gdb_remote_resume(f->u);
+        target_resume(t);
         break;
     case ACTION_INTERRUPT:
-        gdb_remote_interrupt(f->u);
+        target_interrupt(t);
         break;
     case ACTION_NO_ACK:
-        f->server_no_ack = !f->server_no_ack;
+        f->r.server_no_ack = !f->r.server_no_ack;
         break;
     case ACTION_ASK_IN_EVENTS:
         r->ask_in_events = !r->ask_in_events;
+        break;
+    case ACTION_HOLD_CLIENTS:
+        target_hold_clients(t, !t->holds_clients);
+        break;
+    case ACTION_LET_GO:
+        target_let_go(t, r->ask_in_events);
+        break;
+    case ACTION_TICK:
+        r->now_ms += 1000;
+        target_tick(t, r->now_ms);
+        break;
+    case ACTION_CHANGE_CONTROL:
+        change_control(f);
         break;
     default:
         connection_action(f, action);
@@ -182,46 +222,46 @@ static void act(struct run *r, enum action action)
 
 static void check(const struct run *r)
 {
-    const struct gdb_remote *u = r->fake.u;
-    if (u->run == GDB_REMOTE_HELD && !gdb_remote_is_running(u))
+    const struct target *t = r->fake.r.t;
+    if (t->run == TARGET_HELD && !target_is_running(t))
         abort();
-    if (gdb_remote_is_running(u) && !gdb_remote_is_ready(u) && !r->fake.has_session)
+    if (target_is_running(t) && !target_is_ready(t) && !r->fake.open)
         abort();
-    if (gdb_remote_cores(u) < 1 || gdb_remote_cores(u) > TARGET_CORES_MAX)
+    if (target_cores(t) > TARGET_CORES_MAX || t->stopped_core >= target_cores(t))
         abort();
-    if (gdb_remote_stopped_core(u) >= gdb_remote_cores(u))
+    if (t->pump != 0 || (t->run == TARGET_HALTED && t->resumed))
         abort();
 }
 
 /* Both end the program when they see a frame that is not right. */
-static void acknowledge(struct fake_remote *f)
+static void acknowledge(struct fake_session *f)
 {
-    fake_server_got(f);
-    if (f->has_session && gdb_session_state(&f->session) != GDB_SESSION_FAILED)
+    fake_server_got(&f->r);
+    if (f->open && gdb_session_state(&f->session) != GDB_SESSION_FAILED)
         fake_client_got(f);
 }
 
 static void do_step(struct run *r, enum step step, const uint8_t *bytes, size_t len)
 {
-    struct fake_remote *f = &r->fake;
+    struct fake_session *f = &r->fake;
     struct text_buf frame;
     text_buf_init(&frame);
-    fake_frame(&frame, bytes, len);
-    if (step == STEP_CLIENT_BYTES && f->has_session)
+    rsp_frame_put(&frame, bytes, len);
+    if (step == STEP_CLIENT_BYTES && f->open)
         gdb_session_input(&f->session, bytes, len);
-    else if (step == STEP_CLIENT_PACKET && f->has_session)
+    else if (step == STEP_CLIENT_PACKET && f->open)
         gdb_session_input(&f->session, frame.data, frame.len);
     else if (step == STEP_SERVER_BYTES)
-        gdb_remote_input(f->u, bytes, len);
+        gdb_remote_input(f->r.u, bytes, len);
     else if (step == STEP_SERVER_PACKET)
-        gdb_remote_input(f->u, frame.data, frame.len);
+        gdb_remote_input(f->r.u, frame.data, frame.len);
     else if (step == STEP_ACKNOWLEDGE)
         acknowledge(f);
     for (size_t i = 0; step == STEP_ACTION && i < len; i++)
         act(r, (enum action)(bytes[i] % ACTION_COUNT));
     text_buf_release(&frame);
     text_buf_clear(&f->log);
-    text_buf_clear(&f->target.log);
+    text_buf_clear(&f->r.log);
     check(r);
 }
 
@@ -229,14 +269,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct run r = {.open_questions = 0};
-    fake_remote_init(&r.fake);
-    r.fake.on_stopped = on_event;
-    r.fake.on_changed = on_event;
-    r.fake.target.blocks = blocks;
-    r.fake.target.block_count = sizeof(blocks) / sizeof(*blocks);
-    fake_remote_connect(&r.fake);
-    fake_remote_open(&r.fake);
+    struct run r = {.now_ms = 1000};
+    fake_session_init(&r.fake);
+    r.fake.r.on_stopped = on_event;
+    r.fake.r.on_changed = on_event;
+    r.fake.blocks = blocks;
+    r.fake.block_count = sizeof(blocks) / sizeof(*blocks);
+    target_tick(r.fake.r.t, r.now_ms);
+    fake_remote_connect(&r.fake.r);
+    fake_session_open(&r.fake, r.fake.r.t, GDB_CONTROLS);
     while (size >= 2) {
         enum step step = (enum step)(data[0] % STEP_COUNT);
         size_t len = data[1] < size - 2 ? data[1] : size - 2;
@@ -245,7 +286,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size -= 2 + len;
     }
     acknowledge(&r.fake);
-    fake_remote_release(&r.fake);
+    fake_session_release(&r.fake);
     if (r.open_questions != 0)
         abort();
     return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/support/fake_gdb_target.h"
+#include "tests/support/rsp_frame.h"
 
 static const struct gdb_btrace_block blocks[] = {{0x8010, 0x8010}, {0x1, 0x0}, {0x0, 0x8004}};
 
@@ -26,7 +27,7 @@ static void check_frames(const struct text_buf *sent)
     size_t at = 0;
     text_buf_init(&payload);
     while (at < sent->len) {
-        long len = fake_take_frame(sent->data + at, sent->len - at, &payload);
+        long len = rsp_frame_take(sent->data + at, sent->len - at, &payload);
         if (len <= 0)
             abort();
         at += (size_t)len;
@@ -38,10 +39,12 @@ static void check_frames(const struct text_buf *sent)
 static void feed(struct fake_wire *w, const uint8_t *data, size_t size, size_t piece)
 {
     static const struct target_stop stop = {TARGET_HALT_WATCH, 1, 0, 0x20000000};
+    static const struct target_stop failed = {.kind = TARGET_HALT_FAILED};
     for (size_t at = 0; at < size; at += piece) {
         size_t len = size - at < piece ? size - at : piece;
         gdb_session_input(&w->session, data + at, len);
         gdb_session_output(&w->session, "#$}*");
+        fake_target_stop(&w->target, at / piece % 3 != 2 ? &stop : &failed);
         if (at / piece % 3 != 2)
             gdb_session_stopped(&w->session, &stop);
         else

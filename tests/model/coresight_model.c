@@ -99,6 +99,10 @@ uint32_t coresight_model_ap(const struct coresight_model *m, uint32_t *span)
 int coresight_model_fault(struct coresight_model *m, const char *name, size_t size, unsigned value)
 {
     struct etm4_model *u = &m->etm4_unit;
+    if (size == 7 && memcmp(name, "no-halt", size) == 0) {
+        m->never_halts = value;
+        return 0;
+    }
     if (!cs_is_v4(m))
         return -1;
     if (size == 8 && memcmp(name, "etm-busy", size) == 0)

@@ -46,7 +46,7 @@ void cs_scs_poll(struct coresight_model *m)
 {
     struct cs_scs *s = &m->scs;
     enum core_stop stop = CORE_RUNNING;
-    if (s->halted || m->core.ops->state(m->core.ctx, &stop) < 0)
+    if (s->halted || m->never_halts || m->core.ops->state(m->core.ctx, &stop) < 0)
         return;
     if (stop == CORE_RUNNING) {
         s->retire_st = true;
@@ -140,7 +140,7 @@ static void write_dhcsr(struct coresight_model *m, uint32_t value)
         m->counters.maskints_races += (old ^ value) & C_MASKINTS && value & C_DEBUGEN;
         leave_halt(m, s->dhcsr & C_STEP);
         cs_scs_poll(m);
-    } else if (!s->halted && halt) {
+    } else if (!s->halted && halt && !m->never_halts) {
         m->core.ops->halt(m->core.ctx);
     }
 }

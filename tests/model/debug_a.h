@@ -95,6 +95,7 @@ struct debug_a {
     enum debug_a_entry entry;
     bool halted, entering, stepping;
     bool halt_request, external_request;
+    bool never_halts;       /* whatever it is told: tests may write it */
     bool unlocked;          /* the request came from the OS unlock catch */
     unsigned halt_reads;    /* of DSCR until HALTED shows */
     unsigned restart_reads; /* until RESTARTED shows */

@@ -254,7 +254,7 @@ static bool stopped(struct debug_a *d, enum core_a_stop why)
 bool debug_a_poll(struct debug_a *d)
 {
     uint32_t address;
-    if (d->halted || d->entering || d->off || d->in_reset)
+    if (d->halted || d->entering || d->off || d->in_reset || d->never_halts)
         return d->entering;
     enum core_a_stop why = d->cores.ops->poll(d->cores.ctx, d->index, &address);
     if (why != CORE_A_NONE && stopped(d, why))

@@ -334,13 +334,16 @@ int system_a_fault(struct system_a *s, const char *name, size_t size, unsigned v
 {
     bool off = size == 3 && memcmp(name, "off", 3) == 0;
     bool lock = size == 6 && memcmp(name, "oslock", 6) == 0;
+    bool stuck = size == 7 && memcmp(name, "no-halt", 7) == 0;
     for (unsigned i = 0; i < s->cores.count; i++) {
         if (off)
             debug_a_power(&s->debug[i], !(value >> i & 1));
         if (lock)
             debug_a_os_lock(&s->debug[i], value >> i & 1);
+        if (stuck)
+            s->debug[i].never_halts = value >> i & 1;
     }
-    return off || lock ? 0 : -1;
+    return off || lock || stuck ? 0 : -1;
 }
 
 static void report_trace(const struct trace_a *t, FILE *out)

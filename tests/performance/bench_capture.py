@@ -36,6 +36,15 @@ class Inner:
         return int(re.search(r"^VmRSS:\s+(\d+) kB", text, re.MULTILINE)[1])
 
 
+def spent(pid, *threads):
+    """Seconds of CPU time of the threads of these names."""
+    total = 0
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        if (task / "comm").read_text().strip() in threads:
+            total += int((task / "schedstat").read_text().split()[0]) / 1e9
+    return total
+
+
 def counters(control):
     return {name: int(number) for name, number in
             (line.split() for line in ask_bench(control, "counters"))}
@@ -57,15 +66,17 @@ def live(name, unit, options):
     with ProbeServer("--probe", unit, *options, "--control", control, path=board_file()) as server:
         inner = Inner(server)
         load, before = Load(inner), counters(control)
+        cpu = spent(inner.pid, "capture", "decode")
         while load.goes_on():
             time.sleep(0.05)
         after = counters(control)
         lost = after["trace-lost"] - before["trace-lost"]
         seconds = time.monotonic() - load.begin
+        cpu = spent(inner.pid, "capture", "decode") - cpu
         load.report(name, None)
         came = after["trace-captured"] - before["trace-captured"] - lost
         row("endpoint", name=name, seconds=f"{seconds:.1f}", rate=f"{came / seconds / 1e6:.2f}",
-            lost=lost)
+            lost=lost, cpu=f"{100 * cpu / seconds:.1f}")
 
 
 def plain(name, unit, options):
@@ -73,13 +84,14 @@ def plain(name, unit, options):
     done = subprocess.run([*bench("--probe", unit, *options, "--report", report), str(CLIENT), "-t",
                            str(SECONDS)],
                           capture_output=True, text=True, check=False, timeout=SECONDS + 60)
-    figures = re.search(r"^(\d+) bytes, ([\d.]+) MB/s", done.stdout, re.MULTILINE)
+    figures = re.search(r"^\d+ bytes, .* ([\d.]+) s CPU$", done.stdout, re.MULTILINE)
     if not figures:
         raise Failed(f"{name}: {done.stdout[-300:]} {done.stderr[-300:]}")
     counted = dict(line.split() for line in report.read_text().splitlines())
     lost = int(counted["trace-lost"])
     rate = (int(counted["trace-captured"]) - lost) / SECONDS / 1e6
-    row("endpoint", name=name, seconds=SECONDS, rate=f"{rate:.2f}", lost=lost)
+    row("endpoint", name=name, seconds=SECONDS, rate=f"{rate:.2f}", lost=lost,
+        cpu=f"{100 * float(figures[1]) / SECONDS:.1f}")
 
 
 def main():

@@ -81,7 +81,8 @@ static int open_recording(struct bench *b, char **argv, int argc)
         b->replay.io.later = on_later;
         b->replay.io.ctx = b;
         b->client = replay_client_new(&b->replay, &b->session);
-        error = b->client ? gdb_session_init(&b->session, &replay_target, b->client, on_send, b)
+        error = b->client ? gdb_session_init(&b->session, &b->client->target, &replay_host,
+                                             b->client, GDB_CONTROLS, "", on_send, b)
                           : BT_ERR_NOMEM;
     }
     if (error) {

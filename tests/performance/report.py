@@ -282,15 +282,16 @@ def live(rows, bars):
 
 
 def endpoint(rows, bars):
-    print("A modelled trace endpoint on USB, its port at 45 MB/s: MB/s of the port that came through")
-    print("client                     seconds      MB/s      lost MB")
+    print("A modelled trace endpoint on USB, its port at 45 MB/s: MB/s of the port that came through, and")
+    print("the CPU time of capture and decoder, or of a loop that only takes it: the model's part is in both")
+    print("client                     seconds      MB/s      lost MB    CPU")
     for r in rows:
         mark = " "
         if r["name"].startswith("ORBTrace"):
             mark = bars.most(r["name"], "lost at the endpoint", r["lost"], 0, " bytes")
             bars.least(r["name"], "rate", r["rate"], LIVE_RATE, " MB/s")
         print(f"{r['name']:26.26}{r['seconds']:8.1f} {r['rate']:9.2f} {r['lost'] / 1e6:12.2f}{mark}"
-              .rstrip())
+              f" {r['cpu']:5.1f}%")
 
 
 def step(rows, _):

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A target of a few bytes and the wire to a GDB session on it, for tests of protocol/. All
- * operations are present and write what they were asked into `log`; a test takes some away, or
- * sets what they return.
+ * A target of a few bytes with its history, and the wire to a GDB session on it, for tests of
+ * protocol/. All operations are present and write what they were asked into `log`; a test takes
+ * some away, or sets what they return.
  */
 #ifndef TESTS_SUPPORT_FAKE_GDB_TARGET_H
 #define TESTS_SUPPORT_FAKE_GDB_TARGET_H
@@ -16,23 +16,29 @@
 #define FAKE_SIZE   0x3000u
 
 struct fake_target {
-    struct gdb_target ops;
-    int cores;
+    struct target target; /* first */
+    struct target_ops ops;
+    struct gdb_host host;
     enum target_profile profile;
     bool big_endian;
     struct target_regs regs[FAKE_CORES];
     unsigned extra_count; /* at first 0, of the three that there are: 32, 8 and 64 bits */
-    uint64_t extra[FAKE_EXTRA];
-    int extra_result; /* of reading one */
+    const struct target_register *registers; /* NULL: the customary ones */
+    unsigned register_count;
     uint8_t memory[FAKE_SIZE];
     const struct target_region *regions;
-    int region_count;
+    unsigned region_count;
 
-    /* What operations that may fail return, with this explanation. */
+    /* What operations that may fail return, with this explanation. TARGET_PENDING: resumes and
+     * motions go on, and TARGET_STATUS is not answered. */
     int result;
     const char *why;
-    struct target_stop stop;          /* of resume, reverse and halt_reason */
-    struct gdb_session *stop_session; /* told the stop from within the operation */
+    struct target_stop stop;          /* of resume, reverse, and of TARGET_STATUS */
+    struct gdb_session *stop_session; /* told the stop of a motion from within the operation */
+    bool no_breakpoints;
+    bool no_flash;
+    bool replaying; /* every core is at a replay position */
+    size_t told;    /* bytes that reverse_memory() knows, all of them 0xaa */
 
     bool recording[FAKE_CORES];
     uint32_t btrace_size;
@@ -42,9 +48,11 @@ struct fake_target {
     struct text_buf log;
 };
 
-/* Two A-profile cores; register i of core c is 0x100 * c + i; memory byte i is i & 0xff. */
+/* Two A-profile cores, halted; register i of core c is 0x100 * c + i; memory byte i is i & 0xff. */
 void fake_target_init(struct fake_target *t);
 void fake_target_release(struct fake_target *t);
+/* Cores that run halt; a TARGET_STATUS that waits is answered. */
+void fake_target_stop(struct fake_target *t, const struct target_stop *stop);
 
 struct fake_wire {
     struct fake_target target;
@@ -54,9 +62,11 @@ struct fake_wire {
     bool no_ack;
 };
 
-/* The session gets a copy of target.ops as it is now. Both end the program on failure. */
-void fake_wire_open(struct fake_wire *w);
 void fake_wire_init(struct fake_wire *w);
+/* A session in control. Both end the program on failure. */
+void fake_wire_open(struct fake_wire *w);
+/* Another wire, one that looks on the target of `other`. */
+void fake_wire_observe(struct fake_wire *w, struct fake_wire *other, const char *greeting);
 void fake_wire_release(struct fake_wire *w);
 
 /*
@@ -68,16 +78,6 @@ const char *fake_ask_bytes(struct fake_wire *w, const void *payload, size_t len)
 
 /* What came without a question (stop replies), as fake_ask() returns it. */
 const char *fake_replies(struct fake_wire *w);
-
-/* Appends a frame around the payload. */
-void fake_frame(struct text_buf *out, const void *payload, size_t len);
-
-/*
- * Takes the next frame, '+' or '-' off the front of *bytes. Returns its length, 0 when nothing is
- * left, or -1 when the bytes are none of these. The payload goes to `payload` if it was a frame.
- * Written apart from protocol/rsp/rsp.c, to judge it.
- */
-long fake_take_frame(const char *bytes, size_t len, struct text_buf *payload);
 
 /* The log since the last call; valid until the next one. */
 const char *fake_log(struct fake_wire *w);

@@ -15,10 +15,23 @@
 
 #define FTDI_IN_BYTES 16384 /* of one IN transfer: a multiple of any wMaxPacketSize */
 
+enum ftdi_channel_phase {
+    FTDI_CHANNEL_CLOSED,
+    FTDI_CHANNEL_OPEN,
+    FTDI_CHANNEL_IN_MODE, /* the MPSSE is on */
+};
+
+/* FAILED lasts to the next exchange, GONE for good. */
+enum ftdi_channel_health {
+    FTDI_CHANNEL_FINE,
+    FTDI_CHANNEL_FAILED, /* USB refused a transfer; the device may still be there */
+    FTDI_CHANNEL_GONE,
+};
+
 struct ftdi_channel {
     struct ftdi_context *ftdi;
-    bool is_open;
-    bool in_mode; /* the MPSSE is on */
+    enum ftdi_channel_phase phase;
+    enum ftdi_channel_health health;
     struct usb_device_info info;
     const struct ftdi_chip *chip;
     /* One transfer a direction, and the exchange that they are for. */
@@ -26,9 +39,7 @@ struct ftdi_channel {
     struct libusb_transfer *out;
     bool in_flight, out_flight;
     bool stopping; /* nothing is submitted any more */
-    bool gone;
-    bool failed; /* USB refused a transfer; the device may still be there */
-    bool excess; /* more came than was asked for */
+    bool excess;   /* more came than was asked for */
     uint8_t *want;
     size_t want_length;
     size_t got;
@@ -61,6 +72,12 @@ static void handle_events(struct ftdi_channel *c, uint64_t ms)
     (void)libusb_handle_events_timeout_completed(c->ftdi->usb_ctx, &tv, NULL);
 }
 
+static void note_health(struct ftdi_channel *c, enum ftdi_channel_health health)
+{
+    if (c->health < health)
+        c->health = health;
+}
+
 static void note_status(struct ftdi_channel *c, enum libusb_transfer_status status)
 {
     switch (status) {
@@ -69,10 +86,10 @@ static void note_status(struct ftdi_channel *c, enum libusb_transfer_status stat
     case LIBUSB_TRANSFER_CANCELLED:
         break;
     case LIBUSB_TRANSFER_NO_DEVICE:
-        c->gone = true;
+        note_health(c, FTDI_CHANNEL_GONE);
         break;
     default:
-        c->failed = true;
+        note_health(c, FTDI_CHANNEL_FAILED);
         break;
     }
 }
@@ -81,9 +98,9 @@ static bool ftdi_channel_submit(struct ftdi_channel *c, struct libusb_transfer *
 {
     int code = libusb_submit_transfer(t);
     if (code == LIBUSB_ERROR_NO_DEVICE)
-        c->gone = true;
+        note_health(c, FTDI_CHANNEL_GONE);
     else if (code != 0)
-        c->failed = true;
+        note_health(c, FTDI_CHANNEL_FAILED);
     return code == 0;
 }
 
@@ -118,7 +135,7 @@ static void LIBUSB_CALL on_out(struct libusb_transfer *t)
     c->out_flight = false;
     note_status(c, t->status);
     if (t->status == LIBUSB_TRANSFER_COMPLETED && t->actual_length != t->length)
-        c->failed = true;
+        note_health(c, FTDI_CHANNEL_FAILED);
 }
 
 /* Transfers for an open device. 0 or BT_ERR_NOMEM. */
@@ -158,7 +175,9 @@ static void ftdi_channel_begin(struct ftdi_channel *c, uint8_t *in, size_t in_le
     c->want = in;
     c->want_length = in_length;
     c->got = 0;
-    c->stopping = c->failed = c->excess = false;
+    c->stopping = c->excess = false;
+    if (c->health == FTDI_CHANNEL_FAILED)
+        c->health = FTDI_CHANNEL_FINE;
 }
 
 static void submit_in(struct ftdi_channel *c)
@@ -170,7 +189,8 @@ static void submit_in(struct ftdi_channel *c)
 
 static bool is_over(const struct ftdi_channel *c)
 {
-    return c->gone || c->failed || (!c->out_flight && c->got >= c->want_length && !c->in_flight);
+    return c->health != FTDI_CHANNEL_FINE ||
+           (!c->out_flight && c->got >= c->want_length && !c->in_flight);
 }
 
 static int wait_for_end(struct ftdi_channel *c, unsigned timeout_ms)
@@ -183,7 +203,7 @@ static int wait_for_end(struct ftdi_channel *c, unsigned timeout_ms)
         handle_events(c, end - now < ROUND_MS ? end - now : ROUND_MS);
     }
     bool in_time = is_over(c);
-    if (!ftdi_channel_cancel(c) || c->gone || c->failed)
+    if (!ftdi_channel_cancel(c) || c->health != FTDI_CHANNEL_FINE)
         return BT_ERR_IO;
     if (c->excess)
         return BT_ERR_FORMAT;
@@ -195,12 +215,12 @@ static int port_exchange(void *self, const uint8_t *out, size_t out_length, uint
 {
     struct ftdi_channel *c = self;
     *got = 0;
-    if (c->gone || c->in_flight || c->out_flight)
+    if (c->health == FTDI_CHANNEL_GONE || c->in_flight || c->out_flight)
         return BT_ERR_IO;
     ftdi_channel_begin(c, in, in_length);
     if (in_length > 0)
         submit_in(c);
-    if (out_length > 0 && !c->gone && !c->failed) {
+    if (out_length > 0 && c->health == FTDI_CHANNEL_FINE) {
         unsigned char *bytes = (unsigned char *)(uintptr_t)out; /* libusb does not write to it */
         libusb_fill_bulk_transfer(c->out, c->ftdi->usb_dev, (unsigned char)c->ftdi->in_ep, bytes,
                                   (int)out_length, on_out, c, 0);
@@ -215,9 +235,9 @@ static int port_exchange(void *self, const uint8_t *out, size_t out_length, uint
 static int ftdi_channel_purge(struct ftdi_channel *c)
 {
     uint8_t waste[FTDI_IN_BYTES];
-    if (c->gone || c->in_flight || c->out_flight)
+    if (c->health == FTDI_CHANNEL_GONE || c->in_flight || c->out_flight)
         return BT_ERR_IO;
-    if (c->failed) { /* perhaps an endpoint that stalled */
+    if (c->health == FTDI_CHANNEL_FAILED) { /* perhaps an endpoint that stalled */
         (void)libusb_clear_halt(c->ftdi->usb_dev, (unsigned char)c->ftdi->in_ep);
         (void)libusb_clear_halt(c->ftdi->usb_dev, (unsigned char)c->ftdi->out_ep);
     }
@@ -344,7 +364,7 @@ static int set_mode(struct ftdi_channel *c)
         ftdi_set_bitmode(c->ftdi, ALL_INPUTS, BITMODE_RESET) != 0 ||
         ftdi_set_bitmode(c->ftdi, ALL_INPUTS, BITMODE_MPSSE) != 0)
         return BT_ERR_IO;
-    c->in_mode = true;
+    c->phase = FTDI_CHANNEL_IN_MODE;
     ftdi_channel_pause(c, MODE_WAIT_MS);
     return ftdi_channel_purge(c);
 }
@@ -362,7 +382,7 @@ static int open_device(struct ftdi_channel *c, libusb_device *device, unsigned c
     error = ftdi_usb_open_dev(c->ftdi, device);
     if (error != 0)
         return ftdi_channel_refused(c, error, channel, why);
-    c->is_open = true;
+    c->phase = FTDI_CHANNEL_OPEN;
     error = ftdi_channel_start_port(c);
     if (error == 0)
         error = set_mode(c);
@@ -403,9 +423,9 @@ void ftdi_channel_close(struct ftdi_channel *c)
         return;
     if (!ftdi_channel_stop_port(c))
         return; /* a transfer that is not back must not be freed: kept for good */
-    if (c->in_mode)
+    if (c->phase == FTDI_CHANNEL_IN_MODE)
         (void)ftdi_set_bitmode(c->ftdi, ALL_INPUTS, BITMODE_RESET);
-    if (c->is_open)
+    if (c->phase != FTDI_CHANNEL_CLOSED)
         (void)ftdi_usb_close(c->ftdi);
     ftdi_free(c->ftdi);
     free(c);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame_packer.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define SLOTS 15u /* the last byte holds a bit for each even one */
 #define AUX   15u
 #define NONE  0xffu
 #define NULLS 0x00u
+
+#define EVEN_BIT0 0x0001000100010001u
 
 void frame_packer_init(struct frame_packer *p)
 {
@@ -55,16 +58,33 @@ static void put_byte(struct frame_packer *p, uint8_t byte)
     p->slot++;
 }
 
-/* A frame of 15 bytes of one source. */
+/* Bit 0 of the even ones of 8 bytes, the first one lowest. No two of the products meet. */
+static unsigned even_bits(uint64_t half)
+{
+    return (unsigned)((half & EVEN_BIT0) * 0x0001000200040008u >> 48) & 0xf;
+}
+
+static uint64_t load_half(const uint8_t *p)
+{
+    uint64_t half;
+    memcpy(&half, p, sizeof half);
+    return le64toh(half);
+}
+
+static void store_half(uint8_t *p, uint64_t half)
+{
+    half = htole64(half);
+    memcpy(p, &half, sizeof half);
+}
+
+/* A frame of 15 bytes of one source, half by half: all of a capture at full speed goes through
+ * here. Byte 7 is in both loads. */
 static void whole_frame(const uint8_t *data, uint8_t *out)
 {
-    unsigned aux = 0;
-    memcpy(out, data, SLOTS);
-    for (unsigned slot = 0; slot < SLOTS; slot += 2) {
-        aux |= (out[slot] & 1u) << slot / 2;
-        out[slot] &= 0xfe;
-    }
-    out[AUX] = (uint8_t)aux;
+    uint64_t low = load_half(data), high = load_half(data + 7) >> 8;
+    uint64_t aux = even_bits(low) | even_bits(high) << 4;
+    store_half(out, low & ~EVEN_BIT0);
+    store_half(out + 8, (high & ~EVEN_BIT0) | aux << 56);
 }
 
 size_t frame_packer_put(struct frame_packer *p, uint8_t id, const uint8_t *data, size_t length,

@@ -7,6 +7,8 @@
 #define LONG_GROUP 0xffu /* 254 bytes, no zero behind them */
 #define LEAST      3u    /* tag, one byte of payload, checksum */
 
+#define BYTES_OF_PAIRS 0x00ff00ff00ff00ffu
+
 static const char MAGIC[] = "%%ORBFLOW1.0.0%%"; /* at the start of files */
 #define MAGIC_LENGTH (sizeof MAGIC - 1)
 #define NO_MAGIC     UINT32_MAX
@@ -42,11 +44,26 @@ static void orbflow_damage(struct orbflow *o, const struct orbflow_sink *sink)
     sink->damaged(sink->user);
 }
 
+/* Eight at a time: every second one has a sum of its own, with room for the carry. */
+static uint8_t orbflow_sum(const uint8_t *data, size_t length)
+{
+    uint64_t sums = 0, eight;
+    uint8_t sum = 0;
+    for (; length >= sizeof eight; data += sizeof eight, length -= sizeof eight) {
+        memcpy(&eight, data, sizeof eight);
+        sums += (eight & BYTES_OF_PAIRS) + (eight >> 8 & BYTES_OF_PAIRS);
+        sums &= BYTES_OF_PAIRS;
+    }
+    for (; sums; sums >>= 16)
+        sum = (uint8_t)(sum + sums);
+    while (length--)
+        sum = (uint8_t)(sum + *data++);
+    return sum;
+}
+
 static void end_packet(struct orbflow *o, const struct orbflow_sink *sink)
 {
-    uint8_t sum = 0;
-    for (size_t i = 0; i < o->used; i++)
-        sum = (uint8_t)(sum + o->packet[i]);
+    uint8_t sum = orbflow_sum(o->packet, o->used);
     uint8_t tag = o->packet[0];
     if (o->used >= LEAST && sum == 0 && tag > 0 && tag <= ORBFLOW_TAG_MAX) {
         o->packets++;

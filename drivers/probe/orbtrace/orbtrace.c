@@ -16,8 +16,8 @@
 #define SUBCLASS_TRACE 0x54u /* T */
 
 /* 2 MB: 48 ms at the pace of a High-Speed bus. The probe itself has 8 KiB. */
-#define TRANSFERS      32
-#define TRANSFER_BYTES 65536
+#define TRANSFERS      16
+#define TRANSFER_BYTES 131072
 
 #define REQUEST_OUT   (LIBUSB_REQUEST_TYPE_VENDOR | LIBUSB_RECIPIENT_INTERFACE)
 #define REQUEST_INPUT 0x01

@@ -88,7 +88,7 @@ def _():
     table = GUIDE.split("## 5. ")[1].split("\n## ")[0]
     typed = re.findall(r"^\| `([^`]+)` \|", table, re.MULTILINE)[1:]
     source = "".join((ROOT / "server" / "probe" / name).read_text()
-                     for name in ("probe_target.c", "probe_target_m.c"))
+                     for name in ("probe_target_command.c", "probe_target_m.c"))
     known = re.findall(r'^    \{"(\w+)", \w*cmd_', source, re.MULTILINE)
     equal(sorted({line.split()[0] for line in typed}), sorted(known), "commands in the guide")
     page = (ROOT / "docs" / "btraced.1").read_text()

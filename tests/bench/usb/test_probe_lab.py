@@ -240,5 +240,28 @@ def _():
         lacks(board.stderr, "behind GDB's back")
 
 
+@suite.test("probe lab: a core that never halts: told in time, others are served, it halts later")
+def _():
+    with Board(M3, more="[target]\ndeadline = 1000\n[gdb]\nothers = observe") as board, \
+            Wire(board) as one, Observer(board) as two:
+        running_for_ever(one)
+        one.send(frame("vCont;c"))
+        time.sleep(0.3)
+        board.bench("fault no-halt=1")
+        begin = time.monotonic()
+        one.send(b"\x03")
+        two.send(frame("qRcmd," + b"status".hex()))
+        while two.reply() != "OK":
+            pass
+        expect(time.monotonic() - begin < 0.5, "who looks on waits")
+        _, answer = text_and_stop(one)
+        took = time.monotonic() - begin
+        has(answer, r"^E\.the core does not halt: DHCSR\.C_HALT was set for \d+ ms")
+        expect(0.5 <= took <= 1.5, f"it takes {took:.1f} s")
+        board.bench("fault no-halt=0")
+        has(one.ask("?"), r"^T0")
+        has(one.ask("g"), r"^[0-9a-f]{128}")
+
+
 if __name__ == "__main__":
     suite.run()

@@ -171,7 +171,7 @@ START_TEST(test_fifth_byte)
         begin(&r);
         feed_text(&r, text);
         ck_assert_int_eq(last_from(&r, 0)->kind, arm || thumb ? ETMV2_BRANCH : ETMV2_RESERVED);
-        ck_assert_int_eq(r.parser.synced, arm || thumb);
+        ck_assert_int_eq(r.parser.sync == ETMV2_SYNC_FOLLOWS, arm || thumb);
     }
 }
 END_TEST
@@ -393,7 +393,7 @@ START_TEST(test_damage)
             for (size_t i = 0; i < r.count; i++)
                 found |= r.packets[i].kind == ETMV2_TFO && r.packets[i].value == 0x8200;
             ck_assert_msg(found, "cycle %zu, damage %u", at / 2, how);
-            ck_assert(r.parser.synced);
+            ck_assert(r.parser.sync == ETMV2_SYNC_FOLLOWS);
         }
     }
 }

@@ -56,9 +56,9 @@ static void bench_free(struct bench *b)
     free(b);
 }
 
-static struct cortex_a_status look(struct bench *b)
+static struct target_core_status look(struct bench *b)
 {
-    struct cortex_a_status s;
+    struct target_core_status s;
     ck_assert_int_eq(cortex_a_status(&b->core, &s), 0);
     return s;
 }
@@ -82,7 +82,7 @@ START_TEST(test_attach)
     ck_assert_uint_eq(b->c->bcr[2] | b->c->wcr[1], 0);
     ck_assert_uint_ne(b->c->dscr & 0x4000, 0);
     ck_assert_uint_eq(b->c->executed, 0);
-    ck_assert_int_eq(look(b).state, CORTEX_A_RUNNING);
+    ck_assert_int_eq(look(b).state, TARGET_CORE_RUNNING);
     ck_assert(!look(b).reset_seen);
     bench_free(b);
 }
@@ -124,11 +124,11 @@ END_TEST
 START_TEST(test_power)
 {
     struct bench *b = bench_halted();
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_BREAK_HARDWARE, CODE + 0x400, 4), 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, CODE + 0x400, 4), 0);
     ck_assert_int_eq(cortex_a_resume(&b->core), 0);
     b->c->off = true;
     b->c->prsr = 2;
-    ck_assert_int_eq(look(b).state, CORTEX_A_OFF);
+    ck_assert_int_eq(look(b).state, TARGET_CORE_OFF);
     ck_assert_int_eq(cortex_a_halt(&b->core), BT_ERR_IO);
     check_words(b, "powered down");
     b->c->off = false;
@@ -136,13 +136,13 @@ START_TEST(test_power)
     b->c->oslsr = 3;
     b->c->dscr = 2;
     memset(b->c->bcr, 0, sizeof b->c->bcr);
-    struct cortex_a_status s = look(b);
-    ck_assert_int_eq(s.state, CORTEX_A_RUNNING);
+    struct target_core_status s = look(b);
+    ck_assert_int_eq(s.state, TARGET_CORE_RUNNING);
     ck_assert(s.reset_seen);
     ck_assert_uint_ne(b->c->dscr & 0x4000, 0);
     ck_assert_uint_ne(b->c->bcr[0], 0);
     b->c->oslsr = 3; /* closed by the program itself */
-    ck_assert_int_eq(look(b).state, CORTEX_A_RUNNING);
+    ck_assert_int_eq(look(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }
 END_TEST
@@ -168,7 +168,7 @@ START_TEST(test_registers)
     ck_assert_int_eq(cortex_a_write_register(&b->core, 14, 0xee), 0);
     ck_assert_int_eq(cortex_a_write_register(&b->core, CORTEX_A_PC, CODE + 0x100), 0);
     ck_assert_int_eq(
-        cortex_a_insert(&b->core, CORTEX_A_BREAK_HARDWARE, CODE + 0x108, _i == 1 ? 2 : 4), 0);
+        cortex_a_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, CODE + 0x108, _i == 1 ? 2 : 4), 0);
     ck_assert_int_eq(cortex_a_resume(&b->core), 0);
     ck_assert_uint_eq(b->c->reg[0], 0x11);
     ck_assert_uint_eq(b->c->reg[1], before.reg[1]);
@@ -176,7 +176,7 @@ START_TEST(test_registers)
     ck_assert_uint_eq(b->c->reg[15], CODE + 0x108);
     ck_assert_uint_eq(b->c->cpsr, before.cpsr);
     ck_assert_uint_eq(b->c->ignored, 0);
-    ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_BREAKPOINT);
+    ck_assert_int_eq(look(b).reason, TARGET_HALT_HWBREAK);
     bench_free(b);
 }
 END_TEST
@@ -208,8 +208,6 @@ END_TEST
 START_TEST(test_vfp)
 {
     struct bench *b = bench_new();
-    uint64_t d[32];
-    uint32_t fpscr;
     b->c->no_vfp = _i == 0;
     for (unsigned k = 0; k < 32; k++)
         b->c->d[k] = 0x0101010101010101u * k;
@@ -217,18 +215,19 @@ START_TEST(test_vfp)
     ck_assert_int_eq(cortex_a_halt(&b->core), 0);
     ck_assert_uint_eq(b->core.vfp_doubles, _i == 0 ? 0 : 32);
     ck_assert_uint_eq(b->c->cpacr, 0); /* as the program has it */
-    ck_assert_int_eq(cortex_a_read_doubles(&b->core, d, 32), BT_ERR_UNSUPPORTED);
+    ck_assert_int_eq(cortex_a_load_vfp(&b->core, 32), BT_ERR_UNSUPPORTED);
     b->c->fpexc = 0x40000000;
     ck_assert_int_eq(cortex_a_write_system(&b->core, 0xee010f50, 0x00f00000), 0);
     if (_i == 1) {
-        ck_assert_int_eq(cortex_a_read_doubles(&b->core, d, 32), 0);
+        ck_assert_int_eq(cortex_a_load_vfp(&b->core, 32), 0);
         for (unsigned k = 0; k < 32; k++)
-            ck_assert(d[k] == 0x0101010101010101u * k);
+            ck_assert(b->core.vfp[k] == 0x0101010101010101u * k);
         ck_assert_int_eq(cortex_a_write_double(&b->core, 17, 0x1122334455667788u), 0);
         ck_assert(b->c->d[17] == 0x1122334455667788u);
         ck_assert_int_eq(cortex_a_write_fpscr(&b->core, 0x03000000), 0);
-        ck_assert_int_eq(cortex_a_read_fpscr(&b->core, &fpscr), 0);
-        ck_assert_uint_eq(fpscr, 0x03000000);
+        ck_assert_int_eq(cortex_a_load_vfp(&b->core, 32), 0);
+        ck_assert(b->core.vfp[17] == 0x1122334455667788u);
+        ck_assert(b->core.vfp[32] == 0x03000000);
     }
     bench_free(b);
 }
@@ -246,8 +245,6 @@ START_TEST(test_vfp_off)
         {0x00500000, 0x40000000, 0x1d3, true},  {0x00f00000, 0x40000000, 0x010, true},
     };
     struct bench *b = bench_new();
-    uint64_t d[32] = {0};
-    uint32_t fpscr;
     int expected = ways[_i].on ? 0 : BT_ERR_UNSUPPORTED;
     b->c->cpacr = ways[_i].cpacr;
     b->c->fpexc = ways[_i].fpexc;
@@ -256,9 +253,8 @@ START_TEST(test_vfp_off)
     ck_assert_int_eq(cortex_a_attach(&b->core), 0);
     ck_assert_int_eq(cortex_a_halt(&b->core), 0);
     ck_assert_uint_eq(b->core.vfp_doubles, 32);
-    ck_assert_int_eq(cortex_a_read_fpscr(&b->core, &fpscr), expected);
-    ck_assert_int_eq(cortex_a_read_doubles(&b->core, d, 32), expected);
-    ck_assert_uint_eq(d[31], ways[_i].on ? 0x31 : 0);
+    ck_assert_int_eq(cortex_a_load_vfp(&b->core, 32), expected);
+    ck_assert_uint_eq(b->core.vfp[31], ways[_i].on ? 0x31 : 0);
     ck_assert_int_eq(cortex_a_write_double(&b->core, 3, 7), expected);
     ck_assert_int_eq(cortex_a_write_fpscr(&b->core, 7), expected);
     ck_assert_uint_eq(b->c->d[3], ways[_i].on ? 7 : 0);
@@ -382,7 +378,7 @@ START_TEST(test_step)
         ck_assert_int_eq(cortex_a_write_register(&b->core, CORTEX_A_CPSR, 0x600001f3), 0);
     for (unsigned k = 1; k <= 5; k++) {
         ck_assert_int_eq(cortex_a_step(&b->core, k % 2 == 0), 0);
-        ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_STEP);
+        ck_assert_int_eq(look(b).reason, TARGET_HALT_STEP);
         ck_assert_uint_eq(look(b).pc, CODE + k * size);
         ck_assert_uint_eq((b->c->dscr & 0x800) != 0, k % 2 == 0);
     }
@@ -390,7 +386,7 @@ START_TEST(test_step)
         ck_assert_uint_eq(b->c->bcr[k], 0);
     b->c->loops = true;
     ck_assert_int_eq(cortex_a_step(&b->core, true), 0);
-    ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_STEP);
+    ck_assert_int_eq(look(b).reason, TARGET_HALT_STEP);
     ck_assert_uint_eq(look(b).pc, CODE + 5 * size);
     bench_free(b);
 }
@@ -400,8 +396,8 @@ END_TEST
 START_TEST(test_breakpoints)
 {
     struct bench *b = bench_halted();
-    enum cortex_a_breakpoint_kind kind =
-        _i % 2 == 0 ? CORTEX_A_BREAK_HARDWARE : CORTEX_A_BREAK_SOFTWARE;
+    enum target_breakpoint_type kind =
+        _i % 2 == 0 ? TARGET_BREAKPOINT_HARDWARE : TARGET_BREAKPOINT_SOFTWARE;
     unsigned size = _i < 2 ? 4 : 2;
     uint8_t code[4];
     if (size == 2)
@@ -412,14 +408,14 @@ START_TEST(test_breakpoints)
     uint32_t control = b->c->bcr[0];
     for (unsigned k = 1; k < 3; k++) {
         ck_assert_int_eq(cortex_a_resume(&b->core), 0);
-        ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_BREAKPOINT);
+        ck_assert_int_eq(look(b).reason, _i % 2 == 0 ? TARGET_HALT_HWBREAK : TARGET_HALT_SWBREAK);
         ck_assert_uint_eq(look(b).pc, CODE + k * size);
         ck_assert_uint_eq(b->c->bcr[0], control);
     }
     ck_assert_int_eq(cortex_a_resume(&b->core), 0);
-    ck_assert_int_eq(look(b).state, CORTEX_A_RUNNING);
+    ck_assert_int_eq(look(b).state, TARGET_CORE_RUNNING);
     ck_assert_int_eq(cortex_a_halt(&b->core), 0);
-    ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_REQUEST);
+    ck_assert_int_eq(look(b).reason, TARGET_HALT_INTERRUPT);
     uint8_t seen[4];
     ck_assert_int_eq(cortex_a_read_memory(&b->core, CODE, seen, 4), 0);
     ck_assert_int_eq(memcmp(seen, code, 4), 0);
@@ -438,22 +434,23 @@ START_TEST(test_software)
     struct bench *b = bench_halted();
     const uint8_t fresh[8] = {1, 2, 3, 4, 5, 6, 7, 8};
     uint8_t seen[8];
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_BREAK_SOFTWARE, CODE, 4), 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_BREAKPOINT_SOFTWARE, CODE, 4), 0);
     ck_assert_int_eq(cortex_a_write_memory(&b->core, CODE - 2, fresh, 8), 0);
     ck_assert_uint_eq(b->c->memory[0x103], 0xe1);
     ck_assert_int_eq(cortex_a_read_memory(&b->core, CODE - 2, seen, 8), 0);
     ck_assert_int_eq(memcmp(seen, fresh, 8), 0);
-    ck_assert_int_eq(cortex_a_remove(&b->core, CORTEX_A_BREAK_SOFTWARE, CODE, 4), 0);
+    ck_assert_int_eq(cortex_a_remove(&b->core, TARGET_BREAKPOINT_SOFTWARE, CODE, 4), 0);
     ck_assert_int_eq(memcmp(b->c->memory + 0xfe, fresh, 8), 0);
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_BREAK_SOFTWARE, 0x90000000, 4), BT_ERR_IO);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_BREAKPOINT_SOFTWARE, 0x90000000, 4),
+                     BT_ERR_IO);
     /* One of the program's own: it goes on behind it. */
     memcpy(b->c->memory + 0x200, (const uint8_t[4]){0x70, 0, 0x20, 0xe1}, 4);
     ck_assert_int_eq(cortex_a_write_register(&b->core, CORTEX_A_PC, CODE + 0xf8), 0);
     ck_assert_int_eq(cortex_a_resume(&b->core), 0);
-    ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_BKPT);
+    ck_assert_int_eq(look(b).reason, TARGET_HALT_BKPT);
     ck_assert_uint_eq(look(b).pc, CODE + 0x100);
     ck_assert_int_eq(cortex_a_resume(&b->core), 0);
-    ck_assert_int_eq(look(b).state, CORTEX_A_RUNNING);
+    ck_assert_int_eq(look(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }
 END_TEST
@@ -463,9 +460,9 @@ START_TEST(test_full)
     struct bench *b = bench_halted();
     for (unsigned k = 0; k < 6; k++)
         ck_assert_int_eq(
-            cortex_a_insert(&b->core, CORTEX_A_BREAK_HARDWARE, CODE + 0x400 + 4 * k, 4), 0);
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_BREAK_HARDWARE, CODE + 0x404, 4), 0);
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_BREAK_HARDWARE, CODE + 0x800, 4),
+            cortex_a_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, CODE + 0x400 + 4 * k, 4), 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, CODE + 0x404, 4), 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, CODE + 0x800, 4),
                      BT_ERR_RANGE);
     check_words(b, "in use");
     /* A step needs a comparator, and finds one. */
@@ -480,12 +477,12 @@ END_TEST
 START_TEST(test_watchpoints)
 {
     static const struct {
-        enum cortex_a_breakpoint_kind kind;
+        enum target_breakpoint_type kind;
         uint32_t offset, length, control;
     } points[] = {
-        {CORTEX_A_WATCH_WRITE, 0, 4, 0x1f7},        {CORTEX_A_WATCH_READ, 1, 1, 0x04f},
-        {CORTEX_A_WATCH_ACCESS, 2, 2, 0x19f},       {CORTEX_A_WATCH_WRITE, 8, 8, 0x030001f7},
-        {CORTEX_A_WATCH_ACCESS, 0, 64, 0x060001ff},
+        {TARGET_WATCHPOINT_WRITE, 0, 4, 0x1f7},        {TARGET_WATCHPOINT_READ, 1, 1, 0x04f},
+        {TARGET_WATCHPOINT_ACCESS, 2, 2, 0x19f},       {TARGET_WATCHPOINT_WRITE, 8, 8, 0x030001f7},
+        {TARGET_WATCHPOINT_ACCESS, 0, 64, 0x060001ff},
     };
     struct bench *b = bench_halted();
     for (unsigned k = 0; k < sizeof points / sizeof *points; k++) {
@@ -495,9 +492,8 @@ START_TEST(test_watchpoints)
         ck_assert_uint_eq(b->c->wvr[0], address & ~3u);
         b->c->watch_hit = true;
         ck_assert_int_eq(cortex_a_resume(&b->core), 0);
-        struct cortex_a_status s = look(b);
-        ck_assert_int_eq(s.reason, CORTEX_A_REASON_WATCHPOINT);
-        ck_assert_int_eq(s.watch_kind, points[k].kind);
+        struct target_core_status s = look(b);
+        ck_assert_int_eq(s.reason, target_watch_reason(points[k].kind));
         ck_assert_uint_eq(s.watch_address, address);
         ck_assert_uint_eq(s.watch_length, length);
         b->c->watch_hit = false;
@@ -512,17 +508,18 @@ END_TEST
 START_TEST(test_watch_pieces)
 {
     struct bench *b = bench_halted();
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_READ, DATA + 4, 8), 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_WATCHPOINT_READ, DATA + 4, 8), 0);
     ck_assert_uint_eq(b->c->wvr[0], DATA + 4);
     ck_assert_uint_eq(b->c->wcr[0], 0x1ef);
     ck_assert_uint_eq(b->c->wvr[1], DATA + 8);
     ck_assert_uint_eq(b->c->wcr[1], 0x1ef);
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_WRITE, DATA + 3, 62), BT_ERR_RANGE);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_WATCHPOINT_WRITE, DATA + 3, 62),
+                     BT_ERR_RANGE);
     check_words(b, "in use");
     ck_assert_uint_eq(b->c->wcr[2] | b->c->wcr[3], 0);
-    ck_assert_int_eq(cortex_a_remove(&b->core, CORTEX_A_WATCH_READ, DATA + 4, 8), 0);
+    ck_assert_int_eq(cortex_a_remove(&b->core, TARGET_WATCHPOINT_READ, DATA + 4, 8), 0);
     ck_assert_uint_eq(b->c->wcr[0] | b->c->wcr[1], 0);
-    ck_assert_int_eq(cortex_a_insert(&b->core, CORTEX_A_WATCH_WRITE, DATA + 7, 25), 0);
+    ck_assert_int_eq(cortex_a_insert(&b->core, TARGET_WATCHPOINT_WRITE, DATA + 7, 25), 0);
     const uint32_t values[] = {DATA + 4, DATA + 8, DATA + 16};
     const uint32_t controls[] = {0x117, 0x030001f7, 0x040001f7};
     for (unsigned k = 0; k < 3; k++) {
@@ -596,12 +593,12 @@ START_TEST(test_warm_reset)
     if (_i == 0) {
         ck_assert_int_eq(rc, BT_ERR_UNSUPPORTED);
         ck_assert_str_eq(cortex_a_describe(&b->core, text, 12), "there is no");
-        ck_assert_int_eq(look(b).state, CORTEX_A_HALTED);
+        ck_assert_int_eq(look(b).state, TARGET_CORE_HALTED);
         ck_assert_uint_eq(look(b).pc, CODE);
     } else {
         ck_assert_int_eq(rc, 0);
         ck_assert_int_eq(cortex_a_attach(&b->core), 0);
-        ck_assert_int_eq(look(b).reason, CORTEX_A_REASON_VECTOR);
+        ck_assert_int_eq(look(b).reason, TARGET_HALT_VECTOR);
         ck_assert_uint_eq(look(b).pc, 0);
     }
     bench_free(b);

@@ -198,20 +198,20 @@ static inline struct probe_bench *bench_halted(void)
     return b;
 }
 
-static inline struct cortex_m_status bench_status(struct probe_bench *b)
+static inline struct target_core_status bench_status(struct probe_bench *b)
 {
-    struct cortex_m_status s;
+    struct target_core_status s;
     ck_assert_int_eq(cortex_m_status(&b->core, &s), 0);
     return s;
 }
 
 /* Looks until it is halted; the core runs a little with each look. */
-static inline struct cortex_m_status bench_wait(struct probe_bench *b)
+static inline struct target_core_status bench_wait(struct probe_bench *b)
 {
-    struct cortex_m_status s = bench_status(b);
-    for (unsigned i = 0; i < 50 && s.state != CORTEX_M_HALTED; i++)
+    struct target_core_status s = bench_status(b);
+    for (unsigned i = 0; i < 50 && s.state != TARGET_CORE_HALTED; i++)
         s = bench_status(b);
-    ck_assert_int_eq(s.state, CORTEX_M_HALTED);
+    ck_assert_int_eq(s.state, TARGET_CORE_HALTED);
     return s;
 }
 

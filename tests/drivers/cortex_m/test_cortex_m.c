@@ -27,14 +27,14 @@ START_TEST(test_attach)
     ck_assert_uint_eq(b->core.watchpoint_count, CS_DWT_COUNT);
     ck_assert(!b->board.system.scs.halted);
     ck_assert_uint_eq(b->board.system.counters.resets, 0);
-    ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+    ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     ck_assert_int_eq(cortex_m_halt(&b->core), 0);
-    struct cortex_m_status s = bench_status(b);
-    ck_assert_int_eq(s.state, CORTEX_M_HALTED);
-    ck_assert_int_eq(s.reason, CORTEX_M_REASON_REQUEST);
+    struct target_core_status s = bench_status(b);
+    ck_assert_int_eq(s.state, TARGET_CORE_HALTED);
+    ck_assert_int_eq(s.reason, TARGET_HALT_INTERRUPT);
     ck_assert_uint_eq(s.pc, b->board.sim.reg[15]);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-    ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+    ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }
 END_TEST
@@ -43,13 +43,13 @@ END_TEST
 START_TEST(test_attach_halted)
 {
     struct probe_bench *b = bench_halted();
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP, 2), 0);
     uint64_t before = b->board.sim.instructions;
     cortex_m_init(&b->core, &b->ap);
     ck_assert_int_eq(cortex_m_attach(&b->core), 0);
-    struct cortex_m_status s = bench_status(b);
-    ck_assert_int_eq(s.state, CORTEX_M_HALTED);
-    ck_assert_int_eq(s.reason, CORTEX_M_REASON_REQUEST);
+    struct target_core_status s = bench_status(b);
+    ck_assert_int_eq(s.state, TARGET_CORE_HALTED);
+    ck_assert_int_eq(s.reason, TARGET_HALT_INTERRUPT);
     ck_assert_uint_eq(b->board.sim.instructions, before);
     for (unsigned i = 0; i < CS_FPB_CODE; i++)
         ck_assert_uint_eq(b->board.system.fp_comp[i], 0);
@@ -61,9 +61,9 @@ START_TEST(test_detach)
 {
     struct probe_bench *b = bench_halted();
     uint8_t code[2];
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x08000800, 2), 0);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, RAM_CODE, 2), 0);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_WRITE, COUNTER, 4), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x08000800, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_SOFTWARE, RAM_CODE, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_WATCHPOINT_WRITE, COUNTER, 4), 0);
     ck_assert_int_eq(cortex_m_vector_catch(&b->core, CORTEX_M_CATCH_FAULTS), 0);
     ck_assert_uint_eq(b->board.system.scs.demcr & 0xffff, 0x7f0);
     ck_assert_int_eq(cortex_m_detach(&b->core, _i != 0), 0);
@@ -85,10 +85,10 @@ START_TEST(test_step)
     static const uint32_t pcs[] = {LOOP + 2, LOOP + 4, LOOP + 6, LOOP};
     for (unsigned i = 0; i < 8; i++) {
         ck_assert_int_eq(cortex_m_step(&b->core, _i != 0), 0);
-        struct cortex_m_status s = bench_status(b);
-        ck_assert_int_eq(s.reason, CORTEX_M_REASON_STEP);
+        struct target_core_status s = bench_status(b);
+        ck_assert_int_eq(s.reason, TARGET_HALT_STEP);
         ck_assert_uint_eq(s.pc, pcs[i % 4]);
-        ck_assert_uint_eq(b->board.system.scs.dhcsr & 0xf, 3);
+        ck_assert_uint_eq(b->board.system.scs.dhcsr & 3, 3);
     }
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     ck_assert_int_eq(cortex_m_step(&b->core, false), BT_ERR_INVAL);
@@ -101,29 +101,29 @@ START_TEST(test_reset)
 {
     struct probe_bench *b = bench_halted();
     enum cortex_m_reset_kind kind = _i & 1 ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP, 2), 0);
     if (_i & 2)
         ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     ck_assert_int_eq(cortex_m_reset(&b->core, kind, true), 0);
     ck_assert_uint_eq(b->board.system.counters.resets, 1);
-    struct cortex_m_status s = bench_status(b);
-    ck_assert_int_eq(s.state, CORTEX_M_HALTED);
-    ck_assert_int_eq(s.reason, CORTEX_M_REASON_RESET);
+    struct target_core_status s = bench_status(b);
+    ck_assert_int_eq(s.state, TARGET_CORE_HALTED);
+    ck_assert_int_eq(s.reason, TARGET_HALT_INTERRUPT);
     ck_assert_uint_eq(s.pc, 0x08000040);
     ck_assert(!s.reset_seen);
     ck_assert_uint_eq(b->board.system.scs.demcr & 1, 0);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     s = bench_wait(b);
-    ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+    ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
     ck_assert_uint_eq(s.pc, LOOP);
     /* Run: the breakpoint holds from the first instruction on. */
     ck_assert_int_eq(cortex_m_reset(&b->core, kind, false), 0);
     s = bench_wait(b);
-    ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+    ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
     ck_assert_uint_eq(b->board.sim.reg[0], 0);
-    ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP, 2), 0);
+    ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP, 2), 0);
     ck_assert_int_eq(cortex_m_reset(&b->core, kind, false), 0);
-    ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+    ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }
 END_TEST
@@ -133,16 +133,16 @@ START_TEST(test_reset_seen)
 {
     struct probe_bench *b = bench_attached();
     ck_assert(!bench_status(b).reset_seen);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP + 2, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP + 2, 2), 0);
     memset(b->board.system.fp_comp, 0, sizeof b->board.system.fp_comp);
     b->board.system.scs.demcr = 0;
     b->board.system.scs.dhcsr = 0;
     coresight_model_reset(&b->board.system);
-    struct cortex_m_status s = bench_status(b);
+    struct target_core_status s = bench_status(b);
     ck_assert(s.reset_seen);
     s = bench_wait(b);
     ck_assert(!s.reset_seen);
-    ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+    ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
     ck_assert_uint_eq(b->board.system.scs.demcr, 0x01000000);
     bench_free(b);
 }
@@ -209,11 +209,11 @@ START_TEST(test_breakpoint)
     struct probe_bench *b = bench_halted();
     uint32_t at = LOOP + 2 * (unsigned)_i;
     for (unsigned round = 0; round < 3; round++) {
-        ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, at, 2), 0);
-        ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, at, 2), 0);
+        ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, at, 2), 0);
+        ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, at, 2), 0);
         ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-        struct cortex_m_status s = bench_wait(b);
-        ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+        struct target_core_status s = bench_wait(b);
+        ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
         ck_assert_uint_eq(s.pc, at);
     }
     /* One round of the loop, and one step, from a breakpoint on. */
@@ -223,11 +223,11 @@ START_TEST(test_breakpoint)
     ck_assert_uint_eq(b->board.sim.reg[0], before + 1);
     ck_assert_int_eq(cortex_m_step(&b->core, false), 0);
     ck_assert_uint_ne(bench_status(b).pc, at);
-    ck_assert_int_eq(bench_status(b).reason, CORTEX_M_REASON_STEP);
-    ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, at, 2), 0);
-    ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, at, 2), BT_ERR_RANGE);
+    ck_assert_int_eq(bench_status(b).reason, TARGET_HALT_STEP);
+    ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_HARDWARE, at, 2), 0);
+    ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_HARDWARE, at, 2), BT_ERR_RANGE);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-    ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+    ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }
 END_TEST
@@ -236,19 +236,20 @@ START_TEST(test_breakpoints_full)
 {
     struct probe_bench *b = bench_attached();
     for (unsigned i = 0; i < 2 * CS_FPB_CODE; i++)
-        ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x100 + 2 * i, 2), 0);
+        ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x100 + 2 * i, 2),
+                         0);
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0xc0000101);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x200, 2), BT_ERR_RANGE);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x200, 2), BT_ERR_RANGE);
     bench_reports(b, "in use");
-    ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, 0x102, 2), 0);
+    ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x102, 2), 0);
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0x40000101);
-    ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_HARDWARE, 0x100, 2), 0);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x202, 2), 0);
+    ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x100, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x202, 2), 0);
     ck_assert_uint_eq(b->board.system.fp_comp[0], 0x80000201);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, RAM_CODE, 2),
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, RAM_CODE, 2),
                      BT_ERR_UNSUPPORTED);
     bench_reports(b, "below 0x20000000");
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, 0x301, 2), BT_ERR_INVAL);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, 0x301, 2), BT_ERR_INVAL);
     bench_free(b);
 }
 END_TEST
@@ -265,7 +266,7 @@ START_TEST(test_software_breakpoint)
     uint8_t bytes[8];
     put_code(b, RAM_CODE, code, 4);
     ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, RAM_CODE), 0);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, RAM_CODE + 2, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_SOFTWARE, RAM_CODE + 2, 2), 0);
     ck_assert_uint_eq(b->board.sim.ram[RAM_CODE + 3 - CORE_SIM_RAM], 0xbe);
     ck_assert_int_eq(cortex_m_read_memory(&b->core, RAM_CODE, bytes, 8), 0);
     ck_assert_mem_eq(bytes, code, 8);
@@ -273,8 +274,8 @@ START_TEST(test_software_breakpoint)
     ck_assert_uint_eq(bytes[0], 0x20);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-        struct cortex_m_status s = bench_wait(b);
-        ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+        struct target_core_status s = bench_wait(b);
+        ck_assert_int_eq(s.reason, TARGET_HALT_SWBREAK);
         ck_assert_uint_eq(s.pc, RAM_CODE + 2);
         ck_assert_uint_eq(b->board.sim.reg[0], 1);
     }
@@ -284,10 +285,10 @@ START_TEST(test_software_breakpoint)
     ck_assert_uint_eq(b->board.sim.ram[RAM_CODE + 3 - CORE_SIM_RAM], 0xbe);
     ck_assert_int_eq(cortex_m_step(&b->core, true), 0);
     ck_assert_uint_eq(b->board.sim.reg[0], 7);
-    ck_assert_int_eq(cortex_m_remove(&b->core, CORTEX_M_BREAK_SOFTWARE, RAM_CODE + 2, 2), 0);
+    ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_SOFTWARE, RAM_CODE + 2, 2), 0);
     ck_assert_mem_eq(b->board.sim.ram + (RAM_CODE + 2 - CORE_SIM_RAM), other, 2);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-    ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+    ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }
 END_TEST
@@ -298,10 +299,11 @@ START_TEST(test_software_not_ram)
     /* A word that ignores writes, and one that refuses them. */
     struct bench_change *c = bench_change(b, LOOP);
     c->drop = true;
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, LOOP, 2),
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_SOFTWARE, LOOP, 2),
                      BT_ERR_UNSUPPORTED);
     bench_reports(b, "no software breakpoint");
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_SOFTWARE, 0x60000000, 2), BT_ERR_IO);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_SOFTWARE, 0x60000000, 2),
+                     BT_ERR_IO);
     bench_reports(b, "0x60000000");
     ck_assert_uint_eq(b->core.software_count, 0);
     bench_free(b);
@@ -317,8 +319,8 @@ START_TEST(test_program_bkpt)
     ck_assert_int_eq(cortex_m_write_register(&b->core, CORTEX_M_PC, RAM_CODE), 0);
     for (unsigned i = 0; i < 3; i++) {
         ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-        struct cortex_m_status s = bench_wait(b);
-        ck_assert_int_eq(s.reason, CORTEX_M_REASON_BKPT);
+        struct target_core_status s = bench_wait(b);
+        ck_assert_int_eq(s.reason, TARGET_HALT_BKPT);
         ck_assert_uint_eq(s.pc, RAM_CODE + 2);
         ck_assert_uint_eq(b->board.sim.reg[0], 1);
     }
@@ -333,33 +335,32 @@ END_TEST
 START_TEST(test_watchpoint)
 {
     static const struct {
-        enum cortex_m_breakpoint_kind kind;
+        enum target_breakpoint_type kind;
         uint32_t address;
         uint32_t length;
         bool hit; /* by the program's store to COUNTER */
     } cases[] = {
-        {CORTEX_M_WATCH_WRITE, COUNTER, 4, true},
-        {CORTEX_M_WATCH_ACCESS, COUNTER, 4, true},
-        {CORTEX_M_WATCH_READ, COUNTER, 4, false},
-        {CORTEX_M_WATCH_WRITE, COUNTER - 0x100, 0x400, true},
-        {CORTEX_M_WATCH_WRITE, COUNTER - 4, 12, true},
-        {CORTEX_M_WATCH_WRITE, COUNTER + 4, 4, false},
-        {CORTEX_M_WATCH_WRITE, COUNTER - 8, 8, false},
+        {TARGET_WATCHPOINT_WRITE, COUNTER, 4, true},
+        {TARGET_WATCHPOINT_ACCESS, COUNTER, 4, true},
+        {TARGET_WATCHPOINT_READ, COUNTER, 4, false},
+        {TARGET_WATCHPOINT_WRITE, COUNTER - 0x100, 0x400, true},
+        {TARGET_WATCHPOINT_WRITE, COUNTER - 4, 12, true},
+        {TARGET_WATCHPOINT_WRITE, COUNTER + 4, 4, false},
+        {TARGET_WATCHPOINT_WRITE, COUNTER - 8, 8, false},
     };
     struct probe_bench *b = bench_halted();
     ck_assert_int_eq(cortex_m_insert(&b->core, cases[_i].kind, cases[_i].address, cases[_i].length),
                      0);
     ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     for (unsigned k = 0; k < 2 && cases[_i].hit; k++) {
-        struct cortex_m_status s = bench_wait(b);
-        ck_assert_int_eq(s.reason, CORTEX_M_REASON_WATCHPOINT);
-        ck_assert_int_eq(s.watch_kind, cases[_i].kind);
+        struct target_core_status s = bench_wait(b);
+        ck_assert_int_eq(s.reason, target_watch_reason(cases[_i].kind));
         ck_assert_uint_eq(s.watch_address, cases[_i].address);
         ck_assert_uint_eq(s.watch_length, cases[_i].length);
         ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     }
     for (unsigned k = 0; k < 5 && !cases[_i].hit; k++)
-        ck_assert_int_eq(bench_status(b).state, CORTEX_M_RUNNING);
+        ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     ck_assert_int_eq(cortex_m_remove(&b->core, cases[_i].kind, cases[_i].address, cases[_i].length),
                      0);
     ck_assert_int_eq(cortex_m_halt(&b->core), 0);
@@ -375,12 +376,14 @@ START_TEST(test_watchpoints_full)
 {
     struct probe_bench *b = bench_attached();
     b->board.system.dwt_function[1] = 8; /* somebody's, for trace */
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER, 3), 0);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER + 1, 3), BT_ERR_RANGE);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_WATCHPOINT_READ, COUNTER, 3), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_WATCHPOINT_READ, COUNTER + 1, 3),
+                     BT_ERR_RANGE);
     bench_reports(b, "in use");
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER + 0x10, 16), 0);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, COUNTER, 0), BT_ERR_INVAL);
-    ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_WATCH_READ, 0xfffffffe, 4), BT_ERR_INVAL);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_WATCHPOINT_READ, COUNTER + 0x10, 16), 0);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_WATCHPOINT_READ, COUNTER, 0), BT_ERR_INVAL);
+    ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_WATCHPOINT_READ, 0xfffffffe, 4),
+                     BT_ERR_INVAL);
     ck_assert_uint_eq(b->board.system.dwt_function[1], 8);
     ck_assert_uint_eq(b->board.system.dwt_mask[0], 1);
     ck_assert_uint_eq(b->board.system.dwt_mask[2], 0);

@@ -11,7 +11,7 @@
 static int session(struct probe_bench *b)
 {
     uint32_t all[CORTEX_M_REGISTERS];
-    struct cortex_m_status status;
+    struct target_core_status status;
     uint8_t bytes[64];
     struct cortex_m *core = &b->core;
     int rc = cortex_m_halt(core);
@@ -20,7 +20,7 @@ static int session(struct probe_bench *b)
     if (rc == 0)
         rc = cortex_m_write_register(core, 0, 7);
     if (rc == 0)
-        rc = cortex_m_insert(core, CORTEX_M_BREAK_HARDWARE, LOOP, 2);
+        rc = cortex_m_insert(core, TARGET_BREAKPOINT_HARDWARE, LOOP, 2);
     if (rc == 0)
         rc = cortex_m_read_memory(core, COUNTER, bytes, sizeof bytes);
     if (rc == 0)
@@ -47,7 +47,7 @@ START_TEST(test_line)
                  {"noack=1", false, "wires"},
                  {"wait=100000", false, "busy"}};
     unsigned failed = 0;
-    for (unsigned skip = 0; skip < 520; skip += skip < 400 ? 9 : 1) {
+    for (unsigned skip = 0; skip < 800; skip += skip < 300 ? 9 : 1) {
         struct probe_bench *b = bench_attached();
         char text[64];
         snprintf(text, sizeof text, "%s,skip=%u", cases[_i].fault, skip);
@@ -104,12 +104,12 @@ START_TEST(test_unplug)
     unsigned failed = 0;
     for (unsigned after = 1; after < 140; after += 3) {
         struct probe_bench *b = bench_attached();
-        ck_assert_int_eq(cortex_m_insert(&b->core, CORTEX_M_BREAK_HARDWARE, LOOP + 4, 2), 0);
+        ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP + 4, 2), 0);
         b->usb.device.faults.unplug_after = after;
         int rc = session(b);
         ck_assert_int_eq(rc != 0, b->usb.device.unplugged);
         if (rc != 0) {
-            struct cortex_m_status status;
+            struct target_core_status status;
             failed++;
             bench_reports(b, "probe");
             ck_assert_int_ne(cortex_m_status(&b->core, &status), 0);
@@ -121,8 +121,8 @@ START_TEST(test_unplug)
             ck_assert_int_eq(adiv5_connect(&b->dp, &b->connect), 0);
             ck_assert_int_eq(mem_ap_init(&b->ap, &b->dp, 0), 0);
             ck_assert_int_eq(cortex_m_attach(&b->core), 0);
-            struct cortex_m_status s = bench_wait(b);
-            ck_assert_int_eq(s.reason, CORTEX_M_REASON_BREAKPOINT);
+            struct target_core_status s = bench_wait(b);
+            ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
         }
         bench_free(b);
     }

@@ -183,7 +183,7 @@ START_TEST(test_not_erased)
     ck_assert_int_eq(flash_run_end(&f.run), BT_ERR_IO);
     reports(&f, "error 1: ProgramPage(0x00000800)");
     ck_assert_uint_eq(flash_byte(&f, 2 * PAGE), 0x0f);
-    ck_assert_int_eq(bench_status(f.bench).state, CORTEX_M_HALTED);
+    ck_assert_int_eq(bench_status(f.bench).state, TARGET_CORE_HALTED);
     teardown(&f);
 }
 END_TEST
@@ -208,10 +208,12 @@ START_TEST(test_order_and_place)
     ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM + 2, RAM_SIZE, 0),
                      BT_ERR_INVAL);
     flash_run_release(&small);
-    ck_assert_int_eq(cortex_m_insert(&f.bench->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
+    ck_assert_int_eq(cortex_m_insert(&f.bench->core, TARGET_BREAKPOINT_SOFTWARE, RAM + 0x8000, 2),
+                     0);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), BT_ERR_INVAL);
     reports(&f, "software breakpoints");
-    ck_assert_int_eq(cortex_m_remove(&f.bench->core, CORTEX_M_BREAK_SOFTWARE, RAM + 0x8000, 2), 0);
+    ck_assert_int_eq(cortex_m_remove(&f.bench->core, TARGET_BREAKPOINT_SOFTWARE, RAM + 0x8000, 2),
+                     0);
     ck_assert_int_eq(cortex_m_resume(&f.bench->core), 0);
     ck_assert_int_eq(flash_run_begin(&f.run, FLASH_FOR_ERASE), BT_ERR_INVAL);
     reports(&f, "halt the core");
@@ -229,7 +231,7 @@ START_TEST(test_hang)
     ck_assert_int_eq(flash_run_erase(&f.run, SECTOR, 1), BT_ERR_IO);
     reports(&f, "did not end within 1000 ms: EraseSector(0x00001000)");
     ck_assert_uint_lt(f.bench->now - begin, 3000000);
-    ck_assert_int_eq(bench_status(f.bench).state, CORTEX_M_HALTED);
+    ck_assert_int_eq(bench_status(f.bench).state, TARGET_CORE_HALTED);
     f.core.hangs = false;
     ck_assert_int_eq(flash_run_end(&f.run), 0);
     teardown(&f);

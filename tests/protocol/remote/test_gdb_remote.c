@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/remote/gdb_remote.c, gdb_remote_greet.c, gdb_remote_access.c. */
+/* Tests protocol/remote/gdb_remote.c, gdb_remote_greet.c, gdb_remote_access.c, gdb_remote_link.c */
 /* The connection to another GDB server: greeting, own questions, running and halting, its end. */
-#include "protocol/remote/gdb_remote_client.h"
+#include "protocol/remote/gdb_remote.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,41 +43,70 @@ static struct text_buf *answers(void)
     return &f.log;
 }
 
-static void got_reply(void *ctx, const char *reply, size_t len)
+static void got_reply(void *ctx, const struct target_answer *a)
 {
     (void)ctx;
-    if (reply == NULL)
+    if (!a->bytes)
         text_buf_puts(answers(), "none;");
     else
-        text_buf_printf(answers(), "'%.*s';", (int)len, reply);
+        text_buf_printf(answers(), "'%.*s';", (int)a->length, (const char *)a->bytes);
 }
 
-static void got_regs(void *ctx, int core, const struct target_regs *regs)
+static void got_regs(void *ctx, const struct target_answer *a)
 {
-    (void)ctx;
-    if (regs == NULL)
-        text_buf_printf(answers(), "core %d none;", core);
+    const int *core = ctx;
+    if (!a->regs)
+        text_buf_printf(answers(), "core %d none;", *core);
     else
-        text_buf_printf(answers(), "core %d pc %" PRIx64 " psr %" PRIx64 " known %x;", core,
-                        regs->value[TARGET_REG_PC], regs->value[TARGET_REG_PSR], regs->known);
+        text_buf_printf(answers(), "core %d pc %" PRIx64 " psr %" PRIx64 " known %x;", *core,
+                        a->regs->value[TARGET_REG_PC], a->regs->value[TARGET_REG_PSR],
+                        a->regs->known);
 }
 
-static void got_memory(void *ctx, uint64_t address, const uint8_t *bytes, size_t len)
+static void got_memory(void *ctx, const struct target_answer *a)
 {
     (void)ctx;
-    text_buf_printf(answers(), "memory %llx %zx:", (unsigned long long)address, len);
-    text_buf_hex(answers(), bytes, len < 4 ? len : 4);
+    text_buf_printf(answers(), "memory %d %zx:", a->error, a->length);
+    text_buf_hex(answers(), a->bytes, a->length < 4 ? a->length : 4);
     text_buf_putc(answers(), ';');
 }
 
+/* A packet of the owner's. */
 static int ask(const char *text)
 {
-    return gdb_remote_ask(f.u, text, strlen(text), got_reply, NULL);
+    struct target_request r = gdb_packet_read(text, strlen(text)).request;
+    return target_ask(f.t, NULL, &r, got_reply, NULL);
+}
+
+static int read_regs(int core, enum target_register_set set)
+{
+    static int cores[] = {0, 1, 2};
+    struct target_request r = {.kind = TARGET_READ_REGISTERS, .core = core, .set = set};
+    return target_ask(f.t, NULL, &r, got_regs, core < 0 ? NULL : &cores[core]);
+}
+
+static int read_pc(int core)
+{
+    return read_regs(core, TARGET_REGISTERS_PC);
+}
+
+static int read_memory(int core, uint64_t address, size_t length)
+{
+    struct target_request r = {
+        .kind = TARGET_READ_MEMORY, .core = core, .address = address, .length = length};
+    return target_ask(f.t, NULL, &r, got_memory, NULL);
+}
+
+static int write_memory(uint64_t address, const uint8_t *bytes, size_t length)
+{
+    struct target_request r = {
+        .kind = TARGET_WRITE_MEMORY, .address = address, .length = length, .bytes = bytes};
+    return target_ask(f.t, NULL, &r, got_memory, NULL);
 }
 
 START_TEST(greeting)
 {
-    ck_assert(!gdb_remote_is_ready(f.u));
+    ck_assert(!target_is_ready(f.t));
     ck_assert_int_eq(ask("m0,4"), BT_ERR_IO);
     gdb_remote_connected(f.u);
     EXCHANGE("qSupported:xmlRegisters=arm",
@@ -92,14 +121,14 @@ START_TEST(greeting)
     EXCHANGE("qXfer:features:read:a.xml:0,ff0",
              "l<reg name='r0'/><reg bitsize=\"32\" name=\"PC\" regnum=\"32\"/><reg name='xPSR'/>"
              "<!-- <reg name='pc' regnum='7'/> -->");
-    ck_assert(!gdb_remote_is_ready(f.u));
+    ck_assert(!target_is_ready(f.t));
     EXCHANGE("vCont?", "vCont;c;C");
     LOG("ready 0;");
-    ck_assert(gdb_remote_is_ready(f.u));
-    ck_assert(!gdb_remote_is_running(f.u));
-    ck_assert_int_eq(gdb_remote_cores(f.u), 2);
-    ck_assert_int_eq(gdb_remote_stopped_core(f.u), 1);
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert(target_is_ready(f.t));
+    ck_assert(!target_is_running(f.t));
+    ck_assert_int_eq(target_cores(f.t), 2);
+    ck_assert_int_eq(f.t->stopped_core, 1);
+    ck_assert_int_eq(read_pc(0), BT_OK);
     EXCHANGE("Hgp1.1", "OK");
     EXCHANGE("p20", "78563412");
     EXCHANGE("p21", "33000060");
@@ -117,17 +146,17 @@ START_TEST(greeting_of_a_plain_server)
     EXCHANGE("qfThreadInfo", "");
     EXCHANGE("vCont?", "");
     LOG("ready 0;");
-    ck_assert_int_eq(gdb_remote_cores(f.u), 1);
-    ck_assert_int_eq(gdb_remote_stopped_core(f.u), 0);
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(target_cores(f.t), 1);
+    ck_assert_int_eq(f.t->stopped_core, 0);
+    ck_assert_int_eq(read_pc(0), BT_OK);
     EXCHANGE("pf", "");
     memset(regs, '0', sizeof(regs) - 1);
     regs[sizeof(regs) - 1] = '\0';
     regs[15 * 8 + 1] = '4';
     regs[16 * 8 + 1] = '9';
     EXCHANGE("g", regs);
-    LOG("core 0 pc 4 psr 9 known 18000;");
-    ck_assert_int_eq(gdb_remote_resume(f.u), BT_OK);
+    LOG("core 0 pc 4 psr 9 known 1ffff;");
+    ck_assert_int_eq(target_resume(f.t), BT_OK);
     EXCHANGE("c", "S05");
     LOG("resumed;stopped 0;");
 }
@@ -178,7 +207,7 @@ START_TEST(endless_threads)
     ck_assert_int_eq(asked, 1025);
     fake_server_sends_packet(&f, "vCont;c");
     LOG("ready 0;");
-    ck_assert_int_eq(gdb_remote_cores(f.u), TARGET_CORES_MAX);
+    ck_assert_int_eq(target_cores(f.t), TARGET_CORES_MAX);
 }
 END_TEST
 
@@ -222,16 +251,15 @@ START_TEST(questions_one_at_a_time)
     SERVER_GOT("(none)");
     ck_assert_int_eq(ask("vCont;c"), BT_ERR_INVAL);
     ck_assert_int_eq(ask("c"), BT_ERR_INVAL);
-    ck_assert_int_eq(ask("R00"), BT_ERR_INVAL);
 }
 END_TEST
 
 START_TEST(registers)
 {
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 2, got_regs, NULL), BT_ERR_INVAL);
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, -1, got_regs, NULL), BT_ERR_INVAL);
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 1, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(read_pc(2), BT_ERR_INVAL);
+    ck_assert_int_eq(read_pc(-1), BT_ERR_INVAL);
+    ck_assert_int_eq(read_pc(0), BT_OK);
+    ck_assert_int_eq(read_pc(1), BT_OK);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("pf", "00100000");
     EXCHANGE("p19", "xxxxxxxx");
@@ -239,7 +267,7 @@ START_TEST(registers)
     EXCHANGE("pf", "E01");
     EXCHANGE("g", "E01");
     LOG("core 0 pc 1000 psr 0 known 8000;core 1 none;");
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 1, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(read_pc(1), BT_OK);
     EXCHANGE("pf", "00100000");
     EXCHANGE("p19", "1300000000000000");
     LOG("core 1 pc 1000 psr 13 known 18000;");
@@ -254,33 +282,104 @@ START_TEST(registers_of_a_server_whose_p_fails)
     regs[sizeof(regs) - 1] = '\0';
     regs[15 * 8 + 1] = '4';
     regs[16 * 8 + 1] = '9';
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(read_pc(0), BT_OK);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("pf", "E01");
     EXCHANGE("g", regs);
-    LOG("core 0 pc 4 psr 9 known 18000;");
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
-    EXCHANGE("g", regs);
-    LOG("core 0 pc 4 psr 9 known 18000;");
-    ck_assert_int_eq(gdb_remote_read_regs(f.u, 0, got_regs, NULL), BT_OK);
+    LOG("core 0 pc 4 psr 9 known 1ffff;");
+    ck_assert_int_eq(read_pc(0), BT_OK);
     EXCHANGE("g", regs);
     LOG("core 0 pc 4 psr 9 known 1ffff;");
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_OK);
+    ck_assert_int_eq(read_regs(0, TARGET_REGISTERS_CORE), BT_OK);
+    EXCHANGE("g", regs);
+    LOG("core 0 pc 4 psr 9 known 1ffff;");
+    ck_assert_int_eq(read_pc(0), BT_OK);
     EXCHANGE("g", "E01");
     LOG("core 0 none;");
+}
+END_TEST
+
+static void connect_described(const char *document)
+{
+    gdb_remote_connected(f.u);
+    EXCHANGE("qSupported:xmlRegisters=arm", "qXfer:features:read+;PacketSize=1000");
+    EXCHANGE("?", "S05");
+    EXCHANGE("qfThreadInfo", "m1");
+    EXCHANGE("qsThreadInfo", "l");
+    EXCHANGE("qXfer:features:read:target.xml:0,ff0", document);
+    EXCHANGE("vCont?", "");
+    f.log.len = 0;
+}
+
+/* A server whose g ends before its list of registers does: what is wanted is asked one by one. */
+START_TEST(registers_of_a_description)
+{
+    const struct target_register *list;
+    text_buf_clear(&f.to_server);
+    connect_described(
+        "l<target><feature name=\"org.gnu.gdb.arm.m-profile\"><reg name=\"r0\" bitsize=\"32\"/>"
+        "<reg name=\"r1\" bitsize=\"32\"/><reg name=\"sp\" bitsize=\"32\" regnum=\"13\" "
+        "type=\"data_ptr\"/><reg name=\"lr\"/><reg name=\"pc\" bitsize=\"32\"/>"
+        "<reg name=\"xpsr\" bitsize=\"32\" regnum=\"25\"/></feature>"
+        "<feature name='org.gnu.gdb.arm.m-system'><reg name='psp' bitsize='32' regnum='27'/>"
+        "<reg name='msp' bitsize='32' regnum='26'/><reg name='huge' regnum='28' "
+        "bitsize='4000000000'/>"
+        "</feature></target>");
+    ck_assert_uint_eq(f.t->ops->registers(f.t, 0, &list), 9);
+    ck_assert_str_eq(list[2].name, "sp");
+    ck_assert_str_eq(list[2].type, "data_ptr");
+    ck_assert_str_eq(list[6].name, "msp");
+    ck_assert_str_eq(list[6].feature, "org.gnu.gdb.arm.m-system");
+    ck_assert_uint_eq(list[7].number, 27);
+    ck_assert_uint_eq(list[8].number, 28);
+    ck_assert_uint_eq(list[8].bits, 2048);
+    struct target_core info;
+    ck_assert_int_eq(f.t->ops->core_info(f.t, 0, &info), BT_OK);
+    ck_assert_int_eq(info.profile, TARGET_PROFILE_M);
+    ck_assert_int_eq(read_regs(0, TARGET_REGISTERS_CORE), BT_OK);
+    EXCHANGE("Hg1", "OK");
+    EXCHANGE("g", "000000000100000002000000030000000400000005000000");
+    EXCHANGE("p1a", "00000020");
+    EXCHANGE("p1b", "xxxxxxxx");
+    LOG("core 0 pc 4 psr 5 known 1e003;");
+    ck_assert_uint_eq(f.t->registers_length, 48);
+    ck_assert_uint_eq(f.u->regs.stack[TARGET_STACK_MSP], 0x20000000);
+    ck_assert_uint_eq(f.u->regs.stack_known, 1u << TARGET_STACK_MSP);
+}
+END_TEST
+
+/* Without one there are 26 registers, or the 17 that the server has shown to have. */
+START_TEST(registers_without_a_description)
+{
+    const struct target_register *list;
+    char regs[336 + 1];
+    memset(regs, '0', sizeof(regs) - 1);
+    regs[sizeof(regs) - 1] = '\0';
+    regs[328 + 1] = '7';
+    ck_assert_uint_eq(f.t->ops->registers(f.t, 0, &list), 26);
+    ck_assert_uint_eq(list[25].number, 25);
+    read_regs(0, TARGET_REGISTERS_CORE);
+    EXCHANGE("Hg1", "OK");
+    EXCHANGE("g", regs);
+    LOG("core 0 pc 0 psr 7 known 1ffff;");
+    regs[17 * 8] = '\0';
+    regs[16 * 8 + 1] = '9';
+    read_regs(0, TARGET_REGISTERS_CORE);
+    EXCHANGE("g", regs);
+    LOG("core 0 pc 0 psr 9 known 1ffff;");
+    ck_assert_uint_eq(f.t->ops->registers(f.t, 0, &list), 17);
+    ck_assert_str_eq(list[16].name, "cpsr");
 }
 END_TEST
 
 /* Another core's registers are worse than none. */
 START_TEST(core_that_cannot_be_selected)
 {
-    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
-    EXCHANGE("Hg2", "E22"); /* for p */
-    EXCHANGE("Hg2", "E22"); /* for g */
+    read_pc(1);
+    EXCHANGE("Hg2", "E22");
     SERVER_GOT("(none)");
     LOG("core 1 none;");
-    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
-    EXCHANGE("Hg2", "");
+    read_pc(1);
     EXCHANGE("Hg2", "");
     LOG("core 1 none;");
 }
@@ -288,26 +387,26 @@ END_TEST
 
 START_TEST(memory)
 {
-    gdb_remote_read_memory(f.u, 0, 0x1000, 4, got_memory, NULL);
+    read_memory(0, 0x1000, 4);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("m1000,4", "01020304");
-    LOG("memory 1000 4:01020304;");
-    ck_assert_int_eq(gdb_remote_read_memory(f.u, 0, 0, 1025, got_memory, NULL), BT_ERR_INVAL);
-    ck_assert_int_eq(gdb_remote_read_memory(f.u, 0, 0, 0, got_memory, NULL), BT_ERR_INVAL);
+    LOG("memory 0 4:01020304;");
+    ck_assert_int_eq(read_memory(0, 0, TARGET_ACCESS_MAX + 1), BT_ERR_INVAL);
+    ck_assert_int_eq(read_memory(0, 0, 0), BT_ERR_INVAL);
     /* Shorter than asked for. */
-    gdb_remote_read_memory(f.u, 0, 0x1000, 4, got_memory, NULL);
+    read_memory(0, 0x1000, 4);
     EXCHANGE("m1000,4", "0102");
     EXCHANGE("m1002,2", "E01");
     EXCHANGE("m1002,1", "03");
-    LOG("memory 1000 3:010203;");
+    LOG("memory 0 3:010203;");
     /* More than asked for, or no bytes: as good as an error. */
-    gdb_remote_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
+    read_memory(0, 0x1000, 1);
     EXCHANGE("m1000,1", "0102");
-    gdb_remote_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
+    read_memory(0, 0x1000, 1);
     EXCHANGE("m1000,1", "0g");
-    gdb_remote_read_memory(f.u, 0, 0x1000, 1, got_memory, NULL);
+    read_memory(0, 0x1000, 1);
     EXCHANGE("m1000,1", "");
-    LOG("memory 1000 0:;memory 1000 0:;memory 1000 0:;");
+    LOG("memory -3 0:;memory -3 0:;memory -3 0:;");
 }
 END_TEST
 
@@ -318,7 +417,7 @@ START_TEST(memory_that_ends)
     size_t good = ends[_i];
     int asked = 0;
     char wanted[64];
-    gdb_remote_read_memory(f.u, 0, 0x1000, 1024, got_memory, NULL);
+    read_memory(0, 0x1000, 1024);
     EXCHANGE("Hg1", "OK");
     for (;;) {
         unsigned address;
@@ -334,7 +433,7 @@ START_TEST(memory_that_ends)
         asked++;
     }
     ck_assert_int_le(asked, 22);
-    snprintf(wanted, sizeof(wanted), "memory 1000 %zx:%.*s;", good,
+    snprintf(wanted, sizeof(wanted), "memory %d %zx:%.*s;", good > 0 ? 0 : BT_ERR_RANGE, good,
              (int)(2 * (good < 4 ? good : 4)), "77777777");
     LOG(wanted);
 }
@@ -351,7 +450,7 @@ START_TEST(memory_in_small_packets)
     EXCHANGE("qfThreadInfo", "l");
     EXCHANGE("vCont?", "");
     LOG("ready 0;");
-    gdb_remote_write_memory(f.u, 0, 0x20, bytes, sizeof(bytes), got_memory, NULL);
+    write_memory(0x20, bytes, sizeof(bytes));
     ck_assert_int_eq(strncmp(fake_server_got(&f), "M20,38:abab", 11), 0);
     ck_assert_uint_le(strlen(f.text.data), 0x90);
     fake_server_sends_packet(&f, "OK");
@@ -362,11 +461,11 @@ START_TEST(memory_in_small_packets)
     EXCHANGE("Mc8,20:"
              "abababababababababababababababababababababababababababababababab",
              "OK");
-    LOG("memory 20 c8:abababab;");
-    gdb_remote_write_memory(f.u, 0, 0x20, bytes, 4, got_memory, NULL);
+    LOG("memory 0 0:;");
+    write_memory(0x20, bytes, 4);
     EXCHANGE("M20,4:abababab", "E01");
-    LOG("memory 20 0:;");
-    gdb_remote_read_memory(f.u, 0, 0, 0x48, got_memory, NULL);
+    LOG("memory -3 0:;");
+    read_memory(0, 0, 0x48);
     SERVER_GOT("m0,47");
 }
 END_TEST
@@ -374,30 +473,30 @@ END_TEST
 START_TEST(running_without_a_client)
 {
     f.hold = true;
-    ck_assert_int_eq(gdb_remote_resume(f.u), BT_OK);
+    ck_assert_int_eq(target_resume(f.t), BT_OK);
     SERVER_GOT("vCont;c");
     LOG("resumed;");
-    ck_assert(gdb_remote_is_running(f.u));
-    ck_assert_int_eq(f.u->run, GDB_REMOTE_RUNNING);
-    ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_INVAL);
+    ck_assert(target_is_running(f.t));
+    ck_assert_int_eq(f.t->run, TARGET_RUNNING);
+    ck_assert_int_eq(target_resume(f.t), BT_ERR_INVAL);
     ck_assert_int_eq(ask("m0,4"), BT_ERR_INVAL);
-    gdb_remote_release_stop(f.u);
+    target_release_stop(f.t);
     fake_server_sends_packet(&f, "O48");
-    gdb_remote_interrupt(f.u);
+    target_interrupt(f.t);
     SERVER_GOT("^C");
     fake_server_sends_packet(&f, "T02thread:02;");
     LOG("stopped 1;");
-    ck_assert_int_eq(f.u->run, GDB_REMOTE_HELD);
-    ck_assert(gdb_remote_is_running(f.u));
-    gdb_remote_interrupt(f.u);
-    ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_INVAL);
+    ck_assert_int_eq(f.t->run, TARGET_HELD);
+    ck_assert(target_is_running(f.t));
+    target_interrupt(f.t);
+    ck_assert_int_eq(target_resume(f.t), BT_ERR_INVAL);
     ck_assert_int_eq(ask("m0,4"), BT_OK);
     EXCHANGE("m0,4", "00000000");
     LOG("'00000000';");
-    gdb_remote_release_stop(f.u);
-    ck_assert(!gdb_remote_is_running(f.u));
-    gdb_remote_release_stop(f.u);
-    gdb_remote_interrupt(f.u);
+    target_release_stop(f.t);
+    ck_assert(!target_is_running(f.t));
+    target_release_stop(f.t);
+    target_interrupt(f.t);
     SERVER_GOT("(none)");
     LOG("");
 }
@@ -407,9 +506,9 @@ END_TEST
 START_TEST(resume_waits_for_questions)
 {
     ask("m0,4");
-    gdb_remote_resume(f.u);
-    ck_assert(gdb_remote_is_running(f.u));
-    gdb_remote_interrupt(f.u);
+    target_resume(f.t);
+    ck_assert(target_is_running(f.t));
+    target_interrupt(f.t);
     ck_assert_int_eq(ask("m4,4"), BT_ERR_INVAL);
     LOG("");
     EXCHANGE("m0,4", "00");
@@ -429,30 +528,30 @@ START_TEST(lost_connection)
 {
     ask("m0,4");
     ask("m4,4");
-    gdb_remote_read_pc(f.u, 0, got_regs, NULL);
-    gdb_remote_read_memory(f.u, 0, 0, 4, got_memory, NULL);
+    read_pc(0);
+    read_memory(0, 0, 4);
     gdb_remote_disconnected(f.u);
-    LOG("none;none;core 0 none;memory 0 0:;lost;");
-    ck_assert(!gdb_remote_is_ready(f.u));
+    LOG("none;none;core 0 none;memory -7 0:;lost;");
+    ck_assert(!target_is_ready(f.t));
     gdb_remote_disconnected(f.u);
     LOG("");
     ck_assert_int_eq(ask("m0,4"), BT_ERR_IO);
-    ck_assert_int_eq(gdb_remote_resume(f.u), BT_ERR_IO);
-    ck_assert_int_eq(gdb_remote_read_pc(f.u, 0, got_regs, NULL), BT_ERR_IO);
+    ck_assert_int_eq(target_resume(f.t), BT_ERR_IO);
+    ck_assert_int_eq(read_pc(0), BT_ERR_IO);
     text_buf_clear(&f.to_server);
     fake_remote_connect(&f);
     /* From within an event, and from within a write. */
     f.on_stopped = disconnect_now;
-    gdb_remote_resume(f.u);
+    target_resume(f.t);
     EXCHANGE("vCont;c", "T05thread:01;");
     LOG("resumed;stopped 0;lost;");
-    ck_assert(!gdb_remote_is_running(f.u));
+    ck_assert(!target_is_running(f.t));
     text_buf_clear(&f.to_server);
     fake_remote_connect(&f);
     f.drop_on_send = true;
-    gdb_remote_resume(f.u);
+    target_resume(f.t);
     LOG("resumed;lost;");
-    ck_assert(!gdb_remote_is_running(f.u));
+    ck_assert(!target_is_running(f.t));
     text_buf_clear(&f.to_server);
     fake_remote_connect(&f);
     f.drop_on_send = true;
@@ -509,12 +608,12 @@ START_TEST(reply_that_is_too_long)
     EXCHANGE("m0,8", payload);
     LOG("'E.the target's GDB server sent a packet that is too long';");
     payload[len - 1] = '\0';
-    gdb_remote_read_memory(f.u, 0, 0, 4, got_memory, NULL);
+    read_memory(0, 0, 4);
     EXCHANGE("Hg1", "OK");
     EXCHANGE("m0,4", payload);
     EXCHANGE("m0,2", payload);
     EXCHANGE("m0,1", payload);
-    LOG("memory 0 0:;");
+    LOG("memory -3 0:;");
     free(payload);
     /* A run of 97 in each 3 bytes. */
     text_buf_clear(&f.to_server);
@@ -524,6 +623,87 @@ START_TEST(reply_that_is_too_long)
     for (int i = 0; i < 100000; i++)
         fake_server_sends(&f, "*~");
     LOG("");
+}
+END_TEST
+
+static void typed(struct target_request r)
+{
+    ck_assert_int_eq(target_ask(f.t, NULL, &r, got_memory, NULL), BT_OK);
+}
+
+START_TEST(other_requests)
+{
+    struct target_breakpoint bp = {TARGET_WATCHPOINT_READ, 0x2000, 8};
+    typed((struct target_request){.kind = TARGET_INSERT, .breakpoint = bp});
+    EXCHANGE("Z3,2000,8", "OK");
+    typed((struct target_request){.kind = TARGET_INSERT, .breakpoint = bp});
+    EXCHANGE("Z3,2000,8", "");
+    typed((struct target_request){.kind = TARGET_REMOVE, .breakpoint = bp});
+    EXCHANGE("z3,2000,8", "E01");
+    typed((struct target_request){
+        .kind = TARGET_COMMAND, .bytes = (const uint8_t *)"reset", .length = 5});
+    SERVER_GOT("qRcmd,7265736574");
+    f.log.len = 0;
+    fake_server_sends_packet(&f, "O41");
+    fake_server_sends_packet(&f, "OK");
+    typed((struct target_request){.kind = TARGET_STATUS});
+    EXCHANGE("?", "T0bthread:2;");
+    ck_assert_int_eq(f.t->stop.kind, TARGET_HALT_SIGNAL);
+    ck_assert_int_eq(f.t->stop.signal, 11);
+    ck_assert_int_eq(f.t->stopped_core, 1);
+    ck_assert_str_eq(f.t->stop_packet, "T0bthread:2;");
+    typed((struct target_request){.kind = TARGET_STATUS});
+    EXCHANGE("?", "OK");
+    typed((struct target_request){.kind = TARGET_RESET});
+    SERVER_GOT("(none)");
+    typed((struct target_request){.kind = TARGET_READ_MEMORY, .length = 8, .device = true});
+    EXCHANGE("Hg1", "OK");
+    EXCHANGE("m0,8", "11223344");
+}
+END_TEST
+
+/* What the server owes, and since when. */
+START_TEST(silence)
+{
+    target_tick(f.t, 1000);
+    ask("m0,1");
+    SERVER_GOT("m0,1");
+    target_tick(f.t, 3000);
+    ck_assert_uint_eq(target_silent_ms(f.t), 2000);
+    fake_server_sends_packet(&f, "O41");
+    ck_assert_uint_eq(target_silent_ms(f.t), 0);
+    target_tick(f.t, 5000);
+    LOG("none;");
+    fake_server_sends_packet(&f, "00");
+    ck_assert_uint_eq(target_silent_ms(f.t), 0);
+    ask("qRcmd,00");
+    target_tick(f.t, 90000);
+    ck_assert_uint_eq(target_silent_ms(f.t), 0);
+    fake_server_got(&f);
+    fake_server_sends_packet(&f, "OK");
+    LOG("'OK';");
+}
+END_TEST
+
+/* What it has said to a client of what stays the same. */
+START_TEST(known)
+{
+    static const struct target_client_ops ops = {NULL, NULL, NULL, NULL};
+    struct target_client c = {.ops = &ops};
+    struct target_request r = gdb_packet_read("qSupported:a+", 13).request;
+    size_t len = 1;
+    target_add_client(f.t, &c, false);
+    for (int i = 0; i < 3; i++) {
+        target_ask(f.t, &c, &r, NULL, NULL);
+        fake_server_got(&f);
+        fake_server_sends_packet(&f, i == 2 ? "E01" : i == 1 ? "new" : "old");
+    }
+    ck_assert_int_eq(strncmp(gdb_remote_known(f.u, "qSupported", 10, &len), "new", 3), 0);
+    ck_assert_uint_eq(len, 3);
+    ck_assert_ptr_null(gdb_remote_known(f.u, "vCont?", 6, &len));
+    gdb_remote_disconnected(f.u);
+    ck_assert_ptr_null(gdb_remote_known(f.u, "qSupported", 10, &len));
+    target_remove_client(f.t, &c);
 }
 END_TEST
 
@@ -540,7 +720,7 @@ START_TEST(unasked)
     fake_server_sends_packet(&f, "O48");
     EXCHANGE("m0,1", "55");
     LOG("'55';");
-    gdb_remote_resume(f.u);
+    target_resume(f.t);
     EXCHANGE("vCont;c", "Fwrite,1,2,3");
     SERVER_GOT("F-1,270f");
     fake_server_sends_packet(&f, "T05thread:02;");
@@ -588,6 +768,13 @@ Suite *unit_suite(void)
         registers_of_a_server_whose_p_fails, setup_connected);
     add(suite, "gdb_remote: core that cannot be selected", core_that_cannot_be_selected,
         setup_connected);
+    add(suite, "gdb_remote: registers of a description", registers_of_a_description,
+        setup_connected);
+    add(suite, "gdb_remote: registers without a description", registers_without_a_description,
+        setup_connected);
+    add(suite, "gdb_remote: other requests", other_requests, setup_connected);
+    add(suite, "gdb_remote: silence", silence, setup_connected);
+    add(suite, "gdb_remote: what is known without a question", known, setup_connected);
     add(suite, "gdb_remote: memory", memory, setup_connected);
     TCase *c = tcase_create("gdb_remote: memory that ends");
     tcase_add_checked_fixture(c, setup_connected, teardown);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/remote/gdb_remote.c and gdb_remote_known.c. */
-/* How clients of a session that is passed on come and go, and what a lost connection does. */
+/* How clients of a remote target come and go, and what a lost connection does. */
 #include "tests/protocol/remote/test_gdb_remote.h"
 
 #include <stdio.h>
@@ -31,11 +30,11 @@ START_TEST(detach_lets_run)
     SERVER_SAYS("E01");
     SERVER_GOT("vCont;c");
     LOG("resumed;");
-    fake_remote_close(&f);
+    fake_session_close(&f);
     SERVER_GOT("(none)");
-    ck_assert(gdb_remote_is_running(f.u));
+    ck_assert(target_is_running(f.r.t));
     /* The next one finds the cores running, and halts them with its first question. */
-    fake_remote_open(&f);
+    open_session();
     CLIENT_SAYS("qSupported");
     SERVER_GOT("^C");
     CLIENT_GOT("(none)");
@@ -57,7 +56,7 @@ END_TEST
 
 START_TEST(attach_again)
 {
-    f.hold = true;
+    f.r.hold = true;
     ours("D;x", "E01");
     ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_OPEN);
     CLIENT_SAYS("D");
@@ -69,7 +68,7 @@ START_TEST(attach_again)
     LOG("resumed;stopped 0;");
     SERVER_GOT("(none)");
     CLIENT_GOT("(none)");
-    gdb_remote_release_stop(f.u);
+    target_release_stop(f.r.t);
     SERVER_GOT("?");
     SERVER_SAYS("T02thread:01;");
     CLIENT_GOT("T02thread:01;");
@@ -93,8 +92,8 @@ START_TEST(detach_while_running)
     SERVER_GOT("vCont;c");
     LOG("resumed;stopped 0;resumed;");
     CLIENT_GOT("(none)");
-    fake_remote_close(&f);
-    fake_remote_open(&f);
+    fake_session_close(&f);
+    open_session();
     CLIENT_SAYS("?");
     SERVER_GOT("^C");
     SERVER_SAYS("T02thread:01;");
@@ -107,7 +106,7 @@ START_TEST(detach_while_running)
     CLIENT_SAYS("D");
     CLIENT_GOT("OK");
     SERVER_GOT("(none)");
-    ck_assert(gdb_remote_is_running(f.u));
+    ck_assert(target_is_running(f.r.t));
 }
 END_TEST
 
@@ -121,8 +120,8 @@ START_TEST(kill_halts)
     SERVER_SAYS("OK");
     SERVER_GOT("(none)");
     ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_KILLED);
-    fake_remote_close(&f);
-    fake_remote_open(&f);
+    fake_session_close(&f);
+    open_session();
     CLIENT_SAYS("c");
     SERVER_GOT("c");
     ours("vKill", "E01");
@@ -132,7 +131,7 @@ START_TEST(kill_halts)
     SERVER_SAYS("T02thread:01;");
     CLIENT_GOT("(none)");
     SERVER_GOT("(none)");
-    ck_assert(!gdb_remote_is_running(f.u));
+    ck_assert(!target_is_running(f.r.t));
     LOG("resumed;stopped 0;");
 }
 END_TEST
@@ -143,30 +142,30 @@ START_TEST(client_disappears)
     through("Z0,8000,4", "OK");
     CLIENT_SAYS("Z0,9000,4");
     SERVER_GOT("Z0,9000,4");
-    fake_remote_close(&f);
+    fake_session_close(&f);
     SERVER_SAYS("OK");
     SERVER_GOT("z0,8000,4");
     SERVER_SAYS("OK");
     SERVER_GOT("z0,9000,4");
     SERVER_SAYS("OK");
     SERVER_GOT("(none)");
-    ck_assert(!gdb_remote_is_running(f.u));
+    ck_assert(!target_is_running(f.r.t));
     LOG("");
     /* While cores run: they run on, and what was planted goes when they halt. */
-    fake_remote_open(&f);
+    open_session();
     through("Hg1", "OK");
     through("Z0,8000,4", "OK");
     CLIENT_SAYS("c");
     SERVER_GOT("c");
-    fake_remote_close(&f);
+    fake_session_close(&f);
     SERVER_GOT("(none)");
-    ck_assert(gdb_remote_is_running(f.u));
+    ck_assert(target_is_running(f.r.t));
     SERVER_SAYS("T05thread:02;");
     LOG("resumed;stopped 1;");
     SERVER_GOT("z0,8000,4");
     SERVER_SAYS("OK");
     SERVER_GOT("(none)");
-    ck_assert(!gdb_remote_is_running(f.u));
+    ck_assert(!target_is_running(f.r.t));
 }
 END_TEST
 
@@ -174,7 +173,7 @@ END_TEST
 START_TEST(detach_before_the_resume)
 {
     through("Hg1", "OK");
-    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
+    ask("qC");
     CLIENT_SAYS("vCont;s:1");
     CLIENT_SAYS("D");
     CLIENT_GOT("OK");
@@ -185,7 +184,7 @@ START_TEST(detach_before_the_resume)
     SERVER_GOT("(none)");
     CLIENT_GOT("(none)");
     LOG("'QC1';resumed;stopped 0;");
-    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
+    ask("qC");
     CLIENT_SAYS("vCont;s:1");
     CLIENT_SAYS("k");
     SERVER_GOT("qC");
@@ -198,14 +197,11 @@ END_TEST
 /* The old session of a client that comes again may be there still. */
 START_TEST(two_sessions)
 {
-    struct fake_remote second;
+    struct fake_session second;
     CLIENT_SAYS("qC");
     SERVER_GOT("Hg1");
-    fake_remote_init(&second);
-    ck_assert_int_eq(gdb_session_init_remote(&second.session, &f.target.ops, &f.target, f.u,
-                                             f.session.send, &second),
-                     BT_OK);
-    second.has_session = true;
+    fake_session_init(&second);
+    fake_session_open(&second, f.r.t, GDB_CONTROLS);
     CLIENT_GOT(GONE);
     ours("qC", GONE);
     ours("D", "OK");
@@ -214,10 +210,10 @@ START_TEST(two_sessions)
     fake_client_sends_packet(&second, "?");
     SERVER_SAYS("QC1");
     SERVER_GOT("?");
-    fake_remote_close(&f);
+    fake_session_close(&f);
     SERVER_SAYS("T05thread:01;");
     ck_assert_str_eq(fake_client_got(&second), "T05thread:01;");
-    fake_remote_release(&second);
+    fake_session_release(&second);
 }
 END_TEST
 
@@ -226,7 +222,7 @@ START_TEST(lost_while_halted)
     CLIENT_SAYS("qC");
     SERVER_GOT("Hg1");
     CLIENT_SAYS("m0,4");
-    gdb_remote_disconnected(f.u);
+    gdb_remote_disconnected(f.r.u);
     CLIENT_GOT(GONE "|E05"); /* GDB takes no text for memory */
     LOG("lost;");
     ours("?", GONE);
@@ -239,7 +235,7 @@ START_TEST(lost_while_halted)
     ours("D", "OK");
     ours("k", "(none)");
     /* It may come back. */
-    fake_remote_connect(&f);
+    fake_remote_connect(&f.r);
     through("?", "T05thread:01;");
 }
 END_TEST
@@ -248,30 +244,30 @@ START_TEST(lost_while_running)
 {
     CLIENT_SAYS("vCont;c");
     SERVER_GOT("vCont;c");
-    gdb_remote_disconnected(f.u);
+    gdb_remote_disconnected(f.r.u);
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("resumed;lost;");
     ck_assert(!gdb_session_running(&f.session));
     ours("?", GONE);
     /* While a stop is held, and while a resume waits for its turn. */
-    fake_remote_connect(&f);
-    f.hold = true;
+    fake_remote_connect(&f.r);
+    f.r.hold = true;
     CLIENT_SAYS("c");
     SERVER_GOT("c");
     SERVER_SAYS("S05");
-    gdb_remote_disconnected(f.u);
+    gdb_remote_disconnected(f.r.u);
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("resumed;stopped 0;lost;");
-    text_buf_clear(&f.to_server);
-    fake_remote_connect(&f);
-    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
+    text_buf_clear(&f.r.to_server);
+    fake_remote_connect(&f.r);
+    ask("qC");
     CLIENT_SAYS("c");
-    gdb_remote_disconnected(f.u);
+    gdb_remote_disconnected(f.r.u);
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("'none';lost;");
-    text_buf_clear(&f.to_server);
-    fake_remote_connect(&f);
-    f.drop_on_send = true;
+    text_buf_clear(&f.r.to_server);
+    fake_remote_connect(&f.r);
+    f.r.drop_on_send = true;
     CLIENT_SAYS("c");
     CLIENT_GOT(GONE_OUTPUT "|X09");
     LOG("resumed;lost;");
@@ -281,8 +277,8 @@ END_TEST
 START_TEST(freed_before_the_session)
 {
     CLIENT_SAYS("c");
-    gdb_remote_free(f.u);
-    f.u = NULL;
+    gdb_remote_free(f.r.u);
+    f.r.u = NULL;
     CLIENT_GOT(GONE_OUTPUT "|X09");
     CLIENT_SAYS("qC");
     CLIENT_GOT(GONE);
@@ -291,12 +287,12 @@ END_TEST
 
 START_TEST(client_before_the_greeting_is_over)
 {
-    fake_remote_close(&f);
-    gdb_remote_connected(f.u);
+    fake_session_close(&f);
+    gdb_remote_connected(f.r.u);
     LOG("lost;");
-    text_buf_clear(&f.to_server);
-    fake_remote_open(&f);
-    gdb_remote_connected(f.u);
+    text_buf_clear(&f.r.to_server);
+    open_session();
+    gdb_remote_connected(f.r.u);
     LOG("ready -7;");
     CLIENT_SAYS("qC");
     SERVER_GOT("qSupported:xmlRegisters=arm");
@@ -324,7 +320,7 @@ START_TEST(too_many_breakpoints)
     ours("Z0,8000,4", "E.too much is under way");
     through("z0,0,4", "OK");
     through("Z0,8000,4", "OK");
-    gdb_remote_disconnected(f.u);
+    gdb_remote_disconnected(f.r.u);
 }
 END_TEST
 

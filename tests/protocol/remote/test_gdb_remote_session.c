@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/session/gdb_proxy.c and gdb_proxy_observe.c. */
-/* A session that is passed on: what goes to the other server, what comes back, what is ours. */
+/* Tests protocol/session/gdb_session.c. */
+/* A session on a remote target: what goes to the other server, what comes back, what is ours. */
 #include "tests/protocol/remote/test_gdb_remote.h"
 
 #include <inttypes.h>
@@ -53,7 +53,7 @@ START_TEST(data_goes_through)
     /* Runs are expanded: what comes back is the same text. */
     CLIENT_SAYS("m0,4");
     SERVER_GOT("m0,4");
-    fake_server_sends(&f, "$0*\"00#dc");
+    fake_server_sends(&f.r, "$0*\"00#dc");
     CLIENT_GOT("00000000");
 }
 END_TEST
@@ -81,8 +81,8 @@ END_TEST
 
 START_TEST(features_without_trace)
 {
-    struct gdb_target *t = &f.target.ops;
-    fake_remote_close(&f);
+    struct gdb_host *t = &f.host;
+    fake_session_close(&f);
     t->btrace_enable = NULL;
     t->btrace_disable = NULL;
     t->btrace_set_size = NULL;
@@ -90,7 +90,7 @@ START_TEST(features_without_trace)
     t->btrace_read = NULL;
     t->btrace_delivered = NULL;
     t->monitor = NULL;
-    fake_remote_open(&f);
+    open_session();
     CLIENT_SAYS("qSupported");
     SERVER_GOT("qSupported");
     SERVER_SAYS("PacketSize=1000");
@@ -100,36 +100,37 @@ START_TEST(features_without_trace)
     through("Qbtrace:bts", "");
     t->btrace_read = (int (*)(void *, int, enum gdb_annex, struct gdb_btrace_blocks *))1;
     struct gdb_session s;
-    ck_assert_int_eq(gdb_session_init_remote(&s, t, &f.target, f.u, NULL, NULL), BT_ERR_INVAL);
+    ck_assert_int_eq(gdb_session_init(&s, f.r.t, t, &f, GDB_CONTROLS, "", NULL, NULL),
+                     BT_ERR_INVAL);
     t->btrace_read = NULL;
 }
 END_TEST
 
 START_TEST(trace_is_ours)
 {
-    f.target.blocks = blocks;
-    f.target.block_count = sizeof(blocks) / sizeof(*blocks);
+    f.blocks = blocks;
+    f.block_count = sizeof(blocks) / sizeof(*blocks);
     through("Hgp1.2", "OK");
     ours("Qbtrace-conf:bts:size=0x10000", "OK");
     ours("Qbtrace:bts", "OK");
     ours("qXfer:btrace-conf:read::0,fff",
          "l<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n<btrace-conf version=\"1.0\">\n"
          "<bts size=\"0x10000\"/>\n</btrace-conf>\n");
-    TARGET_LOG("size 10000;enable 1;");
+    HOST_LOG("size 10000;enable 1;");
     ours("qXfer:btrace:read:all:0,fff",
          "l<!DOCTYPE btrace SYSTEM \"btrace.dtd\">\n<btrace version=\"1.0\">\n"
          "<block begin=\"0x8010\" end=\"0x8010\"/>\n<block begin=\"0x8000\" end=\"0x8004\"/>\n"
          "</btrace>\n");
-    TARGET_LOG("read 1 0;delivered 1 0;");
+    HOST_LOG("read 1 0;delivered 1 0;");
     through("Hg1", "OK");
     ours("Qbtrace:off", "OK");
     ours("Qbtrace:pt", "E.only the bts format is available");
-    TARGET_LOG("disable 0;");
+    HOST_LOG("disable 0;");
     /* Thread 0 is that of the last stop. */
     through("Hg2", "OK");
     through("Hg0", "OK");
     ours("Qbtrace:off", "OK");
-    TARGET_LOG("disable 0;");
+    HOST_LOG("disable 0;");
     CLIENT_SAYS("g");
     SERVER_GOT("Hg1");
     SERVER_SAYS("OK");
@@ -149,7 +150,7 @@ START_TEST(link_of_its_own)
     /* The other link still says '+'. */
     SERVER_GOT("Hg1");
     SERVER_SAYS("OK");
-    ck_assert_str_eq(f.to_server.data, "+$qC#b4");
+    ck_assert_str_eq(f.r.to_server.data, "+$qC#b4");
     SERVER_GOT("qC");
     SERVER_SAYS("QC1");
     ck_assert_str_eq(f.to_client.data, "$QC1#c5");
@@ -176,18 +177,25 @@ START_TEST(extended_mode)
 }
 END_TEST
 
-static void got_regs(void *ctx, int core, const struct target_regs *regs)
+static void got_regs(void *ctx, const struct target_answer *a)
 {
     (void)ctx;
-    text_buf_printf(&f.log, "core %d pc %" PRIx64 ";", core,
-                    regs != NULL ? regs->value[TARGET_REG_PC] : UINT64_C(0));
+    text_buf_printf(&f.r.log, "pc %" PRIx64 ";",
+                    a->regs ? a->regs->value[TARGET_REG_PC] : UINT64_C(0));
+}
+
+static void read_pc(int core)
+{
+    struct target_request r = {
+        .kind = TARGET_READ_REGISTERS, .core = core, .set = TARGET_REGISTERS_PC};
+    target_ask(f.r.t, NULL, &r, got_regs, NULL);
 }
 
 START_TEST(own_questions_in_between)
 {
     through("Hgp1.1", "OK");
     through("g", "00");
-    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
+    read_pc(1);
     SERVER_GOT("Hg2");
     CLIENT_SAYS("m0,4");
     SERVER_SAYS("OK");
@@ -195,10 +203,10 @@ START_TEST(own_questions_in_between)
     SERVER_SAYS("00000060");
     SERVER_GOT("p19");
     SERVER_SAYS("00000000");
-    LOG("core 1 pc 60000000;");
+    LOG("pc 60000000;");
     SERVER_GOT("Hgp1.1");
     /* One that comes meanwhile waits for the client's. */
-    gdb_remote_ask(f.u, "qC", 2, got_reply, NULL);
+    ask("qC");
     SERVER_SAYS("OK");
     SERVER_GOT("m0,4");
     SERVER_SAYS("11");
@@ -207,7 +215,7 @@ START_TEST(own_questions_in_between)
     SERVER_SAYS("QC1");
     LOG("'QC1';");
     /* Chosen by a question of the test. */
-    gdb_remote_ask(f.u, "Hg2", 3, got_reply, NULL);
+    ask("Hg2");
     SERVER_GOT("Hg2");
     SERVER_SAYS("OK");
     LOG("'OK';");
@@ -224,7 +232,7 @@ END_TEST
 
 START_TEST(run_and_stop)
 {
-    f.hold = true;
+    f.r.hold = true;
     through("Hg1", "OK");
     CLIENT_SAYS("vCont;s:1;c");
     LOG("resumed;");
@@ -246,19 +254,19 @@ START_TEST(run_and_stop)
     ck_assert(gdb_session_running(&f.session));
     /* No interrupt for cores that are halted. */
     gdb_session_input(&f.session, "\x03", 1);
-    gdb_remote_read_pc(f.u, 1, got_regs, NULL);
+    read_pc(1);
     SERVER_GOT("pf");
     SERVER_SAYS("04000000");
-    gdb_remote_release_stop(f.u);
+    target_release_stop(f.r.t);
     CLIENT_GOT("T02thread:p1.2;core:1;");
     ck_assert(!gdb_session_running(&f.session));
     SERVER_GOT("p19");
     SERVER_SAYS("00000000");
-    LOG("core 1 pc 4;");
+    LOG("pc 4;");
     /* The thread of the stop is the selected one, for us and for the other side. */
     through("g", "00");
     ours("Qbtrace:bts", "OK");
-    TARGET_LOG("enable 1;");
+    HOST_LOG("enable 1;");
 }
 END_TEST
 
@@ -303,19 +311,20 @@ START_TEST(changes)
     through("qRcmd,726573657420", "OK");
     through("qRcmd,726573657420", "");
     LOG("registers;registers;reset;");
-    TARGET_LOG("monitor 0 'reset ';monitor 0 'reset ';");
+    HOST_LOG("monitor 0 'reset ';monitor 0 'reset ';");
 }
 END_TEST
 
 static void ask_in_change(struct fake_remote *fake)
 {
-    gdb_remote_ask(fake->u, "qC", 2, got_reply, NULL);
+    (void)fake;
+    ask("qC");
 }
 
 START_TEST(question_from_within_an_event)
 {
     through("Hg1", "OK");
-    f.on_changed = ask_in_change;
+    f.r.on_changed = ask_in_change;
     CLIENT_SAYS("M1000,1:00");
     SERVER_GOT("M1000,1:00");
     SERVER_SAYS("OK");
@@ -334,7 +343,7 @@ END_TEST
 START_TEST(monitor_commands)
 {
     ours("qRcmd,68656c70", "O6f6e650a|O74776f0a|OK");
-    TARGET_LOG("monitor 0 'help';");
+    HOST_LOG("monitor 0 'help';");
     through("Hg1", "OK");
     CLIENT_SAYS("qRcmd,696e666f");
     SERVER_GOT("qRcmd,696e666f");
@@ -342,13 +351,13 @@ START_TEST(monitor_commands)
     SERVER_SAYS("O42");
     SERVER_SAYS("OK");
     CLIENT_GOT("O4100|O42|OK");
-    TARGET_LOG("monitor 0 'info';");
+    HOST_LOG("monitor 0 'info';");
     LOG("");                                 /* only shows something */
     through("qRcmd,696e666f20723b20", "OK"); /* "info r; " */
     through("qRcmd,6d6477206f", "OK");       /* "mdw o" */
     through("qRcmd,6d6479", "OK");           /* "mdy" */
     LOG("reset;reset;");
-    TARGET_LOG("monitor 0 'info r; ';monitor 0 'mdw o';monitor 0 'mdy';");
+    HOST_LOG("monitor 0 'info r; ';monitor 0 'mdw o';monitor 0 'mdy';");
     through("qRcmd,6", "E01");
     /* Output where GDB expects none is dropped. */
     CLIENT_SAYS("m0,1");
@@ -386,7 +395,7 @@ START_TEST(files_of_the_client)
     ours("m0,1", "E.the target is running");
     SERVER_SAYS("Fclose,3");
     CLIENT_GOT("Fclose,3");
-    fake_remote_close(&f);
+    fake_session_close(&f);
     SERVER_GOT("F-1,4,C");
     SERVER_SAYS("T02thread:01;");
     LOG("stopped 0;");
@@ -420,30 +429,30 @@ END_TEST
 /* While the server looks at the halted cores: the client waits, in order, and its history, too. */
 START_TEST(client_waits_for_the_cores)
 {
-    gdb_remote_hold_client(f.u, true);
+    target_hold_clients(f.r.t, true);
     CLIENT_SAYS("Qbtrace:off");
     CLIENT_SAYS("m0,4");
     CLIENT_GOT("(none)");
     SERVER_GOT("(none)");
-    ck_assert_int_eq(gdb_remote_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
+    ck_assert_int_eq(ask("qOurs"), BT_OK);
     SERVER_GOT("qOurs");
     SERVER_SAYS("1");
     LOG("'1';");
-    gdb_remote_hold_client(f.u, true);
+    target_hold_clients(f.r.t, true);
     SERVER_GOT("(none)");
-    gdb_remote_hold_client(f.u, false);
+    target_hold_clients(f.r.t, false);
     CLIENT_GOT("OK");
-    TARGET_LOG("disable 0;");
+    HOST_LOG("disable 0;");
     SERVER_GOT("Hg1");
     SERVER_SAYS("OK");
     SERVER_GOT("m0,4");
     SERVER_SAYS("00000000");
     CLIENT_GOT("00000000");
-    gdb_remote_hold_client(f.u, true);
+    target_hold_clients(f.r.t, true);
     CLIENT_SAYS("Hg1");
     CLIENT_SAYS("c");
     SERVER_GOT("(none)");
-    gdb_remote_hold_client(f.u, false);
+    target_hold_clients(f.r.t, false);
     SERVER_GOT("Hg1");
     SERVER_SAYS("OK");
     CLIENT_GOT("OK");
@@ -451,20 +460,20 @@ START_TEST(client_waits_for_the_cores)
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
     /* A resume that waits does not make the cores run. */
-    gdb_remote_hold_client(f.u, true);
+    target_hold_clients(f.r.t, true);
     CLIENT_SAYS("c");
-    ck_assert_int_eq(gdb_remote_ask(f.u, "qOurs", 5, got_reply, NULL), BT_OK);
+    ck_assert_int_eq(ask("qOurs"), BT_OK);
     SERVER_GOT("qOurs");
     SERVER_SAYS("2");
-    gdb_remote_hold_client(f.u, false);
+    target_hold_clients(f.r.t, false);
     SERVER_GOT("c");
     SERVER_SAYS("S05");
     CLIENT_GOT("S05");
     /* Nobody waits for ever when the other side is gone. */
-    gdb_remote_hold_client(f.u, true);
+    target_hold_clients(f.r.t, true);
     CLIENT_SAYS("Qbtrace:off");
     CLIENT_GOT("(none)");
-    gdb_remote_disconnected(f.u);
+    gdb_remote_disconnected(f.r.u);
     CLIENT_GOT("OK");
 }
 END_TEST
@@ -476,14 +485,14 @@ START_TEST(unknown_threads)
     through("Hg20001f30", "OK");
     through("g", "00");
     ours("Qbtrace:off", "OK");
-    TARGET_LOG("disable 1;");
+    HOST_LOG("disable 1;");
     CLIENT_SAYS("c");
     SERVER_GOT("c");
     SERVER_SAYS("T05thread:20001f30;");
     CLIENT_GOT("T05thread:20001f30;");
     LOG("resumed;stopped 0;");
     ours("Qbtrace:off", "OK");
-    TARGET_LOG("disable 1;");
+    HOST_LOG("disable 1;");
 }
 END_TEST
 

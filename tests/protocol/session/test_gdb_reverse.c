@@ -1,135 +1,139 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/session/gdb_proxy.c. */
-/* Reverse execution of a core behind another server: its answers, with stack pointers put in their
- * place. */
-#include <stdio.h>
+/* Tests protocol/session/gdb_data.c. */
+/* A core at a replay position: what is read there, with stack pointers, and what is refused. */
+#include <string.h>
 
-#include "protocol/remote/gdb_remote_client.h"
-#include "tests/protocol/remote/test_gdb_remote.h"
+#include "tests/support/fake_gdb_target.h"
+#include "tests/support/unit_main.h"
 
-#define NUMBER_MSP 26u /* and the others behind it, as in enum gdb_stack */
-#define DIGITS     8
-#define BEFORE     17 /* registers of a g packet before the stack pointers */
-#define REPLAY_SP  "00100038"
+#define M_SYSTEM "org.gnu.gdb.arm.m-system"
 
-static const char now_stacks[] = "111111112222222211111111222222223333333344444444";
+static struct fake_wire w;
 
-static bool is_replaying(void *ctx, int core)
+static void setup(void)
 {
-    (void)ctx, (void)core;
-    return true;
+    fake_wire_init(&w);
+    fake_wire_open(&w);
+    w.target.replaying = true;
 }
 
-static size_t reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static void teardown(void)
 {
-    (void)ctx, (void)core, (void)address, (void)bytes;
-    return len;
+    fake_wire_release(&w);
 }
 
-/* A Cortex-M33 with both security states, halted in the Secure one with the main stack. */
-static void connect_m33(void)
-{
-    static const char *const stacks[] = {"msp", "psp", "msp_s", "psp_s", "msp_ns", "psp_ns"};
-    struct text_buf xml;
-    const char *asked;
-    fake_remote_init(&f);
-    text_buf_init(&xml);
-    text_buf_puts(&xml, "l<target>");
-    for (unsigned i = 0; i < 16; i++)
-        text_buf_printf(&xml, "<reg name=\"%s\" bitsize=\"32\"/>", i == 15 ? "pc" : "r");
-    text_buf_puts(&xml, "<reg name=\"xpsr\" bitsize=\"32\" regnum=\"25\"/>");
-    for (unsigned i = 0; i < 6; i++)
-        text_buf_printf(&xml, "<reg name=\"%s\" bitsize=\"32\"/>", stacks[i]);
-    text_buf_puts(&xml, "</target>");
-    gdb_remote_connected(f.u);
-    while (strcmp(asked = fake_server_got(&f), "(none)") != 0)
-        fake_server_sends_packet(&f, strncmp(asked, "qSupported", 10) == 0 ? "qXfer:features:read+"
-                                     : strcmp(asked, "?") == 0             ? "T05thread:1;"
-                                     : strcmp(asked, "qfThreadInfo") == 0  ? "m1"
-                                     : strcmp(asked, "qsThreadInfo") == 0  ? "l"
-                                     : strcmp(asked, "vCont?") == 0        ? "vCont;c;C"
-                                     : strncmp(asked, "qXfer", 5) == 0     ? xml.data
-                                                                           : "OK");
-    text_buf_release(&xml);
-    ck_assert(gdb_remote_is_ready(f.u));
-    const struct gdb_target all = f.target.ops;
-    fake_remote_open(&f);
-    f.target.ops.is_replaying = is_replaying;
-    f.target.ops.reverse_memory = reverse_memory;
-    f.target.ops.reverse = all.reverse;
-    f.target.ops.read_regs = all.read_regs;
-    f.target.regs[0].value[TARGET_REG_SP] = 0x38001000;
-    f.target.regs[0].value[TARGET_REG_PSR] = 3;
-}
+#define ASK(packet, reply) ck_assert_str_eq(fake_ask(&w, packet), reply)
+#define LOG(text)          ck_assert_str_eq(fake_log(&w), text)
 
-/* Asked for registers, the server is first told of which thread. */
-static const char *shown_for(const char *packet, const char *now)
+/* The target is not asked, and of what lies beyond it is known what the host knows. */
+START_TEST(registers_of_the_position)
 {
-    const char *asked;
-    CLIENT_SAYS(packet);
-    while (strcmp(asked = fake_server_got(&f), "Hg1") == 0)
-        SERVER_SAYS("OK");
-    ck_assert_str_eq(asked, packet);
-    SERVER_SAYS(now);
-    return fake_client_got(&f);
-}
-
-/* The six stack pointers of the answer to `g`. */
-static const char *stacks_shown(void)
-{
-    char regs[BEFORE * DIGITS + sizeof now_stacks];
-    memset(regs, '1', BEFORE * DIGITS);
-    memcpy(regs + BEFORE * DIGITS, now_stacks, sizeof now_stacks);
-    const char *shown = shown_for("g", regs);
-    ck_assert_uint_eq(strlen(shown), strlen(regs));
-    return shown + BEFORE * DIGITS;
-}
-
-/* The answer to a question for one of them. */
-static const char *one_shown(enum gdb_stack stack)
-{
-    char packet[16], now[DIGITS + 1] = "";
-    snprintf(packet, sizeof packet, "p%x", NUMBER_MSP + (unsigned)stack);
-    memcpy(now, now_stacks + (size_t)stack * DIGITS, DIGITS);
-    return shown_for(packet, now);
-}
-
-START_TEST(stack_of_the_state_then)
-{
-    connect_m33();
-    f.target.regs[0].security = TARGET_SECURITY_NONSECURE;
-    ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222"
-                                               "1111111122222222" REPLAY_SP "44444444");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP), REPLAY_SP);
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), "11111111");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_NS), REPLAY_SP);
-    f.target.regs[0].security = TARGET_SECURITY_SECURE;
-    ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222" REPLAY_SP "22222222"
-                                               "3333333344444444");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), REPLAY_SP);
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_NS), "33333333");
-    teardown();
+    w.target.regs[0].known &= ~(1u << 4);
+    w.target.extra_count = 2;
+    w.target.regs[0].extra_known = 2;
+    w.target.ops.start = NULL;
+    ASK("g", "00000000010000000200000003000000xxxxxxxx0500000006000000070000000800000009000000"
+             "0a0000000b0000000c0000000d0000000e0000000f00000010000000xxxxxxxx01");
+    ASK("p4", "xxxxxxxx");
+    ASK("pf", "0f000000");
+    ASK("p19", "10000000");
+    ASK("p1b", "01");
+    ASK("p1c", "E01");
+    ASK("Hg2", "OK");
+    ASK("p3", "03010000");
+    w.target.result = BT_ERR_RANGE;
+    ASK("g", "E0e");
 }
 END_TEST
 
-/* The one that the core is halted in. */
-START_TEST(stack_of_an_unknown_state)
+/* GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
+ */
+START_TEST(stack_pointers)
 {
-    connect_m33();
-    ck_assert_str_eq(stacks_shown(), REPLAY_SP "22222222" REPLAY_SP "22222222"
-                                               "3333333344444444");
-    ck_assert_str_eq(one_shown(GDB_STACK_MSP_S), REPLAY_SP);
-    ck_assert_str_eq(one_shown(GDB_STACK_PSP_NS), "44444444");
-    teardown();
+    static const struct target_register m33[] = {
+        {M_SYSTEM, "msp", "data_ptr", 32, 30},    {M_SYSTEM, "psp", "data_ptr", 32, 31},
+        {M_SYSTEM, "msp_s", "data_ptr", 32, 32},  {M_SYSTEM, "psp_s", "data_ptr", 32, 33},
+        {M_SYSTEM, "msp_ns", "data_ptr", 32, 34}, {M_SYSTEM, "psp_ns", "data_ptr", 32, 35},
+        {M_SYSTEM, "q0", "uint128", 128, 36},
+    };
+    w.target.registers = m33;
+    w.target.register_count = sizeof m33 / sizeof *m33;
+    w.target.regs[0].stack_known = 1u << TARGET_STACK_MSP | 1u << TARGET_STACK_PSP_NS;
+    w.target.regs[0].stack[TARGET_STACK_MSP] = 0x38001000;
+    w.target.regs[0].stack[TARGET_STACK_PSP_NS] = 0x44444444;
+    ASK("g", "00100038xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx44444444xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    ASK("p1e", "00100038");
+    ASK("p20", "xxxxxxxx");
+    ASK("p23", "44444444");
+    /* As long as what GDB has seen of it before. */
+    w.target.target.registers_length = 12;
+    ASK("g", "00100038xxxx");
 }
 END_TEST
+
+/* The present bytes, with those that were others. */
+START_TEST(memory_of_the_position)
+{
+    w.target.told = 2;
+    ASK("m20000010,4", "aaaa");
+    w.target.told = 8;
+    ASK("m20000010,4", "aaaaaaaa");
+    w.target.told = 0;
+    ASK("m20000010,4", "E0e");
+    ASK("m0,4", "E0e");
+    w.target.replaying = false;
+    ASK("m20000010,4", "10111213");
+}
+END_TEST
+
+START_TEST(nothing_is_written)
+{
+    static const char *const writes[] = {"G00", "P0=00000000", "M20000000,1:00", "X20000000,0:"};
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++)
+        ASK(writes[i], "E.nothing can be written at a replay position: continue to the halted core "
+                       "first");
+    ASK("c8000", "E.not supported");
+    ASK("Z0,8000,4", "OK");
+    LOG("insert 0 0 8000 4;");
+    /* What cannot be written anyway says so itself. */
+    w.target.ops.writable = false;
+    w.target.result = BT_ERR_UNSUPPORTED;
+    w.target.why = "a recording is read-only";
+    ASK("P0=00000000", "E.a recording is read-only");
+    ASK("M20000000,1:00", "E.a recording is read-only");
+}
+END_TEST
+
+START_TEST(resumes_move_the_position)
+{
+    ASK("vCont;s:2", "T05thread:1;");
+    ASK("vCont;c", "T05thread:1;");
+    ASK("bs", "T05thread:1;");
+    LOG("move 1 step;move 0;reverse 0 step;");
+    w.target.result = TARGET_PENDING;
+    ASK("c", "(none)");
+    gdb_session_input(&w.session, "\x03", 1);
+    LOG("move 0;interrupt;");
+    gdb_session_resume_failed(&w.session, "no more");
+    ck_assert_str_eq(fake_replies(&w), "E.no more");
+}
+END_TEST
+
+static void add(Suite *suite, const char *name, const TTest *test)
+{
+    TCase *tc = tcase_create(name);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test);
+    suite_add_tcase(suite, tc);
+}
 
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("gdb reverse");
-    unit_case(s, "gdb reverse: SP is the stack pointer of the security state of then",
-              stack_of_the_state_then);
-    unit_case(s, "gdb reverse: and of the halt's where that is not known",
-              stack_of_an_unknown_state);
+    add(s, "gdb reverse: registers are those of then", registers_of_the_position);
+    add(s, "gdb reverse: stack pointers that are known", stack_pointers);
+    add(s, "gdb reverse: memory is that of then", memory_of_the_position);
+    add(s, "gdb reverse: nothing is written", nothing_is_written);
+    add(s, "gdb reverse: resumes move the position", resumes_move_the_position);
     return s;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/session/gdb_run.c. */
+/* Tests protocol/session/gdb_run.c and gdb_client.c. */
 /* Resuming, stop replies, reverse execution, and the ends of a GDB session. */
 #include <string.h>
 
@@ -110,11 +110,14 @@ START_TEST(refused_resumes)
     w.target.why = NULL;
     ASK("vCont;c", "E.value out of its allowed range");
     w.target.result = BT_OK;
-    w.target.ops.resume = NULL;
-    w.target.ops.reverse = NULL;
+    w.target.host.is_replaying = NULL;
+    w.target.host.read_regs = NULL;
+    w.target.host.reverse_memory = NULL;
+    w.target.host.resume = NULL;
+    w.target.host.reverse = NULL;
+    w.target.host.interrupt = NULL;
     reopen();
-    static const char *const forward[] = {"vCont;c", "vCont;s:1", "c", "s", "C05", "S05"};
-    EXPECT_ALL(forward, "E.the target cannot run");
+    ASK("vCont;c", "T05thread:1;");
     static const char *const backward[] = {"bs", "bc"};
     EXPECT_ALL(backward, "E.the target cannot run backwards");
 }
@@ -165,9 +168,11 @@ START_TEST(resume_that_is_pending)
     gdb_session_input(&w.session, "\x03", 1);
     LOG("resume cc 0;interrupt;");
     gdb_session_stopped(&w.session, &stop);
+    ck_assert_str_eq(fake_replies(&w), "(none)");
+    fake_target_stop(&w.target, &stop);
     ck_assert_str_eq(fake_replies(&w), "T02thread:2;");
     ck_assert(!gdb_session_running(&w.session));
-    gdb_session_stopped(&w.session, &stop);
+    fake_target_stop(&w.target, &stop);
     gdb_session_output(&w.session, "hi");
     ck_assert_str_eq(fake_replies(&w), "(none)");
     ASK("qC", "QC2");
@@ -179,8 +184,9 @@ START_TEST(pending_in_other_ways)
     static const struct target_stop stop = {TARGET_HALT_TRAP, 1, 0, 0};
     w.target.result = TARGET_PENDING;
     ASK("?", "(none)");
-    gdb_session_stopped(&w.session, &stop);
-    ck_assert_str_eq(fake_replies(&w), "T05thread:2;");
+    ASK("qC", "(none)"); /* waits for its turn */
+    fake_target_stop(&w.target, &stop);
+    ck_assert_str_eq(fake_replies(&w), "T05thread:2;|QC2");
     ASK("bc", "(none)");
     gdb_session_resume_failed(&w.session, "the probe is gone");
     ck_assert_str_eq(fake_replies(&w), "E.the probe is gone");
@@ -188,13 +194,32 @@ START_TEST(pending_in_other_ways)
     ck_assert_str_eq(fake_replies(&w), "(none)");
     /* The stop may come from within the operation. */
     w.target.stop_session = &w.session;
+    w.target.replaying = true;
     ASK("vCont;s:1", "T05thread:1;");
     ck_assert(!gdb_session_running(&w.session));
     w.target.stop_session = NULL;
+    w.target.replaying = false;
     ASK("vCont;c", "(none)");
     ASK("D", "OK");
-    gdb_session_stopped(&w.session, &stop);
+    fake_target_stop(&w.target, &stop);
     ck_assert_str_eq(fake_replies(&w), "(none)");
+}
+END_TEST
+
+/* A resume that the target cannot do: it may be refused as late as that. */
+START_TEST(resume_that_fails_later)
+{
+    w.target.result = TARGET_PENDING;
+    ASK("vCont;c", "(none)");
+    fake_target_stop(&w.target, &(struct target_stop){.kind = TARGET_HALT_FAILED});
+    ck_assert_str_eq(fake_replies(&w), "E.gone ????");
+    ck_assert(!gdb_session_running(&w.session));
+    ASK("vCont;c", "(none)");
+    target_lost(&w.target.target, BT_ERR_IO);
+    ck_assert_str_eq(fake_replies(&w),
+                     "O74686520636f6e6e656374696f6e20746f2074686520746172676574206973"
+                     "206c6f73740a|X09");
+    ASK("?", "E.input/output error");
 }
 END_TEST
 
@@ -245,7 +270,7 @@ START_TEST(ends_of_a_session)
     ck_assert_int_eq(gdb_session_state(&w.session), GDB_SESSION_OPEN);
     ASK("k", "(none)");
     ck_assert_int_eq(gdb_session_state(&w.session), GDB_SESSION_KILLED);
-    LOG("detach;halt;detach;kill;halt;kill;");
+    LOG("leave;resume  -1;halt;leave;resume  -1;leave;halt;leave;");
     static const char *const bad[] = {"Dx",      "D;",      "D;x",      "vKill",      "vKill;",
                                       "vKill;x", "vAttach", "vAttach;", "vAttach;1;", "kx"};
     EXPECT_ALL(bad, "E01");
@@ -263,8 +288,13 @@ START_TEST(restarts)
     w.target.result = BT_ERR_INVAL;
     w.target.why = "a recording cannot start again";
     ASK("vRun;", "E.a recording cannot start again");
-    w.target.ops.restart = NULL;
-    reopen();
+    w.target.host.restart = NULL;
+    w.target.result = BT_OK;
+    ASK("vRun;", "T05thread:1;");
+    ASK("R00", "(none)");
+    LOG("restart;reset;reset;");
+    w.target.result = BT_ERR_UNSUPPORTED;
+    w.target.why = NULL;
     ASK("vRun;", "E.the target cannot be started again");
     ASK("R00", "(none)");
 }
@@ -287,6 +317,7 @@ Suite *unit_suite(void)
     add(suite, "gdb_run: stop replies of every kind", stop_replies);
     add(suite, "gdb_run: resume, Ctrl-C, output, later stop", resume_that_is_pending);
     add(suite, "gdb_run: pending '?', failure later, stop from within", pending_in_other_ways);
+    add(suite, "gdb_run: a resume that fails, a target that is lost", resume_that_fails_later);
     add(suite, "gdb_run: bs and bc", reverse_execution);
     add(suite, "gdb_run: whether threads were listed since the stop", threads_listed_flag);
     add(suite, "gdb_run: detach, kill, attach again", ends_of_a_session);

@@ -5,6 +5,7 @@
 #include "tests/support/random_flow.h"
 #include "tests/support/unit_main.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -213,6 +214,193 @@ START_TEST(reported_losses_and_bad_configurations)
 }
 END_TEST
 
+/* A recorder that is slow: it holds the last pieces of each capture, and compares them late. */
+struct slow_recorder {
+    const uint8_t *stream; /* what is captured, in a circle of `size` bytes */
+    size_t size;
+    uint64_t seen;
+    struct {
+        struct trace_buffer *buffer;
+        const uint8_t *data;
+        size_t len;
+        uint64_t at;
+    } held[40];
+    unsigned count; /* of all pieces */
+    unsigned buffers;
+    const struct trace_buffer *last;
+};
+
+static void compare_held(struct slow_recorder *r, unsigned i)
+{
+    for (size_t k = 0; k < r->held[i].len; k++)
+        if (r->held[i].data[k] != r->stream[(r->held[i].at + k) % r->size])
+            abort();
+    trace_buffer_release(r->held[i].buffer);
+    r->held[i].buffer = NULL;
+}
+
+static void hold_piece(void *ctx, struct trace_buffer *buffer, const uint8_t *data, size_t len)
+{
+    struct slow_recorder *r = ctx;
+    unsigned i = r->count++ % 40;
+    if (r->held[i].buffer)
+        compare_held(r, i);
+    trace_buffer_hold(buffer);
+    r->held[i].buffer = buffer;
+    r->held[i].data = data;
+    r->held[i].len = len;
+    r->held[i].at = r->seen;
+    r->seen += len;
+    r->buffers += buffer != r->last;
+    r->last = buffer;
+}
+
+static void end_holding(struct slow_recorder *r)
+{
+    for (unsigned i = 0; i < 40; i++)
+        if (r->held[i].buffer)
+            compare_held(r, i);
+}
+
+/* `n` bytes from `at` on of a stream that goes round, in the pipeline's room or from elsewhere. */
+static bool push_round(struct pipeline *p, const struct slow_recorder *r, uint64_t at, size_t n,
+                       bool in_room, bool wait)
+{
+    static uint8_t elsewhere[3 * TRACE_BUFFER_SIZE];
+    size_t size;
+    uint8_t *to = in_room ? pipeline_room(p, n, &size) : elsewhere;
+    for (size_t i = 0; i < n; i++)
+        to[i] = r->stream[(at + i) % r->size];
+    return pipeline_push(p, to, n, wait);
+}
+
+/* Pieces of all sizes and losses, with a decoder that stands still at times: what is not dropped is
+ * decoded, what is dropped or lost is a gap with its bytes, and the recorder sees everything. */
+START_TEST(a_slow_recorder_beside_the_decoder)
+{
+    static struct fixture x;
+    static struct slow_recorder r;
+    struct trace_random random = {(uint64_t)_i};
+    struct pipeline *p;
+    struct pipeline_stats s;
+    uint64_t lost = 0;
+    unsigned still = 0;
+    printf("seed %d\n", _i);
+    set_up(&x, false, 30000);
+    r = (struct slow_recorder){.stream = x.flow.trace.data, .size = x.flow.trace.size};
+    x.config.ring_bytes = 500000;
+    x.config.history.max_gaps = 1 << 20;
+    x.config.tap = hold_piece;
+    x.config.tap_ctx = &r;
+    ck_assert_int_eq(pipeline_new(&x.config, &p), 0);
+    for (unsigned i = 0; i < 1500; i++) {
+        bool tiny = trace_random_percent(&random, 70), in_room = trace_random_percent(&random, 50);
+        size_t n = 1 + trace_random_below(&random, tiny      ? 30
+                                                   : in_room ? (uint32_t)TRACE_ROOM
+                                                             : 3 * (uint32_t)TRACE_BUFFER_SIZE / 4);
+        if (trace_random_percent(&random, 3) && !still) {
+            pipeline_lock(p);
+            still = 1 + trace_random_below(&random, 50);
+        } else if (still && --still == 0) {
+            pipeline_unlock(p);
+        }
+        push_round(p, &r, r.seen, n, in_room, !still && trace_random_percent(&random, 50));
+        if (trace_random_percent(&random, 5)) {
+            pipeline_lost(p, BT_GAP_LOST_BYTES, 7);
+            lost += 7;
+        }
+    }
+    if (still)
+        pipeline_unlock(p);
+    ck_assert(pipeline_drain(p, 60000));
+    pipeline_stats(p, &s);
+    end_holding(&r);
+    ck_assert_int_eq(s.error, 0);
+    ck_assert_uint_eq(s.waiting, 0);
+    ck_assert_uint_eq(s.lost, lost);
+    ck_assert_uint_eq(s.captured, r.seen);
+    ck_assert_uint_eq(s.captured, s.decoded + s.dropped);
+    const struct gap_entry *gaps;
+    uint64_t bytes = 0;
+    pipeline_lock(p);
+    size_t n = history_gaps(pipeline_history(p, 0), &gaps);
+    for (size_t i = 0; i < n; i++)
+        bytes += gaps[i].cause == BT_GAP_LOST_BYTES ? gaps[i].bytes : 0;
+    pipeline_unlock(p);
+    ck_assert_uint_eq(bytes, s.dropped + lost);
+    pipeline_free(p);
+    tear_down(&x);
+}
+END_TEST
+
+/* A socket that gives a byte at a time fills buffers, and is one entry of the ring. */
+START_TEST(tiny_pieces)
+{
+    static struct fixture x;
+    static struct slow_recorder r;
+    struct pipeline *p;
+    struct pipeline_stats s;
+    enum { COUNT = 600000 };
+    set_up(&x, false, 30000);
+    r = (struct slow_recorder){.stream = x.flow.trace.data, .size = x.flow.trace.size};
+    x.config.tap = hold_piece;
+    x.config.tap_ctx = &r;
+    x.config.ring_bytes = COUNT + 1000;
+    ck_assert_int_eq(pipeline_new(&x.config, &p), 0);
+    pipeline_lock(p); /* the decoder stands still */
+    for (unsigned i = 0; i < COUNT; i++)
+        ck_assert(push_round(p, &r, i, 1, i % 2 == 0, false));
+    ck_assert(!push_round(p, &r, COUNT, 2000, false, false));
+    pipeline_unlock(p);
+    ck_assert(pipeline_drain(p, 60000));
+    pipeline_stats(p, &s);
+    ck_assert_uint_eq(s.decoded, COUNT);
+    ck_assert_uint_eq(s.dropped, 2000);
+    ck_assert_uint_le(r.buffers, COUNT / TRACE_BUFFER_SIZE + 2);
+    end_holding(&r);
+    pipeline_free(p);
+    tear_down(&x);
+}
+END_TEST
+
+/* Entries of the ring are bounded, too: losses of two causes and bytes in turns. */
+START_TEST(losses_in_order)
+{
+    static struct fixture x;
+    struct pipeline *p;
+    struct pipeline_stats s;
+    uint64_t lost = 0, at = 0;
+    set_up(&x, false, 30000);
+    ck_assert_int_eq(pipeline_new(&x.config, &p), 0);
+    pipeline_lock(p);
+    for (unsigned i = 0; i < 5000; i++) {
+        pipeline_lost(p, i % 2 ? BT_GAP_LOST_BYTES : BT_GAP_OVERWRITTEN, 3);
+        lost += 3;
+        if (pipeline_push(p, x.flow.trace.data + at, 10, false))
+            at += 10;
+    }
+    pipeline_unlock(p);
+    ck_assert(pipeline_drain(p, 20000));
+    pipeline_stats(p, &s);
+    ck_assert_uint_eq(s.lost, lost);
+    ck_assert_uint_eq(s.decoded, at);
+    ck_assert_uint_gt(at, 100);
+    const struct gap_entry *gaps;
+    uint64_t bytes = 0, offset = 0;
+    pipeline_lock(p);
+    size_t n = history_gaps(pipeline_history(p, 0), &gaps);
+    for (size_t i = 0; i < n; i++) {
+        ck_assert_uint_ge(gaps[i].offset, offset);
+        offset = gaps[i].offset;
+        bytes += gaps[i].bytes;
+    }
+    pipeline_unlock(p);
+    ck_assert_uint_eq(bytes, s.dropped + lost);
+    pipeline_free(p);
+    tear_down(&x);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("pipeline");
@@ -221,5 +409,9 @@ Suite *unit_suite(void)
     unit_case(s, "pipeline: a full ring is one gap", a_full_ring_is_one_gap);
     unit_case(s, "pipeline: reported losses, bad configurations",
               reported_losses_and_bad_configurations);
+    unit_cases(s, "pipeline: a slow recorder beside the decoder",
+               a_slow_recorder_beside_the_decoder, 1, 9);
+    unit_case(s, "pipeline: tiny pieces", tiny_pieces);
+    unit_case(s, "pipeline: losses in order", losses_in_order);
     return s;
 }

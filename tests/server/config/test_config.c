@@ -64,6 +64,7 @@ START_TEST(defaults)
     ck_assert_int_eq(config.control.kind, ADDRESS_NONE);
     ck_assert_uint_eq(config.ring, 16u << 20);
     ck_assert_uint_eq(config.drain_ms, 200);
+    ck_assert_uint_eq(config.deadline_ms, 3000);
     ck_assert_uint_eq(config.memory, 64u << 20);
     ck_assert_uint_eq(config.checkpoint, 64u << 10);
     ck_assert_str_eq(config.access.listen[0].address.host, "127.0.0.1");
@@ -210,7 +211,8 @@ START_TEST(unknown_sections_and_keys)
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "
-                                       "[trace]; allowed here: connect, command, reset, at_exit");
+                                       "[trace]; allowed here: connect, command, reset, at_exit, "
+                                       "deadline");
     refuse("[trace]\nETMCR = 0\n", "dir/b.conf:2: ETMCR: is not a key of [trace] but of [core...");
     refuse("[trace]\nzebra = 1\n", "dir/b.conf:2: zebra: is not a key of [trace]; allowed: lis...");
     refuse("[core a]\nETMRC = 1\n",
@@ -301,6 +303,8 @@ START_TEST(wrong_values)
         {"[trace]\nconnect = a b:5", "connect: 'a b:5': the host is no name or number..."},
         {"[trace]\nconnect = []:5", "connect: '[]:5': the host is no name or number..."},
         {"[trace]\nconnect = unix:", "connect: 'unix:': the path after unix: is empty..."},
+        {"[target]\ndeadline = 99",
+         "deadline: '99' is not possible; allowed: milliseconds, 100 to 60000"},
         {"[target]\nat_exit = stop",
          "at_exit: 'stop' is not possible; allowed: run, halt or leave"},
         {"[gdb]\nlisten = 0.0.0.0:3333",

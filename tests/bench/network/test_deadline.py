@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A target that hangs: within [target] deadline GDB gets an error or a stop that says so, others
+are served meanwhile, Ctrl-C and SIGTERM work, and when it goes on again so does the session."""
+
+import signal
+import sys
+import time
+from contextlib import suppress
+from os import kill
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+from live_gdb import PROGRAMS, Live, Wire, board_file, gone  # noqa: E402
+from replay_gdb import Client, Suite, equal, expect, frame, has, wait_for  # noqa: E402
+
+suite = Suite()
+ELF = PROGRAMS / "crash-a9.elf"
+DEADLINE = 1.0
+SLACK = 1.5  # a busy machine
+
+
+def hanging_board(name="virtual-a9"):
+    """A board file with a short deadline, for more than one client."""
+    return board_file(name, replace=(
+        ("[target]\n", f"[target]\ndeadline = {DEADLINE * 1000:.0f}\n"),
+        ("[gdb]\n", "[gdb]\nothers = observe\n")))
+
+
+class Hung:
+    """The board's program does not get on while this lasts."""
+
+    def __init__(self, live):
+        self.program = live.children()[0]
+
+    def __enter__(self):
+        kill(self.program, signal.SIGSTOP)
+        return self
+
+    def __exit__(self, *_):
+        with suppress(ProcessLookupError):
+            kill(self.program, signal.SIGCONT)
+
+
+def in_time(what, begin):
+    """No sooner than the deadline, and not much later."""
+    took = time.monotonic() - begin
+    expect(DEADLINE * 0.8 <= took <= DEADLINE + SLACK, f"{what} takes {took:.1f} s")
+
+
+def status(client):
+    """What `monitor status` says of the target, at once."""
+    begin = time.monotonic()
+    client.send(frame("qRcmd," + b"status".hex()))
+    text = ""
+    while (answer := client.reply()) != "OK":
+        expect(answer[:1] == "O", f"monitor status: {answer}")
+        text += bytes.fromhex(answer[1:]).decode()
+    expect(time.monotonic() - begin < 0.5, "monitor status takes its time")
+    return has(text, r"^target +(\w+)")[1]
+
+
+@suite.test("deadline: a halted target that hangs: each question is an error, then not")
+def _():
+    with Live(hanging_board()) as live, Wire(live) as wire, Client(live.port) as other:
+        wire.run_to_main(ELF)
+        registers, memory = wire.ask("g"), wire.ask("m60000020,40")
+        with Hung(live):
+            for packet in ("m60000020,40", "g", "P0=00000000"):
+                begin = time.monotonic()
+                wire.send(frame(packet))
+                equal(status(other), "halted", "the target, for another client")
+                has(wire.reply(), "^E")
+                in_time(packet, begin)
+        wait_for(lambda: wire.ask("m60000020,40") == memory, "memory")
+        equal(wire.ask("g"), registers, "registers")
+        has(wire.resume("vCont;s:p1.1"), "^T05")
+
+
+@suite.test("deadline: a running target that hangs: Ctrl-C is answered, and works again later")
+def _():
+    with Live(hanging_board()) as live, Wire(live) as wire, Client(live.port) as other:
+        wire.run_to_main(ELF)
+        wire.send(frame("vCont;c"))
+        time.sleep(0.2)
+        with Hung(live):
+            begin = time.monotonic()
+            wire.send(b"\x03")
+            equal(status(other), "running", "the target, for another client")
+            has(wire.reply(), "^E.*halt")
+            in_time("Ctrl-C", begin)
+        wait_for(lambda: wire.ask("g")[:1] != "E", "registers")
+        has(wire.resume("vCont;s:p1.1"), "^T05")
+        equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+        expect(len(wire.blocks()) > 10, "no history")
+
+
+@suite.test("deadline: SIGTERM ends a server whose target hangs, and the board's program")
+def _():
+    for runs in (False, True):
+        with Live(hanging_board()) as live, Wire(live) as wire:
+            wire.run_to_main(ELF)
+            if runs:
+                wire.send(frame("vCont;c"))
+                time.sleep(0.2)
+            with Hung(live) as hung:
+                wire.send(b"\x03" if runs else frame("g"))
+                begin = time.monotonic()
+                live.terminate()
+                live.process.wait(20)
+                expect(time.monotonic() - begin < 6, "the end takes its time")
+                gone(hung.program)
+
+
+@suite.test("deadline: QEMU hangs by itself when one of two cores runs alone")
+def _():
+    with Live(hanging_board("virtual-a53-smp")) as live, Wire(live) as wire, \
+            Client(live.port) as other:
+        wire.send(frame("vCont;c"))
+        time.sleep(0.3)
+        wire.send(b"\x03")
+        has(wire.reply(), "^T02")
+        wire.send(frame("vCont;c:p1.1"))
+        time.sleep(0.3)
+        for ask in (b"\x03", frame("g")):
+            begin = time.monotonic()
+            wire.send(ask)
+            equal(status(other), "running", "the target, for another client")
+            has(wire.reply(), "^(E|T)")
+            expect(time.monotonic() - begin < DEADLINE + SLACK, f"{ask} takes its time")
+        begin = time.monotonic()
+        live.terminate()
+        live.process.wait(20)
+        expect(time.monotonic() - begin < 6, "the end takes its time")
+
+
+suite.run()

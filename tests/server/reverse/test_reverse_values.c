@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is told of the stack pointers of an M-profile core at a replay position. */
+#include "server/reverse/reverse_values.h"
+
+#include "tests/support/unit_main.h"
+
+#define HANDLER 11u /* SVCall */
+
+/* Registers where the core is halted: nothing is worked out there, SP is the present one. */
+static struct target_regs told(struct reverse_machine *machine, uint32_t xpsr)
+{
+    static struct reverse at_halt;
+    struct reverse_values values;
+    struct target_regs regs;
+    machine->m_profile = true;
+    machine->regs.known = 1u << TARGET_REG_SP | 1u << TARGET_REG_PSR;
+    machine->regs.value[TARGET_REG_PSR] = xpsr;
+    reverse_values_init(&values, 0, 0, REVERSE_MEMORY_ERROR);
+    ck_assert_int_eq(reverse_values_regs(&values, &at_halt, machine, 0, &regs, NULL), BT_OK);
+    ck_assert_uint_eq(regs.value[TARGET_REG_SP], machine->regs.value[TARGET_REG_SP]);
+    return regs;
+}
+
+/* Halted with PSP in use, in Non-secure state. */
+static const struct reverse_machine nonsecure_thread = {
+    .regs.value[TARGET_REG_SP] = 0x222,
+    .regs.stack = {0x111, 0x222, 0x333, 0x444, 0x111, 0x222},
+    .regs.stack_known = (1u << TARGET_STACKS) - 1,
+};
+
+START_TEST(stacks_of_a_thread)
+{
+    struct reverse_machine machine = nonsecure_thread;
+    struct target_regs regs = told(&machine, 0);
+    ck_assert_uint_eq(regs.stack_known, (1u << TARGET_STACKS) - 1);
+    ck_assert_mem_eq(regs.stack, machine.regs.stack, sizeof regs.stack);
+}
+END_TEST
+
+/* Whatever SP was at the halt. */
+START_TEST(handlers_have_the_main_stack)
+{
+    struct reverse_machine machine = nonsecure_thread;
+    struct target_regs regs = told(&machine, HANDLER);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP], 0x222);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP_NS], 0x222);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP_S], 0x333);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_PSP], 0x222);
+}
+END_TEST
+
+START_TEST(stack_of_secure_state)
+{
+    struct reverse_machine machine = nonsecure_thread;
+    machine.regs.value[TARGET_REG_SP] = 0x999;
+    machine.regs.stack[TARGET_STACK_MSP_S] = machine.regs.stack[TARGET_STACK_MSP];
+    struct target_regs regs = told(&machine, 0);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP], 0x999);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP_S], 0x999);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP_NS], 0x111);
+}
+END_TEST
+
+/* GDB gives up unwinding without the one in use. */
+START_TEST(stacks_that_the_target_does_not_tell)
+{
+    struct reverse_machine machine = {.regs.value[TARGET_REG_SP] = 0x222};
+    struct target_regs regs = told(&machine, 0);
+    ck_assert_uint_eq(regs.stack_known, 1u << TARGET_STACK_MSP | 1u << TARGET_STACK_MSP_S);
+    ck_assert_uint_eq(regs.stack[TARGET_STACK_MSP], 0x222);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("reverse_values");
+    unit_case(s, "reverse values: stack pointers of a thread", stacks_of_a_thread);
+    unit_case(s, "reverse values: handlers have the main stack", handlers_have_the_main_stack);
+    unit_case(s, "reverse values: the state that the core is halted in", stack_of_secure_state);
+    unit_case(s, "reverse values: stacks that are not known", stacks_that_the_target_does_not_tell);
+    return s;
+}
