@@ -788,6 +788,7 @@ void target_opening(struct target *t)
 {
     target_lost(t, BT_ERR_IO);
     t->phase = TARGET_OPENING;
+    t->stopped_core = 0; /* it may have fewer cores than before */
 }
 
 void target_opened(struct target *t, int error, enum target_run run)

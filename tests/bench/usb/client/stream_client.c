@@ -259,10 +259,10 @@ static int stream(struct stream *s)
     for (unsigned i = 0; i < s->o.transfers; i++)
         libusb_free_transfer(s->transfer[i]);
     double took = s->ended - s->began;
-    printf("%llu bytes, %.1f MB/s, %lu transfers, %lu short, %lu empty, %lu overruns, error %d, "
-           "%.2f s CPU\n",
+    printf("%llu bytes, %.1f MB/s, %lu transfers, %lu short, %lu empty, %lu overruns, error %d\n",
            s->got, took > 0 ? (double)s->got / 1e6 / took : 0, s->done, s->shorts, s->empty,
-           s->overruns, s->error, (double)clock() / CLOCKS_PER_SEC);
+           s->overruns, s->error);
+    printf("%.2f s CPU\n", (double)clock() / CLOCKS_PER_SEC);
     return r < 0 ? 1 : 0;
 }
 
