@@ -22,7 +22,7 @@ static bool packet_needs_thread(const char *payload, size_t len)
 static int pass_reply_lost(struct gdb_session *s, const struct target_answer *a)
 {
     const char kind[] = {s->asked.kind, '\0'};
-    if (gdb_gone(s) || strchr("gpm", kind[0]))
+    if (gdb_gone(s) || (kind[0] != '\0' && strchr("gpm", kind[0])))
         return gdb_reply_gone(s, kind);
     return a->error == BT_ERR_INVAL ? gdb_reply(s, "E05") : gdb_reply_result(s, BT_ERR_IO, a->why);
 }
