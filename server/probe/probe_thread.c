@@ -71,10 +71,10 @@ static void post_reply(struct probe_thread *p, enum probe_reply reply)
 {
     uv_mutex_lock(&p->lock);
     post_changes(p);
-    if (p->reply != PROBE_REPLY_OPENED)
-        p->reply = reply;
+    if (p->news.reply != PROBE_REPLY_OPENED)
+        p->news.reply = reply;
     else if (reply == PROBE_REPLY_STOP)
-        p->opened = TARGET_HALTED; /* in the meantime */
+        p->news.opened = TARGET_HALTED; /* in the meantime */
     wake_loop(p);
     uv_mutex_unlock(&p->lock);
 }
@@ -84,8 +84,8 @@ static void on_stopped(void *ctx, const struct target_stop *stop, const char *te
     struct probe_thread *p = ctx;
     publish_status(p);
     uv_mutex_lock(&p->lock);
-    p->stop = *stop;
-    snprintf(p->stop_text, sizeof p->stop_text, "%s", text);
+    p->news.stop = *stop;
+    snprintf(p->news.stop_text, sizeof p->news.stop_text, "%s", text);
     uv_mutex_unlock(&p->lock);
     post_reply(p, PROBE_REPLY_STOP);
 }
@@ -99,7 +99,7 @@ static void on_not_halted(void *ctx, const char *text)
 {
     struct probe_thread *p = ctx;
     uv_mutex_lock(&p->lock);
-    snprintf(p->stop_text, sizeof p->stop_text, "%s", text);
+    snprintf(p->news.stop_text, sizeof p->news.stop_text, "%s", text);
     uv_mutex_unlock(&p->lock);
     post_reply(p, PROBE_REPLY_NOT_HALTED);
 }
@@ -125,7 +125,7 @@ static void serve_request(struct probe_thread *p, const struct target_request *r
     if (r->kind != TARGET_READ_MEMORY && r->kind != TARGET_READ_REGISTERS)
         publish_status(p);
     uv_mutex_lock(&p->lock);
-    p->answer = answer;
+    p->news.answer = answer;
     uv_mutex_unlock(&p->lock);
     post_reply(p, PROBE_REPLY_ANSWER);
 }
@@ -138,8 +138,8 @@ static void halt_first(struct probe_thread *p)
     (void)probe_target_begin(p->probe, &stop);
     publish_status(p);
     uv_mutex_lock(&p->lock);
-    p->stop = stop;
-    p->opened = probe_target_runs(p->probe) ? TARGET_RUNNING : TARGET_HALTED;
+    p->news.stop = stop;
+    p->news.opened = probe_target_runs(p->probe) ? TARGET_RUNNING : TARGET_HALTED;
     uv_mutex_unlock(&p->lock);
     post_reply(p, PROBE_REPLY_OPENED);
 }
@@ -249,35 +249,27 @@ static void tell_changes(struct probe_thread *p, unsigned changes)
         target_changed(&p->target, TARGET_CHANGE_REGISTERS);
 }
 
-static void tell_stop(struct probe_thread *p)
+static void tell_news(struct probe_thread *p, const struct probe_news *news)
 {
-    struct target_stop stop = p->stop;
-    char text[sizeof p->stop_text];
-    memcpy(text, p->stop_text, sizeof text);
-    target_stopped(&p->target, &(struct target_halt){.stop = &stop, .text = text});
-}
-
-static void tell_reply(struct probe_thread *p, enum probe_reply reply)
-{
-    const struct target_answer answer = p->answer;
-    switch (reply) {
+    const struct target_halt halt = {.stop = &news->stop, .text = news->stop_text};
+    switch (news->reply) {
     case PROBE_REPLY_NONE:
         break;
     case PROBE_REPLY_OPENED:
-        target_note_stop(&p->target, &(struct target_halt){.stop = &p->stop});
-        target_opened(&p->target, BT_OK, p->opened);
+        target_note_stop(&p->target, &(struct target_halt){.stop = &news->stop});
+        target_opened(&p->target, BT_OK, news->opened);
         break;
     case PROBE_REPLY_ANSWER:
-        target_answered(&p->target, &answer);
+        target_answered(&p->target, &news->answer);
         break;
     case PROBE_REPLY_STOP:
-        tell_stop(p);
+        target_stopped(&p->target, &halt);
         break;
     case PROBE_REPLY_HALTED:
         p->target.due_ms = UINT64_MAX; /* its trace is on the way, which may take a while */
         break;
     case PROBE_REPLY_NOT_HALTED:
-        target_halt_failed(&p->target, p->stop_text);
+        target_halt_failed(&p->target, news->stop_text);
         break;
     }
 }
@@ -286,14 +278,14 @@ static void on_news(uv_async_t *async)
 {
     struct probe_thread *p = async->data;
     uv_mutex_lock(&p->lock);
-    enum probe_reply reply = p->reply;
+    const struct probe_news news = p->news;
     unsigned changes = p->changes;
     char *text = p->text;
-    p->reply = PROBE_REPLY_NONE;
+    p->news.reply = PROBE_REPLY_NONE;
     p->changes = 0;
     p->text = NULL;
     uv_mutex_unlock(&p->lock);
-    if (reply != PROBE_REPLY_NONE)
+    if (news.reply != PROBE_REPLY_NONE)
         p->target.owed_since_ms = 0;
     if (text)
         target_output(&p->target, text, strlen(text));
@@ -301,7 +293,7 @@ static void on_news(uv_async_t *async)
     if (p->phase == PROBE_THREAD_RUNS && target_is_ready(&p->target))
         tell_changes(p, changes);
     if (p->phase == PROBE_THREAD_RUNS)
-        tell_reply(p, reply);
+        tell_news(p, &news);
 }
 
 /* Life. */

@@ -39,6 +39,14 @@ enum probe_reply {
     PROBE_REPLY_STOP,
 };
 
+struct probe_news {
+    enum probe_reply reply;
+    enum target_run opened;
+    struct target_answer answer;
+    struct target_stop stop;
+    char stop_text[sizeof((struct target_error *)0)->text];
+};
+
 struct probe_thread {
     struct target target;               /* first */
     char summary[PROBE_THREAD_SUMMARY]; /* what there was when it was opened, as lines */
@@ -57,11 +65,7 @@ struct probe_thread {
     uv_cond_t wake;
     const struct target_request *request; /* to be taken by the thread; NULL: none */
     bool interrupt;                       /* cores that run are to halt */
-    enum probe_reply reply;
-    enum target_run opened;
-    struct target_answer answer;
-    struct target_stop stop;
-    char stop_text[sizeof((struct target_error *)0)->text];
+    struct probe_news news;
     unsigned changes; /* bits of enum target_change */
     char *text;       /* for the console; NULL: none */
     char status[CONFIG_MAX_CORES][PROBE_THREAD_STATUS];
