@@ -94,8 +94,10 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 CPPFLAGS_ALL = -I. -Idecoder/include -D_GNU_SOURCE -DBTRACED_VERSION='"$(VERSION)"' $(PKG_CFLAGS) $(CPPFLAGS)
 CFLAGS_ALL = -std=c11 $(WARN) $(CFLAGS)
 # The daemon listens to strangers. CET is an x86 matter. The decoder's loops go without stack protector
-# and CET (8 % of ETMv3): every one of its parsers has a fuzzer under AddressSanitizer.
-HARDEN = -fPIE -D_FORTIFY_SOURCE=2 $(if $(filter decoder/%,$<),,-fstack-protector-strong $(HARDEN_CET))
+# and CET (8 % of ETMv3): every one of its parsers has a fuzzer under AddressSanitizer. Aligned, they
+# are as fast wherever the linker puts them: by 0xb0 bytes further on ETMv4 lost 5 %.
+HARDEN = -fPIE -D_FORTIFY_SOURCE=2 \
+    $(if $(filter decoder/%,$<),-falign-functions=64,-fstack-protector-strong $(HARDEN_CET))
 HARDEN_CET := $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection)
 HARDEN_LD := -pie -Wl,-z,relro -Wl,-z,now
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
