@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# One entry for everything: deps, all, demo, unit, check, check-full, bench, fuzz, install, uninstall,
+# One entry for everything: deps, deps-build, all, demo, unit, check, check-full, bench, fuzz, install, uninstall,
 # clean, compile_commands.json.
 # V=1 shows the commands. All output goes to build/, one folder a variant.
 
@@ -25,14 +25,14 @@ MAKEFLAGS += --no-builtin-rules
 
 # Packages.
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
-DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libuv1-dev libelf-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev
+DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libuv1-dev libelf-dev libdw-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev libseccomp-dev
 DEPS_DEMO := gdb-multiarch qemu-system-arm
-DEPS_TEST := check libsubunit-dev clang lld libclang-rt-14-dev clang-format cppcheck \
+DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi binutils-aarch64-linux-gnu \
     libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
-    python3-pyocd
+    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
 # $(call missing,PACKAGES): sets the shell's $$missing.
@@ -47,13 +47,16 @@ define install_packages
 	    $$missing >/dev/null
 endef
 
-.PHONY: deps deps-check deps-demo
+.PHONY: deps deps-check deps-demo deps-build
 deps-check:
 	$(Q)$(call missing,$(DEPS)); \
 	if [ -n "$$missing" ]; then echo "missing packages:" $$missing; exit 1; fi
 
 deps:
 	$(call install_packages,$(DEPS))
+
+deps-build: # what `make` and `make install` need: a compiler and libraries
+	$(call install_packages,$(DEPS_BUILD))
 
 deps-demo: # what the demo alone needs: less to fetch
 	$(call install_packages,$(DEPS_BUILD) $(DEPS_DEMO))
@@ -82,7 +85,7 @@ CXX_ORACLES := $(ORACLE_CXX:tests/oracle/%.cpp=%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
 BENCHES := $(BENCH_SRC:tests/performance/%.c=%)
 
-PKGS := capstone libuv libelf libusb-1.0 libftdi1 openssl libmicrohttpd
+PKGS := capstone libuv libdw libelf libusb-1.0 libftdi1 openssl libmicrohttpd libseccomp
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS))
 CHECK_LIBS = $(shell pkg-config --libs check)
@@ -115,9 +118,6 @@ $(B)/$(1)/libbtraced.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 $(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 
-$(B)/$(1)/btraced: $(B)/$(1)/server/cmd/main.o $(B)/$(1)/libbtraced.a
-	$$(Q)$(2) $(3) $$(HARDEN_LD) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
-
 # Each test lies in the folder that mirrors what it tests; the programs lie in one.
 $(foreach test,$(UNIT_SRC),$(eval $(B)/$(1)/unit/$(basename $(notdir $(test))): $(B)/$(1)/$(test:.c=.o)))
 $(UNITS:%=$(B)/$(1)/unit/%): $(B)/$(1)/$(UNIT_MAIN).o $(B)/$(1)/libsupport.a $(B)/$(1)/libbtraced.a
@@ -133,16 +133,54 @@ $(B)/$(1)/unit/test_flash_algorithm: private UNIT_LIBS = $$(UNICORN_LIBS)
     tests/support/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))
 endef
 
+# The release's program is linked from folders, below.
+define program
+$(B)/$(1)/btraced: $(B)/$(1)/server/cmd/main.o $(B)/$(1)/libbtraced.a
+	$$(Q)$(2) $(3) $$(HARDEN_LD) $$(LDFLAGS) -o $$@ $$^ $$(PKG_LIBS) -lpthread
+endef
+
 $(eval $(call variant,release,$$(CC),-O2 -g $$(HARDEN)))
 $(eval $(call variant,asan,$$(CC),-O1 -g $$(SAN)))
 $(eval $(call variant,clang,$$(CLANG),-O2 -g))
 $(eval $(call variant,tsan,$$(CC),-O1 -g -fsanitize=thread -include tests/support/tsan_openat.h))
 $(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link))
+$(eval $(call variant,fuzzcov,$$(CLANG),-O1 -g -fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping))
+
+$(eval $(call program,asan,$$(CC),$$(SAN)))
+$(eval $(call program,clang,$$(CLANG)))
+$(eval $(call program,tsan,$$(CC),-fsanitize=thread))
 
 all: $(B)/btraced
+	$(Q)[ -z "$(MAKECMDGOALS)$(filter-out 0,$(MAKELEVEL))" ] || exit 0; \
+	    echo "built: $(B)/btraced; next: make demo, or $(B)/btraced serve -c virtual-m3, or make install"
 
 $(B)/btraced: $(B)/release/btraced
 	$(Q)cp --remove-destination $< $@
+
+# The program is linked from folders: each is one object, in which only what another folder calls is global.
+# The folder itself is as old as the last file that came or went.
+MODULES := $(B)/release/modules
+MODULE_FOLDERS := $(filter-out decoder/library/,$(sort $(dir $(LIB_SRC))))
+module_name = $(MODULES)/$(subst /,-,$(1:/=))
+MODULE_OBJECTS := $(foreach folder,$(MODULE_FOLDERS),$(call module_name,$(folder)).o)
+
+define module
+$(call module_name,$(1)).all.o: \
+    $(foreach source,$(LIB_SRC),$(if $(filter $(1),$(dir $(source))),$(source:%.c=$(B)/release/%.o))) $(1)
+	$$(Q)mkdir -p $$(@D)
+	$$(Q)$$(CC) -r -nostdlib -o $$@ $$(filter %.o,$$^)
+$(call module_name,$(1)).o: $(call module_name,$(1)).all.o $(MODULES)/called
+	$$(Q)objcopy --keep-global-symbols=$(MODULES)/called $$< $$@
+endef
+$(foreach folder,$(MODULE_FOLDERS),$(eval $(call module,$(folder))))
+
+# What a folder calls of another one; as old as its last change.
+$(MODULES)/called: $(MODULE_OBJECTS:.o=.all.o) $(B)/release/server/cmd/main.o
+	$(Q)nm -P -u $^ | awk '{ print $$1 }' | sort -u >$@.new
+	$(Q)cmp -s $@ $@.new && rm $@.new || mv $@.new $@
+
+$(B)/release/btraced: $(B)/release/server/cmd/main.o $(MODULE_OBJECTS)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lpthread
 
 $(B)/release/oracle/%: $(B)/release/tests/oracle/%.o $(B)/release/libsupport.a \
     $(B)/release/libbtraced.a
@@ -175,6 +213,10 @@ $(BENCH_PROGRAMS)/built: $(wildcard tests/performance/programs/* configs/virtual
 $(B)/fuzz/bin/%: $(B)/fuzz/tests/fuzz/%.o $(B)/fuzz/libsupport.a $(B)/fuzz/libbtraced.a
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CLANG) -O1 -g $(SAN) -fsanitize=fuzzer -o $@ $^ $(PKG_LIBS) -lpthread
+
+$(B)/fuzzcov/bin/%: $(B)/fuzzcov/tests/fuzz/%.o $(B)/fuzzcov/libsupport.a $(B)/fuzzcov/libbtraced.a
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) -O1 -g -fsanitize=fuzzer -fprofile-instr-generate -o $@ $^ $(PKG_LIBS) -lpthread
 
 .PHONY: all unit-tests asan clang-build bench-programs
 unit-tests: $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
@@ -230,6 +272,11 @@ check-full: deps
 	    usb-tests reverse bench-programs
 	$(Q)tests/run.sh full
 
+# On the other Debian: a root of its own, kept in build/debian13. Wants root, debootstrap and a mirror.
+.PHONY: check-debian13
+check-debian13:
+	$(Q)tests/debian13.sh
+
 bench: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all virtual-board bench-programs $(BENCHES:%=$(B)/release/bench/%) \
 	    $(USB_BENCH) $(STREAM_CLIENT)
@@ -238,6 +285,12 @@ bench: deps
 fuzz: deps
 	$(Q)$(MAKE) --no-print-directory -j2 fuzzers
 	$(Q)tests/fuzz/run.sh $(FUZZ_TIME)
+
+# Which lines the fuzzers come to: FUZZ_SECONDS (0) more for each, behind its seeds and what it has found.
+.PHONY: fuzz-coverage
+fuzz-coverage: deps
+	$(Q)$(MAKE) --no-print-directory -j2 $(FUZZERS:%=$(B)/fuzzcov/bin/%)
+	$(Q)tests/fuzz/coverage.py
 
 # Live trace with clients at random: SOAK_SECONDS (600), SOAK_SEED (1).
 .PHONY: soak
@@ -257,6 +310,11 @@ install: all virtual-board install-library
 	install -m 755 $(B)/btraced $(DESTDIR)$(PREFIX)/bin/btraced
 	install -m 644 $(B)/virtual-board.so $(DESTDIR)$(PREFIX)/lib/btraced/
 	install -m 644 docs/btraced.1 $(DESTDIR)$(PREFIX)/share/man/man1/btraced.1
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,share/bash-completion/completions share/zsh/site-functions)
+	install -m 644 configs/completion/btraced.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/btraced
+	install -m 644 configs/completion/_btraced $(DESTDIR)$(PREFIX)/share/zsh/site-functions/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/btraced
+	install -m 644 README.md CHANGELOG.md LICENSE $(wildcard docs/*.md) $(DESTDIR)$(PREFIX)/share/doc/btraced/
 	install -m 644 $(wildcard configs/*.conf) $(DESTDIR)$(PREFIX)/share/btraced/configs/
 	install -d $(DESTDIR)$(PREFIX)/lib/udev/rules.d
 	install -m 644 configs/udev/60-btraced.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/
@@ -283,8 +341,9 @@ endif
 uninstall: uninstall-library
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/btraced share/man/man1/btraced.1 \
 	    lib/udev/rules.d/60-btraced.rules lib/systemd/system/btraced.service \
-	    lib/systemd/system/btraced.socket lib/sysusers.d/btraced.conf)
-	rm -rf $(DESTDIR)$(PREFIX)/share/btraced $(DESTDIR)$(PREFIX)/lib/btraced
+	    lib/systemd/system/btraced.socket lib/sysusers.d/btraced.conf \
+	    share/bash-completion/completions/btraced share/zsh/site-functions/_btraced)
+	rm -rf $(DESTDIR)$(PREFIX)/share/btraced $(DESTDIR)$(PREFIX)/lib/btraced $(DESTDIR)$(PREFIX)/share/doc/btraced
 
 # For editors and clangd: how each source is compiled, as make itself would say it.
 compile_commands.json: Makefile FORCE

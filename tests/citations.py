@@ -17,7 +17,7 @@ NUMBERED = re.compile(rf"\b(IHI|DDI|DUI|DEN)({GAP}?)(\d{{4}})([A-Z](?:\.[a-z])?)
 NAMES = [
     r"AN_\d{3}", rf"RFC{GAP}\d+", r"RM\d{4}", r"UG\d{3,4}", r"SPRU[A-Z]+\d+", r"IMX\w+RM",
     r"(?:AAELF|AADWARF|AAPCS|ADDENDA)(?:32|64)", rf"(?:GDB|CMSIS-DAP){GAP}manual",
-    rf"Open-CMSIS-Pack{GAP}Specification",
+    rf"Open-CMSIS-Pack{GAP}Specification", rf"MIPI{GAP}STP",
 ]
 NAMED = re.compile(r"\b(?:" + "|".join(NAMES) + r")\b")
 # A hash may be called so, in code or in words.

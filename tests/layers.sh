@@ -18,9 +18,14 @@ decoder/etmv2
 decoder/etmv3
 decoder/etmv4
 decoder/ptm
+decoder/itm
+decoder/stm
+decoder/mtb
 decoder/stream
 decoder/history
 decoder/values
+decoder/counts
+decoder/calls
 decoder/source
 decoder/library
 
@@ -38,6 +43,7 @@ drivers/cortex_m
 drivers/cortex_a
 drivers/flash
 drivers/elf
+drivers/dwarf
 drivers/ini
 drivers/snapshot
 drivers/perf

@@ -128,7 +128,7 @@ LAYOUT = [
     ("circles of objects inside folders",
      ring("a", 2) | ring("b", 2) | ring("c", 2) | ring("d", 2) | ring("e", 2) | ring("f", 2)),
     ("circles of more than 5 objects", ring("ring", 6)),
-    ("external symbols", many(1100)),
+    ("symbols of the product that are external", many(1100)),
     ("exported functions and data", also("server/base/log.c", function("log_alone"))),
     ("exported functions and data", also("server/base/log.c", "int log_data = 1;\n")),
     ("exported functions and data", {

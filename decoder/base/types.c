@@ -41,6 +41,7 @@ const char *bt_gap_name(enum bt_gap_cause cause)
         [BT_GAP_UNKNOWN_ADDR] = "unknown-address",
         [BT_GAP_DESYNC] = "desync",
         [BT_GAP_NO_SYNC] = "no-sync",
+        [BT_GAP_SILENT] = "silent",
     };
     return (unsigned)cause < BT_GAP_CAUSES ? names[cause] : "?";
 }
@@ -48,13 +49,28 @@ const char *bt_gap_name(enum bt_gap_cause cause)
 const char *bt_event_name(enum bt_event_kind kind)
 {
     static const char *const names[BT_EVENT_KINDS] = {
-        [BT_EVENT_TRACE_ON] = "trace-on",   [BT_EVENT_GAP] = "gap",
-        [BT_EVENT_EXCEPTION] = "exception", [BT_EVENT_EXCEPTION_RET] = "exception-return",
-        [BT_EVENT_CONTEXT] = "context",     [BT_EVENT_VMID] = "vmid",
-        [BT_EVENT_STATE] = "state",         [BT_EVENT_TIMESTAMP] = "timestamp",
-        [BT_EVENT_TRIGGER] = "trigger",     [BT_EVENT_DATA] = "data",
-        [BT_EVENT_WARNING] = "warning",     [BT_EVENT_CYCLES] = "cycles",
-        [BT_EVENT_COUNT] = "count",         [BT_EVENT_SOFTWARE] = "software",
+        [BT_EVENT_TRACE_ON] = "trace-on",
+        [BT_EVENT_GAP] = "gap",
+        [BT_EVENT_EXCEPTION] = "exception",
+        [BT_EVENT_EXCEPTION_RET] = "exception-return",
+        [BT_EVENT_CONTEXT] = "context",
+        [BT_EVENT_VMID] = "vmid",
+        [BT_EVENT_STATE] = "state",
+        [BT_EVENT_TIMESTAMP] = "timestamp",
+        [BT_EVENT_TRIGGER] = "trigger",
+        [BT_EVENT_DATA] = "data",
+        [BT_EVENT_WARNING] = "warning",
+        [BT_EVENT_CYCLES] = "cycles",
+        [BT_EVENT_COUNT] = "count",
+        [BT_EVENT_SOFTWARE] = "software",
+        [BT_EVENT_TRANSACTION] = "transaction",
+        [BT_EVENT_STIMULUS] = "stimulus",
+        [BT_EVENT_EXCEPTION_TRACE] = "exception-trace",
+        [BT_EVENT_SAMPLE] = "pc-sample",
+        [BT_EVENT_COUNTERS] = "counters",
+        [BT_EVENT_WATCH] = "watch",
+        [BT_EVENT_LOCAL_TIME] = "local-time",
+        [BT_EVENT_FREQUENCY] = "frequency",
     };
     return (unsigned)kind < BT_EVENT_KINDS ? names[kind] : "?";
 }

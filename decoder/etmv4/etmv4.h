@@ -30,7 +30,7 @@ struct etmv4_config {
     bool q_packets;
     bool wait_waypoints;  /* WFI and WFE are P0 instructions */
     bool marked_times;    /* timestamps belong to markers */
-    bool transactions_p0; /* a transaction's start is a P0 element */
+    bool transactions_p0; /* the packet of a transaction's start is a P0 element */
 };
 
 #define ETMV4_SPECULATED_MAX 256 /* larger TRCIDR8 are refused */

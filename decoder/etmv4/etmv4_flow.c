@@ -449,7 +449,10 @@ static void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t add
         core->agreed = core->instructions;
         return;
     } else if (core->cur.known && !f->jumps) {
+        bool other_isa = core->cur.isa != isa;
         flow_contradict(core, out, offset, BT_GAP_DESYNC, core->cur.address);
+        if (other_isa) /* no branch changed it: the packet proves nothing, not its place either */
+            return;
     } else if (went && !core->view_stale) {
         next = code_indirect(core->code, core->view, went, address, (enum bt_isa)isa);
     }
@@ -686,6 +689,7 @@ void etmv4_flow_element(struct etmv4_flow *f, const struct etmv4_packet *k, stru
     case ETMV4_TRANSACTION:
         if (k->number)
             etmv4_flow_resolve(f, k->offset, out);
+        flow_event(&f->core, out, BT_EVENT_TRANSACTION, k->offset)->u.transaction.start = k->number;
         break;
     case ETMV4_FUTURE_FLUSH:
         f->jumps = true;

@@ -392,11 +392,37 @@ int history_window(struct history *h, uint64_t number, struct history_window *ou
     return history_window_index(h, history_window_find(h, number), out);
 }
 
+static bool event_is_loud(const struct bt_event *e)
+{
+    const unsigned loud = 1u << BT_EVENT_TRACE_ON | 1u << BT_EVENT_GAP | 1u << BT_EVENT_EXCEPTION |
+                          1u << BT_EVENT_EXCEPTION_RET | 1u << BT_EVENT_CONTEXT |
+                          1u << BT_EVENT_VMID | 1u << BT_EVENT_STATE;
+    return loud >> e->kind & 1;
+}
+
+static void reach_add(struct history_reach *r, const struct flow_out *out)
+{
+    uint64_t low = r->low, high = r->high;
+    for (size_t i = 0; i < out->block_count; i++) {
+        const struct bt_block *b = &out->blocks[i];
+        uint64_t last = bt_block_last(b);
+        low = b->first < low ? b->first : low;
+        high = last > high ? last : high;
+        r->isas |= 1u << bt_block_isa(b);
+    }
+    r->low = low;
+    r->high = high;
+    for (size_t i = 0; i < out->event_count; i++)
+        r->events |= event_is_loud(&out->events[i]);
+}
+
 static void flush_live(void *ctx, struct flow_out *out)
 {
     struct history *h = ctx;
     for (size_t i = 0; i < out->event_count; i++)
         gap_ledger_take(&h->gaps, &out->events[i]);
+    if (h->checkpoint_count)
+        reach_add(&h->checkpoints[h->checkpoint_count - 1].reach, out);
     out->block_count = 0;
     out->event_count = 0;
 }
@@ -410,6 +436,26 @@ size_t history_gaps(const struct history *h, const struct gap_entry **out)
 uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause)
 {
     return (unsigned)cause < BT_GAP_CAUSES ? h->gaps.totals[cause] : 0;
+}
+
+static const struct history_reach reach_of_none = {.low = UINT64_MAX};
+
+static void reach_join(struct history_reach *r, const struct history_reach *other)
+{
+    r->low = other->low < r->low ? other->low : r->low;
+    r->high = other->high > r->high ? other->high : r->high;
+    r->isas |= other->isas;
+    r->events |= other->events;
+}
+
+uint64_t history_windows_dropped(const struct history *h)
+{
+    return h->checkpoint_base;
+}
+
+void history_window_reach(const struct history *h, size_t index, struct history_reach *out)
+{
+    *out = h->checkpoints[index].reach;
 }
 
 static void drop_oldest(struct history *h, size_t count)
@@ -450,9 +496,14 @@ static void forget_windows(struct history *h)
 /* Half as many windows, twice as long: nothing is lost. */
 static void pair_windows(struct history *h)
 {
-    h->checkpoint_count = (h->checkpoint_count + 1) / 2;
-    for (size_t i = 1; i < h->checkpoint_count; i++)
+    size_t count = h->checkpoint_count;
+    h->checkpoint_count = (count + 1) / 2;
+    for (size_t i = 0; i < h->checkpoint_count; i++) {
+        const struct history_reach *other =
+            2 * i + 1 < count ? &h->checkpoints[2 * i + 1].reach : &reach_of_none;
         h->checkpoints[i] = h->checkpoints[2 * i];
+        reach_join(&h->checkpoints[i].reach, other);
+    }
     h->window_bytes *= 2;
     states_pair(&h->states);
     forget_windows(h);
@@ -483,6 +534,7 @@ static int add_checkpoint(struct history *h)
     c->offset = stream_offset(&h->live);
     c->marks = h->mark_base + h->mark_count;
     c->instructions = stream_instructions(&h->live);
+    c->reach = reach_of_none;
     return BT_OK;
 }
 
@@ -771,6 +823,7 @@ int history_again(struct history *h)
     stream_resume(&h->live, &saved, &h->code);
     gap_ledger_forget(&h->gaps, h->checkpoints[0].offset);
     h->checkpoint_count = 1;
+    h->checkpoints[0].reach = reach_of_none;
     states_cut(&h->states);
     forget_windows(h);
     /* Checkpoints count the marks that come before them. */

@@ -124,6 +124,20 @@ size_t history_window_count(const struct history *h);
 /* Index of the window that holds instruction `number`, which can be shown. */
 size_t history_window_find(const struct history *h, uint64_t number);
 
+/* Windows that were dropped so far: with it an index is a number that stays. Without `read`. */
+uint64_t history_windows_dropped(const struct history *h);
+
+/*
+ * What a window's blocks reach, without decoding it: questions about a long history pass over those
+ * that cannot hold the answer. No blocks: low > high.
+ */
+struct history_reach {
+    uint64_t low, high; /* address of the lowest instruction, and of the highest */
+    uint32_t isas;      /* bit n: some block is of enum bt_isa n */
+    bool events;        /* some that are no mere warnings, counts, timestamps or data */
+};
+void history_window_reach(const struct history *h, size_t index, struct history_reach *out);
+
 /* Index of the block of `w` that holds instruction `number`; w->block_count if none does. */
 size_t history_block_index(const struct history_window *w, uint64_t number);
 

@@ -40,6 +40,7 @@ struct checkpoint {
     uint64_t offset;
     uint64_t marks; /* marks applied so far */
     uint64_t instructions;
+    struct history_reach reach;
 };
 
 /* Before the byte at `offset` bytes are missing, or another generation of the image begins. */

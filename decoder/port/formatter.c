@@ -6,23 +6,74 @@
 #define FULL_SYNC 0xffffff7fu /* last four bytes, newest in the low byte */
 #define RUN_MAX   4096
 
-/* Bytes of the current source, gathered until the source changes or the buffer is full. */
-struct gather {
-    formatter_sink *sink;
-    void *ctx;
+/*
+ * Bytes of each source, gathered until the call ends, a mark comes, or there is no room: sources in
+ * turns of a few bytes would cost a run a turn. A frame may be stored whole where some bytes of it
+ * count, so there is room for more.
+ */
+#define SLOTS     8
+#define SPLIT_MAX (4 * FORMATTER_FRAME) /* bytes in which a frame is looked for */
+struct slot {
     uint64_t offset;
     uint32_t len;
     uint8_t id;
-    uint8_t data[RUN_MAX];
+    uint8_t data[RUN_MAX + 2 * FORMATTER_FRAME];
 };
+
+struct gather {
+    formatter_sink *sink;
+    void *ctx;
+    unsigned used;
+    uint8_t slot_of[FORMATTER_ID_MAX + 1]; /* number + 1; 0: none */
+    struct slot slots[SLOTS];              /* valid up to `used` */
+};
+
+static void gather_init(struct gather *g, formatter_sink *sink, void *ctx)
+{
+    g->sink = sink;
+    g->ctx = ctx;
+    g->used = 0;
+    memset(g->slot_of, 0, sizeof g->slot_of);
+}
+
+static void slot_flush(const struct gather *g, struct slot *s)
+{
+    if (s->len == 0)
+        return;
+    struct formatter_run run = {s->offset, s->data, s->len, FORMATTER_DATA, s->id};
+    g->sink(g->ctx, &run);
+    s->len = 0;
+}
 
 static void gather_flush(struct gather *g)
 {
-    if (g->len == 0)
-        return;
-    struct formatter_run run = {g->offset, g->data, g->len, FORMATTER_DATA, g->id};
-    g->sink(g->ctx, &run);
-    g->len = 0;
+    for (unsigned k = 0; k < g->used; k++)
+        slot_flush(g, &g->slots[k]);
+}
+
+static struct slot *slot_new(struct gather *g, uint8_t id)
+{
+    if (g->used == SLOTS) {
+        gather_flush(g);
+        gather_init(g, g->sink, g->ctx);
+    }
+    struct slot *s = &g->slots[g->used++];
+    s->len = 0;
+    s->id = id;
+    g->slot_of[id] = (uint8_t)g->used;
+    return s;
+}
+
+/* Where bytes of a source go, at least a frame of them; `id` is 1 to FORMATTER_ID_MAX. */
+static inline struct slot *slot_for(struct gather *g, uint8_t id, uint64_t offset)
+{
+    unsigned n = g->slot_of[id];
+    struct slot *s = n ? &g->slots[n - 1] : slot_new(g, id);
+    if (s->len > RUN_MAX - FORMATTER_FRAME)
+        slot_flush(g, s);
+    if (s->len == 0)
+        s->offset = offset;
+    return s;
 }
 
 static void emit_mark(struct gather *g, enum formatter_kind kind, uint64_t offset)
@@ -132,14 +183,54 @@ static inline void take_data(struct formatter *f, struct gather *g, struct frame
         take_special(f, g, len);
         return;
     }
-    if (g->len == 0 || g->id != f->id || g->len > RUN_MAX - FORMATTER_FRAME) {
-        gather_flush(g);
-        g->id = f->id;
-        g->offset = f->frame_offset;
+    struct slot *s = slot_for(g, f->id, f->frame_offset);
+    store_half(s->data + s->len, data.low);
+    store_half(s->data + s->len + 8, data.high);
+    s->len += len;
+}
+
+static inline bool is_source(uint8_t id)
+{
+    return id != 0 && id <= FORMATTER_ID_MAX;
+}
+
+/* Bytes of the frame from number `begin` on go to the slot, bit 0 of the even ones put back. More
+ * of them than count: what follows is stored over the rest. */
+static inline void store_from(struct slot *s, const uint8_t *bytes, unsigned begin, unsigned aux)
+{
+    unsigned bits = aux >> (begin + 1) / 2, odd = begin % 2 * 8;
+    store_half(s->data + s->len, load_half(bytes + begin) | spread_bits(bits) << odd);
+    store_half(s->data + s->len + 8, load_half(bytes + begin + 8) | spread_bits(bits >> 4) << odd);
+}
+
+/*
+ * The same as take_mixed_frame() where all IDs are those of sources, straight from the input, of
+ * which two frames' bytes can be read. False: one is not, and nothing was done.
+ */
+static bool take_turns(struct formatter *f, struct gather *g, const uint8_t *bytes, unsigned ids,
+                       unsigned aux)
+{
+    if (!is_source(f->id))
+        return false;
+    for (unsigned left = ids; left; left &= left - 1)
+        if (!is_source(bytes[2 * (unsigned)__builtin_ctz(left)] >> 1))
+            return false;
+    struct slot *s = slot_for(g, f->id, f->frame_offset);
+    unsigned begin = 0;
+    for (; ids; ids &= ids - 1) {
+        unsigned k = (unsigned)__builtin_ctz(ids);
+        unsigned delayed = (aux & 0x7f) >> k & 1; /* the odd byte still belongs to the old source */
+        store_from(s, bytes, begin, aux);
+        s->len += 2 * k - begin;
+        s->data[s->len] = bytes[2 * k + 1];
+        s->len += delayed;
+        begin = 2 * k + 1 + delayed;
+        f->id = bytes[2 * k] >> 1;
+        s = slot_for(g, f->id, f->frame_offset);
     }
-    store_half(g->data + g->len, data.low);
-    store_half(g->data + g->len + 8, data.high);
-    g->len += len;
+    store_from(s, bytes, begin, aux);
+    s->len += FORMATTER_FRAME - 1 - begin;
+    return true;
 }
 
 /* Frame with ID bytes: bit k of `ids` is set when byte 2k is one; `data` is the frame with bit 0
@@ -171,11 +262,16 @@ static bool take_mixed_frame(struct formatter *f, struct gather *g, struct frame
     return true;
 }
 
+/* `bytes`: two frames' bytes can be read, of which the first is the frame. */
 static inline void take_frame(struct formatter *f, struct gather *g, const uint8_t *bytes)
 {
     struct frame frame = {load_half(bytes), load_half(bytes + 8)};
     unsigned aux = (unsigned)(frame.high >> 56);
     unsigned ids = even_bits(frame.low) | even_bits(frame.high) << 4;
+    if (ids && take_turns(f, g, bytes, ids, aux)) {
+        f->frames++;
+        return;
+    }
     frame.low |= spread_bits(aux);
     frame.high |= spread_bits(aux >> 4);
     if (!ids) {
@@ -192,7 +288,7 @@ static inline void take_frame(struct formatter *f, struct gather *g, const uint8
 static void feed_aligned(struct formatter *f, struct gather *g, const uint8_t *data, size_t len)
 {
     while (len > 0) {
-        if (f->fill == 0 && len >= FORMATTER_FRAME) {
+        if (f->fill == 0 && len >= 2 * FORMATTER_FRAME) {
             f->frame_offset = f->offset;
             f->offset += FORMATTER_FRAME;
             take_frame(f, g, data);
@@ -263,13 +359,48 @@ static size_t formatter_resync(struct formatter *f, const uint8_t *data, size_t 
     return len;
 }
 
+static inline bool is_half_sync(const uint8_t *pair)
+{
+    return pair[0] == 0xff && pair[1] == 0x7f;
+}
+
+/*
+ * Half syncs, and a frame with some of them between its pairs. Returns bytes consumed; 0: something
+ * else is there, or the input ends in it.
+ */
+static size_t take_split_frame(struct formatter *f, struct gather *g, const uint8_t *data,
+                               size_t len)
+{
+    uint8_t frame[2 * FORMATTER_FRAME] = {0};
+    unsigned fill = 0;
+    size_t begin = 0;
+    if (f->mode != FORMATTER_SYNC)
+        return 0;
+    while (len - begin >= 2 && is_half_sync(data + begin))
+        begin += 2;
+    f->offset += begin;
+    size_t i = begin, end = len - begin < SPLIT_MAX ? len : begin + SPLIT_MAX;
+    while (fill < FORMATTER_FRAME) {
+        if (end - i < 2 || (data[i] == 0xff && data[i + 1] != 0x7f))
+            return begin;
+        frame[fill] = data[i];
+        frame[fill + 1] = data[i + 1];
+        fill += data[i] == 0xff ? 0 : 2;
+        i += 2;
+    }
+    f->frame_offset = f->offset;
+    f->offset += i - begin;
+    take_frame(f, g, frame);
+    return i;
+}
+
 /* Sync words begin with FF at an even place, where a frame has an ID byte that no source has: a
  * frame without FF there holds none. Returns bytes consumed. */
 static size_t take_whole_frames(struct formatter *f, struct gather *g, const uint8_t *data,
                                 size_t len)
 {
     size_t i = 0;
-    while (len - i >= FORMATTER_FRAME && f->aligned && !has_even_ff(load_half(data + i)) &&
+    while (len - i >= 2 * FORMATTER_FRAME && f->aligned && !has_even_ff(load_half(data + i)) &&
            !has_even_ff(load_half(data + i + 8))) {
         f->frame_offset = f->offset;
         f->offset += FORMATTER_FRAME;
@@ -289,7 +420,9 @@ static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data
         }
         if (!f->half && f->fill == 0 && !f->want_sync_tail) {
             i += take_whole_frames(f, g, data + i, len - i);
-            if (i == len || !f->aligned)
+            size_t split = f->aligned ? take_split_frame(f, g, data + i, len - i) : 0;
+            i += split;
+            if (split || i == len || !f->aligned)
                 continue;
         }
         f->offset++;
@@ -303,26 +436,62 @@ static void feed_port(struct formatter *f, struct gather *g, const uint8_t *data
     }
 }
 
+/* A DSTREAM dump: what stands before the footer of each block. */
+static void feed_blocks(struct formatter *f, struct gather *g, const uint8_t *data, size_t len)
+{
+    while (len > 0) {
+        size_t at = f->offset % FORMATTER_BLOCK, stream = FORMATTER_BLOCK - FORMATTER_FOOTER;
+        size_t part = at < stream ? stream - at : FORMATTER_BLOCK - at;
+        part = part < len ? part : len;
+        if (at < stream)
+            feed_port(f, g, data, part);
+        else
+            f->offset += part;
+        data += part;
+        len -= part;
+    }
+}
+
 void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, formatter_sink *sink,
                     void *ctx)
 {
     struct gather g;
-    g.sink = sink;
-    g.ctx = ctx;
-    g.len = 0;
+    gather_init(&g, sink, ctx);
     if (f->mode == FORMATTER_ALIGNED)
         feed_aligned(f, &g, data, len);
+    else if (f->mode == FORMATTER_BLOCKS)
+        feed_blocks(f, &g, data, len);
     else
         feed_port(f, &g, data, len);
     gather_flush(&g);
 }
 
+static void ignore_run(void *ctx, const struct formatter_run *run)
+{
+    (void)ctx;
+    (void)run;
+}
+
+static uint64_t losses_as(enum formatter_mode mode, const uint8_t *data, size_t len)
+{
+    struct formatter f;
+    formatter_init(&f, mode);
+    formatter_feed(&f, data, len, ignore_run, NULL);
+    return f.losses;
+}
+
+enum formatter_mode formatter_find_blocks(const uint8_t *data, size_t len)
+{
+    uint64_t plain = losses_as(FORMATTER_SYNC, data, len);
+    if (plain < 2 || plain < len / FORMATTER_BLOCK / 4)
+        return FORMATTER_SYNC; /* a footer breaks each block that has a sync behind it */
+    return 4 * losses_as(FORMATTER_BLOCKS, data, len) <= plain ? FORMATTER_BLOCKS : FORMATTER_SYNC;
+}
+
 void formatter_discontinuity(struct formatter *f, formatter_sink *sink, void *ctx)
 {
     struct gather g;
-    g.sink = sink;
-    g.ctx = ctx;
-    g.len = 0;
+    gather_init(&g, sink, ctx);
     f->half = false;
     formatter_lose(f, &g, f->mode == FORMATTER_ALIGNED);
 }

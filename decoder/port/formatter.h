@@ -2,7 +2,7 @@
 /*
  * CoreSight formatter frames taken apart into one byte stream a trace source.
  * IHI 0029E, trace formatter; DDI 0314H 8.12 and 9.6. Incremental: any split of the input gives the
- * same runs, but for where they are cut. */
+ * same bytes of each source between the same marks. */
 #ifndef DECODER_FORMATTER_H
 #define DECODER_FORMATTER_H
 
@@ -17,7 +17,11 @@ enum formatter_mode {
     FORMATTER_ALIGNED,  /* whole frames from offset 0, no sync words: ETB, TMC, memory */
     FORMATTER_SYNC,     /* port stream: full and half sync words, arbitrary start */
     FORMATTER_FULLSYNC, /* full sync words only (DSTREAM): a half sync is an error */
+    FORMATTER_BLOCKS,   /* as SYNC, in a DSTREAM dump: of each 512 bytes the last 8 are a footer */
 };
+
+#define FORMATTER_BLOCK  512
+#define FORMATTER_FOOTER 8
 
 enum formatter_kind {
     FORMATTER_DATA,    /* `data[0..len)` belongs to source `id` */
@@ -34,7 +38,8 @@ struct formatter_run {
     uint8_t id;
 };
 
-/* Called for each run, in stream order. Must not call back into the formatter. */
+/* Called for each run; runs of a source, and marks with the runs around them, are in stream order,
+ * while sources between two marks are not in turn. Must not call back into the formatter. */
 typedef void formatter_sink(void *ctx, const struct formatter_run *run);
 
 struct formatter {
@@ -53,15 +58,22 @@ struct formatter {
     uint8_t pair;
     uint8_t id; /* current source, or FORMATTER_ID_UNKNOWN */
     uint8_t fill;
-    uint32_t window; /* the last four bytes while resynchronising */
-    uint8_t frame[FORMATTER_FRAME];
+    uint32_t window;                    /* the last four bytes while resynchronising */
+    uint8_t frame[2 * FORMATTER_FRAME]; /* the second half is never filled, but read */
 };
 
 void formatter_init(struct formatter *f, enum formatter_mode mode);
 
 /*
- * Feeds `len` raw bytes; hands every run that they complete to `sink`. Bytes of one source that
- * follow each other are joined into one run where possible. Never fails: damage becomes a
+ * SYNC or BLOCKS: how a stored port stream that begins with `data` is to be read. Blocks have no
+ * mark of their own: they are there when the frames hold together without their footers, and do not
+ * with them. Damage alone changes nothing.
+ */
+enum formatter_mode formatter_find_blocks(const uint8_t *data, size_t len);
+
+/*
+ * Feeds `len` raw bytes; hands every run that they complete to `sink`. Bytes of one source are
+ * joined into one run where possible. Never fails: damage becomes a
  * FORMATTER_LOSS run and the search for the next alignment.
  */
 void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, formatter_sink *sink,

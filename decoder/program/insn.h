@@ -16,7 +16,7 @@ enum insn_class {
     INSN_ISB,      /* barrier that is always a waypoint; its "target" is the next instruction */
     INSN_BARRIER,  /* DMB, DSB: waypoints only where the trace unit says so (ETMCCER[24]) */
     INSN_WAIT,     /* WFI, WFE: where the trace unit says so (TRCIDR2[31]) */
-    INSN_START,    /* TSTART: the same (TRCIDR0[30]) */
+    INSN_START,    /* TSTART: where the trace unit is an ETE */
 };
 
 #define INSN_LINK        1u /* writes the return address: pushes on the return stack */

@@ -71,6 +71,18 @@ const char *detail_exception(unsigned number, bool m_profile)
     return number < 16 ? names[number] : "?";
 }
 
+const char *detail_action(unsigned action)
+{
+    static const char *const names[] = {"?", "enter", "exit", "resume"};
+    return names[action & 3];
+}
+
+const char *detail_relation(unsigned relation)
+{
+    static const char *const names[] = {"exact", "late", "event-early", "both"};
+    return names[relation & 3];
+}
+
 /* ETMv4 and ETE tell more kinds (IHI 0064H.b chapter 6). */
 static const char *etmv4_exception(unsigned type)
 {
@@ -160,6 +172,60 @@ static void detail_add_access(struct detail *d, const struct bt_access *a)
         detail_add(d, "failed=1");
 }
 
+static void detail_add_stimulus(struct detail *d, const struct bt_stimulus *s)
+{
+    if (s->stm)
+        detail_add(d, "master=0x%x", s->master);
+    detail_add(d, s->stm ? "channel=0x%x" : "port=%u", s->channel);
+    if (s->bits)
+        detail_add(d, "value=0x%" PRIx64, s->value);
+    detail_add(d, "bits=%u", s->bits);
+    if (s->marked)
+        detail_add(d, "marked=1");
+    if (s->has_time)
+        detail_add(d, "time=0x%" PRIx64, s->time);
+}
+
+static void detail_add_exception_trace(struct detail *d, const struct bt_exception_trace *x)
+{
+    detail_add(d, "number=%u", x->number);
+    detail_add(d, "name=%s", detail_exception(x->number, true));
+    detail_add(d, "action=%s", detail_action(x->action));
+}
+
+static void detail_add_sample(struct detail *d, const struct bt_sample *s)
+{
+    if (s->state == BT_SAMPLE_RUNNING)
+        detail_add(d, "address=0x%08" PRIx64, s->address);
+    else
+        detail_add(d, "state=%s", s->state == BT_SAMPLE_ASLEEP ? "asleep" : "prohibited");
+}
+
+static void detail_add_watch(struct detail *d, const struct bt_watch *w)
+{
+    detail_add(d, "comparator=%u", w->comparator);
+    if (w->what == BT_WATCH_PC)
+        detail_add(d, "pc=0x%08" PRIx32, w->place);
+    else if (w->what == BT_WATCH_ADDRESS)
+        detail_add(d, "address=0x%08" PRIx32, w->place);
+    else if (w->what != BT_WATCH_NOTHING)
+        detail_add(d, "address-low=0x%0*" PRIx32, w->what == BT_WATCH_ADDRESS_16 ? 4 : 2, w->place);
+    if (!w->has_value)
+        return;
+    detail_add(d, "value=0x%" PRIx32, w->value);
+    detail_add(d, "bytes=%u", w->bytes);
+    detail_add(d, "access=%s", w->store ? "store" : "load");
+}
+
+static void detail_add_local_time(struct detail *d, const struct bt_local_time *t)
+{
+    detail_add(d, "value=%" PRIu64, t->value);
+    detail_add(d, "passed=%" PRIu32, t->passed);
+    detail_add(d, "relation=%s", detail_relation(t->relation));
+    if (t->doubtful)
+        detail_add(d, "doubtful=1");
+}
+
 static void detail_add_event(struct detail *d, const struct bt_event *e)
 {
     switch ((enum bt_event_kind)e->kind) {
@@ -193,6 +259,30 @@ static void detail_add_event(struct detail *d, const struct bt_event *e)
     case BT_EVENT_SOFTWARE:
         detail_add(d, "el=%u", e->u.software.level);
         detail_add(d, "value=0x%" PRIx64, e->u.software.value);
+        break;
+    case BT_EVENT_TRANSACTION:
+        detail_add(d, "start=%u", e->u.transaction.start);
+        break;
+    case BT_EVENT_STIMULUS:
+        detail_add_stimulus(d, &e->u.stimulus);
+        break;
+    case BT_EVENT_EXCEPTION_TRACE:
+        detail_add_exception_trace(d, &e->u.exception_trace);
+        break;
+    case BT_EVENT_SAMPLE:
+        detail_add_sample(d, &e->u.sample);
+        break;
+    case BT_EVENT_COUNTERS:
+        detail_add(d, e->u.counters.pmu ? "pmu=0x%02x" : "mask=0x%02x", e->u.counters.mask);
+        break;
+    case BT_EVENT_WATCH:
+        detail_add_watch(d, &e->u.watch);
+        break;
+    case BT_EVENT_LOCAL_TIME:
+        detail_add_local_time(d, &e->u.local_time);
+        break;
+    case BT_EVENT_FREQUENCY:
+        detail_add(d, "hertz=%" PRIu32, e->u.frequency.hertz);
         break;
     case BT_EVENT_TRIGGER:
         if (e->u.trigger.mask)

@@ -31,4 +31,8 @@ const char *detail_security(enum bt_security security);
 /* "IRQ" ... for an exception number of an event; "?" for reserved ones. */
 const char *detail_exception(unsigned number, bool m_profile);
 
+/* "enter" ... of enum bt_exception_action; "exact" ... of enum bt_time_relation. */
+const char *detail_action(unsigned action);
+const char *detail_relation(unsigned relation);
+
 #endif

@@ -5,7 +5,8 @@
 #include <strings.h>
 
 static const struct source_protocol *const protocols[] = {
-    &source_ptm, &source_etmv3, &source_etmv2, &source_etmv1, &source_etmv4,
+    &source_ptm,   &source_etmv3, &source_etmv2, &source_etmv1,
+    &source_etmv4, &source_itm,   &source_stm,   &source_mtb,
 };
 
 #define PROTOCOLS (sizeof protocols / sizeof *protocols)

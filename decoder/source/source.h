@@ -20,6 +20,8 @@ struct source_protocol {
     enum stream_protocol protocol;
     /* What the type in struct bt_source begins with, in any case; NULL at the end. */
     const char *types[4];
+    /* Tells what software and the core did, but not which instructions ran: no history. */
+    bool no_instructions;
     /* Fills the protocol's part of `config` and *trace_id. Returns 0 or a bt_error by
      * source_fail(). */
     int (*configure)(const struct bt_source *source, struct stream_config *config,
@@ -54,5 +56,8 @@ extern const struct source_protocol source_etmv3;
 extern const struct source_protocol source_etmv2;
 extern const struct source_protocol source_etmv1;
 extern const struct source_protocol source_etmv4;
+extern const struct source_protocol source_itm;
+extern const struct source_protocol source_stm;
+extern const struct source_protocol source_mtb;
 
 #endif

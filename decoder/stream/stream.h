@@ -15,7 +15,10 @@
 #include "decoder/etmv2/etmv2_flow.h"
 #include "decoder/etmv3/etmv3_flow.h"
 #include "decoder/etmv4/etmv4_flow.h"
+#include "decoder/itm/itm_flow.h"
+#include "decoder/mtb/mtb_flow.h"
 #include "decoder/ptm/ptm_flow.h"
+#include "decoder/stm/stm_flow.h"
 
 enum stream_protocol {
     STREAM_PTM,
@@ -23,9 +26,12 @@ enum stream_protocol {
     STREAM_ETMV2,
     STREAM_ETMV1,
     STREAM_ETMV4,
+    STREAM_ITM,
+    STREAM_STM,
+    STREAM_MTB,
 };
 
-#define STREAM_PROTOCOLS 5
+#define STREAM_PROTOCOLS 8
 
 struct stream_config {
     enum stream_protocol protocol;
@@ -37,6 +43,9 @@ struct stream_config {
     struct etmv2_config etmv2;
     struct etmv1_config etmv1;
     struct etmv4_config etmv4;
+    struct itm_config itm;
+    struct stm_config stm;
+    struct mtb_config mtb;
 };
 
 /* One packet of any protocol, for those who list packets. */
@@ -87,6 +96,21 @@ struct stream_etmv4 {
     struct etmv4_flow flow;
 };
 
+struct stream_itm {
+    struct itm parser;
+    struct itm_flow flow;
+};
+
+struct stream_stm {
+    struct stm parser;
+    struct stm_flow flow;
+};
+
+struct stream_mtb {
+    struct mtb parser;
+    struct mtb_flow flow;
+};
+
 struct stream {
     uint8_t protocol; /* enum stream_protocol */
     uint32_t size;    /* stream_state_size() */
@@ -98,6 +122,9 @@ struct stream {
         struct stream_etmv2 etmv2;
         struct stream_etmv1 etmv1;
         struct stream_etmv4 etmv4;
+        struct stream_itm itm;
+        struct stream_stm stm;
+        struct stream_mtb mtb;
     } u;
 };
 

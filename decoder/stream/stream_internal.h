@@ -20,6 +20,9 @@ struct stream_batch {
         struct etmv2_packet etmv2[STREAM_BATCH];
         struct etmv1_packet etmv1[STREAM_BATCH];
         struct etmv4_packet etmv4[STREAM_BATCH];
+        struct itm_packet itm[STREAM_BATCH];
+        struct stm_packet stm[STREAM_BATCH];
+        struct mtb_packet mtb[STREAM_BATCH];
     } u;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What each protocol is to stream.c: one form, filled in five times. */
+/* What each protocol is to stream.c: one form, filled in for each. */
 #include "stream_internal.h"
 
 #include "decoder/etmv3/etmv3_fast.h"
@@ -36,7 +36,7 @@
     }
 
 /* Those of a protocol that finds its packets in a stream of bytes: packet_scan.h. */
-#define BYTES(name, NAME)                                                                          \
+#define SCANNED(name, NAME)                                                                        \
     STAGES(name)                                                                                   \
     static struct flow_core *stream_##name##_core(struct stream *s)                                \
     {                                                                                              \
@@ -45,11 +45,6 @@
     static struct stream_place stream_##name##_place(const struct stream *s)                       \
     {                                                                                              \
         return scan_place(&s->u.name.parser.scan);                                                 \
-    }                                                                                              \
-    static size_t stream_##name##_fast_path(struct stream *s, const uint8_t *data, size_t len,     \
-                                            struct flow_out *out)                                  \
-    {                                                                                              \
-        return name##_fast(&s->u.name.parser, &s->u.name.flow, data, len, out, &s->packets);       \
     }                                                                                              \
     static void stream_##name##_view(const struct stream *s, const struct stream_batch *b,         \
                                      size_t i, struct stream_packet *out)                          \
@@ -61,6 +56,15 @@
         out->zeros = k->kind == NAME##_ASYNC;                                                      \
         out->skipped = k->kind == NAME##_UNSYNCED;                                                 \
         out->packet = k;                                                                           \
+    }
+
+/* The same with a way past the packets. */
+#define BYTES(name, NAME)                                                                          \
+    SCANNED(name, NAME)                                                                            \
+    static size_t stream_##name##_fast_path(struct stream *s, const uint8_t *data, size_t len,     \
+                                            struct flow_out *out)                                  \
+    {                                                                                              \
+        return name##_fast(&s->u.name.parser, &s->u.name.flow, data, len, out, &s->packets);       \
     }
 
 /* Those of a protocol of a port's cycles: ETMv1, ETMv2. `lost`: packet k is bytes thrown away. */
@@ -155,7 +159,7 @@ BYTES(etmv4, ETMV4)
 static void stream_etmv4_options(const struct stream_config *config, struct code_options *options)
 {
     options->wait_waypoints = config->etmv4.wait_waypoints;
-    options->start_waypoints = config->etmv4.transactions_p0;
+    options->start_waypoints = config->etmv4.ete; /* whether or not its packet is a P0 element */
 }
 
 static size_t stream_etmv4_size(const struct stream_config *config)
@@ -203,6 +207,84 @@ static struct stream_place stream_etmv1_place(const struct stream *s)
     return (struct stream_place){.offset = s->u.etmv1.parser.in.offset, .synced = true};
 }
 
+SCANNED(itm, ITM)
+WHOLE_STATE(itm)
+
+/* There is no code that it looks at. */
+static void stream_itm_options(const struct stream_config *config, struct code_options *options)
+{
+    (void)config;
+    (void)options;
+}
+
+static bool stream_itm_drain(struct stream *s, struct flow_out *out)
+{
+    itm_flow_finish(&s->u.itm.flow, out);
+    return true;
+}
+
+STAGES(stm)
+WHOLE_STATE(stm)
+
+static void stream_stm_options(const struct stream_config *config, struct code_options *options)
+{
+    (void)config;
+    (void)options;
+}
+
+static struct flow_core *stream_stm_core(struct stream *s)
+{
+    return &s->u.stm.flow.core;
+}
+
+static struct stream_place stream_stm_place(const struct stream *s)
+{
+    const struct stm *parser = &s->u.stm.parser;
+    return (struct stream_place){
+        .offset = parser->at / 2, .lost_at = parser->resync_start, .synced = parser->synced};
+}
+
+static void stream_stm_view(const struct stream *s, const struct stream_batch *b, size_t i,
+                            struct stream_packet *out)
+{
+    const struct stm_packet *k = &b->u.stm[i];
+    (void)s;
+    out->offset = k->offset;
+    out->size = k->size;
+    out->skipped = k->kind == STM_UNSYNCED;
+    out->packet = k;
+}
+
+STAGES(mtb)
+WHOLE_STATE(mtb)
+
+static void stream_mtb_options(const struct stream_config *config, struct code_options *options)
+{
+    (void)config;
+    (void)options;
+}
+
+static struct flow_core *stream_mtb_core(struct stream *s)
+{
+    return &s->u.mtb.flow.core;
+}
+
+/* It throws nothing away. */
+static struct stream_place stream_mtb_place(const struct stream *s)
+{
+    return (struct stream_place){.offset = s->u.mtb.parser.offset, .synced = true};
+}
+
+static void stream_mtb_view(const struct stream *s, const struct stream_batch *b, size_t i,
+                            struct stream_packet *out)
+{
+    const struct mtb_packet *k = &b->u.mtb[i];
+    (void)s;
+    out->offset = k->offset;
+    out->size = k->kind == MTB_INCOMPLETE ? k->source : MTB_PACKET;
+    out->packet = k;
+}
+
 /* One row a protocol. */
 const struct stream_ops stream_protocols[STREAM_PROTOCOLS] = {
     [STREAM_PTM] = {FORM(ptm), .counts_blocks = stream_ptm_counts,
@@ -214,4 +296,7 @@ const struct stream_ops stream_protocols[STREAM_PROTOCOLS] = {
     [STREAM_ETMV1] = {FORM(etmv1), .counts_blocks = stream_etmv1_counts},
     [STREAM_ETMV4] = {FORM(etmv4), .fast_path = stream_etmv4_fast_path,
                       .drain = stream_etmv4_drain},
+    [STREAM_ITM] = {FORM(itm), .drain = stream_itm_drain},
+    [STREAM_STM] = {FORM(stm)},
+    [STREAM_MTB] = {FORM(mtb)},
 };

@@ -301,6 +301,9 @@ int values_begin(struct values **out, const struct values_window *window)
     r->context = window->context;
     r->earlier = window->earlier;
     r->big_endian = window->big_endian;
+    r->second = window->m_bit_band  ? SECOND_BIT_BAND
+                : window->m_profile ? SECOND_PERHAPS
+                                    : SECOND_NONE;
     r->infer = window->infer;
     r->align = window->m_profile && window->infer & VALUES_INFER_EXCEPTION;
     error = values_build_begin(r, window);
@@ -324,6 +327,7 @@ void values_free(struct values *r)
     free(r->memory.records);
     free(r->memory.cells);
     free(r->memory.clobbers);
+    free(r->memory.listed);
     free(r->proved.records);
     free(r->proved.clobbers);
     free(r->pairs);
@@ -372,45 +376,9 @@ bool values_register(const struct values *r, size_t position, unsigned reg,
     return answer_of(r, id, answer);
 }
 
-bool values_nearest(const struct values *r, size_t position, unsigned reg, size_t distance,
-                    struct values_answer *answer)
+bool values_stacks_kept(const struct values *r, size_t position)
 {
-    const struct values_defs *d = &r->defs[reg < VALUES_REGS ? reg : 0];
-    struct values_answer before;
-    size_t here = find_def(d, position), gap;
-    *answer = (struct values_answer){.step = UINT32_MAX};
-    if (reg >= VALUES_REGS || position > r->count)
-        return false;
-    for (size_t i = here; i < d->count && (gap = d->at[i].from - position) <= distance; i++)
-        if (answer_of(r, d->at[i].value, answer)) {
-            distance = gap - 1;
-            break;
-        }
-    for (size_t i = here; i > 0; i--) { /* each holds up to the one behind it */
-        gap = i == here ? 0 : position - (d->at[i].from - 1);
-        if (gap > distance)
-            break;
-        if (answer_of(r, d->at[i - 1].value, &before)) {
-            *answer = before;
-            break;
-        }
-    }
-    return answer->how != VALUES_UNKNOWN;
-}
-
-bool values_range(const struct values *r, unsigned reg, uint32_t *low, uint32_t *high)
-{
-    const struct values_defs *d = &r->defs[reg < VALUES_REGS ? reg : 0];
-    bool any = false;
-    for (size_t i = 0; i < d->count && reg < VALUES_REGS; i++) {
-        const struct values_value *v = &r->rules.values[d->at[i].value];
-        if (!d->at[i].value || !v->how)
-            continue;
-        *low = any && *low < v->number ? *low : v->number;
-        *high = any && *high > v->number ? *high : v->number;
-        any = true;
-    }
-    return any;
+    return position >= r->stacks_from;
 }
 
 uint32_t values_flags(const struct values *r, size_t position, uint32_t *mask, uint32_t *inferred)

@@ -29,7 +29,8 @@ struct values_insn {
 };
 
 enum values_memory {
-    VALUES_MEMORY_OTHER,  /* device, shared or not known: never trusted */
+    VALUES_MEMORY_OTHER,  /* device, or not known: never trusted */
+    VALUES_MEMORY_SHARED, /* RAM that others write as well: never trusted */
     VALUES_MEMORY_CONST,  /* nobody writes it: value at any time */
     VALUES_MEMORY_RAM,    /* only this core's instructions write it: value is the present one */
     VALUES_MEMORY_UNREAD, /* as RAM; the present value is not known */
@@ -59,10 +60,11 @@ struct values_window {
     bool earlier;   /* it ends before the halt: at its end RAM may have held something else */
     uint32_t infer; /* VALUES_INFER_*: 0 leaves only what is proved */
     bool m_profile;
-    bool m_one_stack;  /* M-profile: PSP is not in use,
-                          and without m_fpu no frame has FP registers */
-    bool m_fpu;        /* M-profile: the core may stack floating-point registers */
-    bool m_nonsecure;  /* M-profile: it ran in Non-secure state, where LR of a handler is another */
+    bool m_one_stack; /* M-profile: PSP is not in use,
+                         and without m_fpu no frame has FP registers */
+    bool m_fpu;       /* M-profile: the core may stack floating-point registers */
+    bool m_nonsecure; /* M-profile: it ran in Non-secure state, where LR of a handler is another */
+    bool m_bit_band; /* M-profile: a Cortex-M3 or M4, whose RAM has a second address for each bit */
     bool m_two_states; /* M-profile: code of the other security state runs, too: exceptions may take
                           r4-r11 away and give them back. So, too, if an event says so */
     bool a_banks;    /* A and R profile: registers of each mode are followed; see docs/values.md */
@@ -124,20 +126,13 @@ bool values_register(const struct values *r, size_t position, unsigned reg,
                      struct values_answer *answer);
 
 /*
- * The value that the register had nearest to a position, at most `distance` instructions away. As
- * above.
- */
-bool values_nearest(const struct values *r, size_t position, unsigned reg, size_t distance,
-                    struct values_answer *answer);
-
-/* Least and greatest known value of a register in the window; false if none is known. */
-bool values_range(const struct values *r, unsigned reg, uint32_t *low, uint32_t *high);
-
-/*
  * Condition flags at a position, in bits 31..28; `mask` has the bits that are known, `inferred`
  * those of them that rest on an assumption.
  */
 uint32_t values_flags(const struct values *r, size_t position, uint32_t *mask, uint32_t *inferred);
+
+/* M-profile: the stack pointers that are not in use at a position are those of the window's end. */
+bool values_stacks_kept(const struct values *r, size_t position);
 
 /* The aligned word at `address` at a position. As above. */
 bool values_word(const struct values *r, size_t position, uint32_t address,

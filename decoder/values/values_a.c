@@ -280,16 +280,20 @@ static uint32_t address_at(struct build *b, uint32_t base, int32_t delta)
 static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint32_t data)
 {
     struct values_access *a = build_access(b, ACCESS_STORE, base, offset, data);
-    if (a)
-        a->stack = a->saved = true;
+    if (!a)
+        return;
+    a->stack = true;
+    a->saved = SAVED;
 }
 
 static uint32_t load_word(struct build *b, uint32_t base, uint32_t offset)
 {
     uint32_t data = fresh_value(b);
     struct values_access *a = build_access(b, ACCESS_LOAD, base, offset, data);
-    if (a) /* as a POP: what was saved there is not needed any more */
-        a->stack = a->saved = true;
+    if (!a)
+        return data;
+    a->stack = true; /* as a POP: what was saved there is not needed any more */
+    a->saved = SAVED;
     return data;
 }
 

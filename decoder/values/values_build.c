@@ -10,6 +10,7 @@
 #define NUMBER_DEBUG 1       /* the M profile's own number 1: reset */
 #define NUMBER_RESET 8
 
+#define KEPT_BY_CALL    0x2ff0u
 #define KEPT_BY_SERVICE (0x6ff0u | 1u << VALUES_MODE)
 #define INSN_UNITS      4 /* of a budget */
 
@@ -220,9 +221,10 @@ static void transfer_register(struct build *b, const struct insn_effect *e, unsi
     a->sign = e->sign;
     a->stack = e->rn == 13;
     if (e->load)
-        a->saved = (a->stack && (e->writeback || e->list)) || e->list >> 15;
+        a->saved = (a->stack && (e->writeback || e->list)) || e->list >> 15 ? SAVED : SAVED_NOT;
     else
-        a->saved = a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1;
+        a->saved =
+            a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1 ? SAVED : SAVED_NOT;
 }
 
 static void store_float(struct build *b, uint32_t base, uint32_t offset, bool stack)
@@ -276,7 +278,7 @@ static void execute_branch(struct build *b, const struct insn_effect *e)
     if (!e->link)
         return;
     uint32_t back = i->address + i->size;
-    uint32_t kept = 0x2ff0 | (b->w->a_banks ? 1u << VALUES_MODE : 0);
+    uint32_t kept = KEPT_BY_CALL | (b->w->a_banks ? 1u << VALUES_MODE : 0);
     build_push_frame(b, back, kept, false);
     build_assign(b, 14, constant_value(b, i->isa == BT_ISA_T32 ? back | 1 : back));
 }
@@ -346,13 +348,20 @@ static void path_lost(struct build *b)
 {
     build_clobber_memory(b);
     build_clobber(b, EFFECT_ALL_REGS);
-    b->frame_count = 0;
+    build_other_stack(b, false);
     build_m_lost(b);
     build_a_lost(b);
     b->jumped = false;
     b->returned = false;
     b->it = BUILD_IT_UNKNOWN;
     b->it_left = 4;
+}
+
+/* M profile: nobody waits for it, so it changes nothing of what it interrupts. If it goes to
+ * somebody else that is another stack: see values_stack.c. */
+static bool is_interrupt(unsigned number)
+{
+    return number >= BUILD_NUMBER_PENDSV || number == BUILD_NUMBER_NMI;
 }
 
 static void enter_exception(struct build *b, const struct bt_event *event)
@@ -376,6 +385,8 @@ static void enter_exception(struct build *b, const struct bt_event *event)
         /* A service may give something back. */
         bool service = !b->w->m_profile && x->number == BUILD_NUMBER_SVC;
         uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << VALUES_MODE;
+        if (b->w->m_profile && !is_interrupt(x->number))
+            kept = KEPT_BY_CALL;
         build_push_frame(b, (uint32_t)x->return_address, kept, true);
         if (b->w->a_banks && b->frame_count)
             b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
@@ -388,6 +399,7 @@ static void enter_exception(struct build *b, const struct bt_event *event)
     b->it = 0;
     b->jumped = false;
     b->returned = false;
+    b->on_stack = 1u << 13;
     if (b->w->m_profile)
         build_m_entry(b, event);
     else if (b->w->a_banks)
@@ -442,6 +454,7 @@ static void return_from_exception(struct build *b)
         build_a_lost(b);
     b->jumped = false;
     b->returned = false;
+    b->on_stack = 1u << 13;
     b->back_to = address;
     b->back = w->m_profile && state_changes(b);
     if (!b->back)
@@ -470,6 +483,7 @@ static void build_events(struct build *b)
         if (event->position < w->first + b->step || build_is_halt(b, event))
             continue;
         b->from = b->step;
+        b->r->stacks_from = b->from;
         switch (event->kind) {
         case BT_EVENT_GAP:
         case BT_EVENT_TRACE_ON:
@@ -511,7 +525,7 @@ static bool is_passive(const struct build *b, const struct bt_event *e)
     return e->kind == BT_EVENT_DATA || e->kind == BT_EVENT_CYCLES || e->kind == BT_EVENT_COUNT ||
            e->kind == BT_EVENT_SOFTWARE || e->kind == BT_EVENT_TIMESTAMP ||
            e->kind == BT_EVENT_TRIGGER || e->kind == BT_EVENT_WARNING ||
-           e->kind == BT_EVENT_CONTEXT;
+           e->kind == BT_EVENT_CONTEXT || e->kind == BT_EVENT_TRANSACTION;
 }
 
 /* The first event that stands right behind the instruction and is not passive. */
@@ -694,11 +708,19 @@ static void build_instruction(struct build *b)
     if (b->returned)
         build_pair(b, i->address, true);
     b->from = b->step + 1;
+    bool blind = i->isa == BT_ISA_T32 && b->it == BUILD_IT_UNKNOWN;
     decode_instruction(b, &e);
     b->canceled = behind && behind->kind == BT_EVENT_EXCEPTION && is_aborted(i, &e, behind);
     bool runs = check_condition(b, &e);
-    if (runs)
+    uint32_t before[VALUES_STATE_REGS];
+    memcpy(before, b->cur, sizeof before);
+    if (runs) {
         build_execute(b, &e);
+        if (blind)
+            build_track_blind(b);
+        else
+            build_track_stack(b, &e, before);
+    }
     if (runs && b->w->m_fpu)
         build_m_executed(b);
     learn_from_data(b, first_access);
@@ -753,6 +775,7 @@ int values_build_begin(struct values *r, const struct values_window *w)
     build_m_lost(b);
     build_clobber(b, EFFECT_ALL_REGS);
     build_a_lost(b);
+    b->on_stack = 1u << 13;
     return r->rules.nomem ? BT_ERR_NOMEM : 0;
 }
 

@@ -31,6 +31,11 @@
 #define BUILD_NUMBER_IRQ            14
 #define BUILD_NUMBER_FIQ            15
 
+/* Exceptions of M profile. */
+#define BUILD_NUMBER_NMI     2
+#define BUILD_NUMBER_PENDSV  14
+#define BUILD_NUMBER_SYSTICK 15
+
 /* Have floating-point registers been used since the exception that is handled, or ever? */
 enum build_float { BUILD_FLOAT_MAYBE, BUILD_FLOAT_UNUSED, BUILD_FLOAT_USED };
 
@@ -68,8 +73,10 @@ struct build {
     struct build_next next;
     struct values_frame frames[BUILD_FRAMES];
     size_t frame_count;
-    uint8_t it;      /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
-    uint8_t it_left; /* instructions after which an unknown one has ended */
+    uint32_t on_stack; /* bit n: register n is SP, or was made of it, since the stack is in use */
+    uint32_t floor;    /* first state of that: what memory held there before is another's */
+    uint8_t it;        /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
+    uint8_t it_left;   /* instructions after which an unknown one has ended */
     struct {
         uint32_t address;
         uint8_t it;
@@ -119,6 +126,19 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
 
 /* One came back to `address`: what was begun last of that kind, if it was to come back there. */
 void build_pair(struct build *b, uint32_t address, bool exception);
+
+/*
+ * values_stack.c: SP is of another stack now, or of another place of its stack that nobody knows:
+ * calls and exceptions that are open do not come back as they went. `process`: it was PSP, in a
+ * handler, whose own calls are not concerned.
+ */
+void build_other_stack(struct build *b, bool process);
+
+/* The instruction has run; `before`: registers as they were. */
+void build_track_stack(struct build *b, const struct insn_effect *e, const uint32_t *before);
+
+/* Likewise, of a T32 instruction that nobody knows to be conditional or not. */
+void build_track_blind(struct build *b);
 
 /* The IT state of an interrupted instruction, where a handler came back to it. */
 void build_restore_it(struct build *b, uint32_t address);

@@ -38,19 +38,32 @@ static enum build_float outer(const struct build *b)
 
 /* An access of the core itself. */
 static void stack_word(struct build *b, enum access_kind kind, uint32_t base, uint32_t offset,
-                       uint32_t data, bool saved)
+                       uint32_t data, enum values_saved saved)
 {
     struct values_access *a = build_access(b, kind, base, offset, data);
     if (!a)
         return;
     a->stack = true;
-    a->saved = saved;
+    a->saved = (uint8_t)saved;
 }
 
 static void fill_frame(struct build *b, uint32_t base)
 {
     for (uint32_t i = 0; i < FLOAT_WORDS; i++)
-        stack_word(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules), false);
+        stack_word(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules),
+                   SAVED_NOT);
+}
+
+/*
+ * A service writes its results there, and so may the handler of a fault. A scheduler that is called
+ * by PendSV does it for tasks that wait, if at all.
+ */
+static enum values_saved stacked_by(const struct bt_event *entry)
+{
+    unsigned number = entry->u.exception.number & NUMBER_MASK;
+    if (number >= BUILD_NUMBER_SYSTICK || number == BUILD_NUMBER_NMI)
+        return SAVED;
+    return number == BUILD_NUMBER_PENDSV ? SAVED_FRAME : SAVED_NOT;
 }
 
 /* The eight words at the exception's frame; those loaded become the registers. */
@@ -58,21 +71,22 @@ static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const str
 {
     static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
     enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
+    enum values_saved saved = entry ? stacked_by(entry) : SAVED;
     uint32_t loaded[6];
     for (unsigned i = 0; i < 6; i++) {
         loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
-        stack_word(b, kind, base, i * 4, loaded[i], true);
+        stack_word(b, kind, base, i * 4, loaded[i], saved);
     }
     if (!entry)
-        stack_word(b, kind, base, 24, rules_value(&b->r->rules), true);
+        stack_word(b, kind, base, 24, rules_value(&b->r->rules), saved);
     if (entry) {
         uint32_t pc =
             entry->u.exception.has_return
                 ? rules_constant(&b->r->rules, (uint32_t)entry->u.exception.return_address, b->step)
                 : 0;
-        stack_word(b, kind, base, 24, pc, true);
+        stack_word(b, kind, base, 24, pc, saved);
     }
-    stack_word(b, kind, base, 28, xpsr, true);
+    stack_word(b, kind, base, 28, xpsr, saved);
     for (unsigned i = 0; i < 6 && !entry; i++)
         build_assign(b, order[i], loaded[i]);
 }

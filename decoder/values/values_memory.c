@@ -10,6 +10,12 @@
 #include <stdlib.h>
 
 #define HASH_START 1024
+#define RAISE_NEAR 1024u /* bytes that are looked up word by word */
+
+/* Second addresses of RAM (DDI 0403E.e B3.1): each bit of the first MiB has a word. */
+#define BIT_BAND      0x22000000u
+#define BIT_BAND_SIZE 0x02000000u
+#define BIT_BAND_OF   0x20000000u
 
 static size_t slot_of(const struct values_memory_state *m, uint32_t address)
 {
@@ -55,22 +61,31 @@ static void refresh_cell(struct values *r, struct values_cell *c)
     struct values_memory_state *m = &r->memory;
     if (c->round != m->round) {
         c->round = m->round;
-        c->version = c->from = c->since = c->epoch = 0;
-        c->saved = false;
+        c->version = c->from = c->since = c->epoch = c->doubtful = 0;
+        c->saved = SAVED_NOT;
+        c->listed = false;
     }
     if (c->epoch == m->clobber_count)
         return;
     if (c->epoch < m->stack_epoch)
         c->since = m->clobbers[m->stack_epoch - 1];
-    if (c->epoch >= m->hard_epoch && c->saved) {
+    bool kept = c->saved == SAVED || (c->saved == SAVED_FRAME && c->epoch >= m->kernel_epoch);
+    if (c->epoch >= m->hard_epoch && kept) {
+        if (!c->doubtful)
+            c->doubtful = m->clobbers[c->epoch];
         c->epoch = (uint32_t)m->clobber_count;
         return;
     }
     record_word(r, c, m->clobbers[c->epoch]);
     c->epoch = (uint32_t)m->clobber_count;
-    c->version = 0;
-    c->saved = false;
+    c->version = c->doubtful = 0;
+    c->saved = SAVED_NOT;
     c->from = m->clobbers[m->clobber_count - 1];
+}
+
+static bool is_trusted(enum values_memory kind)
+{
+    return kind != VALUES_MEMORY_OTHER && kind != VALUES_MEMORY_SHARED;
 }
 
 static enum values_memory look_up_word(const struct values *r, uint32_t address, uint32_t *word)
@@ -94,9 +109,9 @@ static struct values_cell *cell_at(struct values *r, uint32_t address)
     return c;
 }
 
-static void memory_clobber(struct values *r, uint32_t when, const struct values_access *a)
+static void memory_clobber(struct values *r, uint32_t when, const struct values_access *a,
+                           bool hard)
 {
-    bool hard = a->kind == ACCESS_CLOBBER || !r->keep_saved;
     struct values_memory_state *m = &r->memory;
     if (!values_room(r, (void **)&m->clobbers, &m->clobber_max, m->clobber_count,
                      sizeof *m->clobbers))
@@ -106,6 +121,51 @@ static void memory_clobber(struct values *r, uint32_t when, const struct values_
         m->hard_epoch = m->clobber_count;
     if (hard || a->stack)
         m->stack_epoch = m->clobber_count;
+    if (hard || a->kernel)
+        m->kernel_epoch = m->clobber_count;
+}
+
+/* SP has risen: what was saved below it never comes back, and others use the room. */
+static void forget_saved(struct values *r, struct values_cell *c)
+{
+    if (!c->used || c->round != r->memory.round)
+        return;
+    refresh_cell(r, c);
+    c->saved = SAVED_NOT;
+}
+
+static void forget_listed(struct values *r, uint32_t low, uint32_t end)
+{
+    struct values_memory_state *m = &r->memory;
+    size_t kept = 0;
+    for (size_t i = 0; i < m->listed_count; i++) {
+        struct values_cell *c = &m->cells[slot_of(m, m->listed[i])];
+        if (c->address >= low && c->address < end)
+            forget_saved(r, c);
+        c->listed = c->saved != SAVED_NOT;
+        if (c->listed)
+            m->listed[kept++] = c->address;
+    }
+    m->listed_count = kept;
+}
+
+static void raise_stack(struct values *r, const struct values_access *a)
+{
+    const struct values_value *values = r->rules.values;
+    struct values_memory_state *m = &r->memory;
+    bool known = rules_known(&r->rules, a->base), from = rules_known(&r->rules, a->data);
+    uint32_t sp = values[a->base].number, before = values[a->data].number;
+    if (!m->listed_count || (a->stack && (!known || !from)))
+        return;
+    if (!known) {
+        forget_listed(r, 0, UINT32_MAX);
+    } else if (!from || sp - before - 1 >= RAISE_NEAR) {
+        if (!from || sp > before)
+            forget_listed(r, from ? before & ~3u : 0, sp);
+    } else {
+        for (uint32_t at = before & ~3u; at < sp; at += 4)
+            forget_saved(r, &m->cells[slot_of(m, at)]);
+    }
 }
 
 static uint32_t word_value(struct values *r, uint32_t *value)
@@ -120,7 +180,8 @@ static void replace_word(struct values *r, struct values_cell *c, uint32_t versi
     record_word(r, c, when);
     c->version = version;
     c->from = c->since = when;
-    c->saved = false;
+    c->saved = SAVED_NOT;
+    c->doubtful = 0;
 }
 
 static uint32_t field_of(const struct values *r, const struct values_access *a, uint32_t address)
@@ -144,7 +205,7 @@ static void memory_load(struct values *r, struct values_access *a, struct values
 {
     bool whole = a->width == 4;
     enum values_how how = c->kind == VALUES_MEMORY_CONST ? VALUES_CODE : VALUES_FORWARDED;
-    if (c->kind == VALUES_MEMORY_OTHER || !a->data)
+    if (!is_trusted((enum values_memory)c->kind) || !a->data)
         return;
     if (c->kind == VALUES_MEMORY_CONST) {
         uint32_t word = whole ? a->data : word_value(r, &a->word);
@@ -163,13 +224,20 @@ static void memory_load(struct values *r, struct values_access *a, struct values
                      word);
         return;
     }
+    if (c->doubtful && !a->stack) { /* read as something else than what was saved */
+        record_word(r, c, c->doubtful);
+        c->version = c->doubtful = 0;
+        c->saved = SAVED_NOT;
+        c->from = r->memory.clobbers[r->memory.clobber_count - 1];
+    }
     if (!c->version) {
         c->version = whole ? a->data : word_value(r, &a->word);
-        if (a->saved && c->since < c->from) /* it was there since it was saved */
-            c->from = c->since;
+        uint32_t since = c->since > a->floor ? c->since : a->floor;
+        if (a->saved && a->stack && since < c->from) /* it was there since it was saved */
+            c->from = since;
     }
     if (a->saved) {
-        c->saved = false;
+        c->saved = SAVED_NOT;
         c->since = a->when;
     }
     if (whole) {
@@ -193,7 +261,15 @@ static void memory_store(struct values *r, struct values_access *a, struct value
     uint32_t old = c->version;
     if (a->width == 4) {
         replace_word(r, c, a->data ? a->data : word_value(r, &a->word), a->when);
-        c->saved = a->saved && r->keep_saved;
+        if (!a->saved || !r->keep_saved)
+            return;
+        c->saved = a->saved;
+        struct values_memory_state *m = &r->memory;
+        if (!c->listed && values_room(r, (void **)&m->listed, &m->listed_max, m->listed_count,
+                                      sizeof *m->listed)) {
+            m->listed[m->listed_count++] = c->address;
+            c->listed = true;
+        }
         return;
     }
     word_value(r, &a->word);
@@ -219,19 +295,79 @@ static void kill_word(struct values *r, struct values_access *a, uint32_t addres
         replace_word(r, c, word_value(r, &a->second), a->when);
 }
 
+/* Where RAM may be (DDI 0403E.e B3.1): what is no RAM of this program there may be another address
+ * of it. */
+static bool may_be_alias(const struct values *r, uint32_t address)
+{
+    return r->second && (address < 0x40000000u || address - 0x60000000u < 0x40000000u);
+}
+
+/* The word that the access changes or reads is another one: true. */
+static bool visit_bit(struct values *r, struct values_access *a, uint32_t address, bool certain)
+{
+    uint32_t in = address - BIT_BAND, at = BIT_BAND_OF + (in >> 5 & ~3u);
+    uint32_t field = (in >> 2 & 31) | 1u << 8;
+    bool exact = certain && a->width == 4 && !(in & 3) && !r->big_endian && a->data;
+    if (r->second != SECOND_BIT_BAND || in >= BIT_BAND_SIZE)
+        return false;
+    struct values_cell *c = cell_at(r, at);
+    if (!c || (a->kind == ACCESS_LOAD && (!exact || c->kind != VALUES_MEMORY_RAM)))
+        return true;
+    if (a->kind == ACCESS_LOAD) {
+        if (!c->version)
+            c->version = word_value(r, &a->word);
+        tie_word(r, a,
+                 &(struct values_rule){.op = RULE_FIELD,
+                                       .slot = {a->data, c->version},
+                                       .how = VALUES_FORWARDED,
+                                       .k = field,
+                                       .step = a->step},
+                 c->version);
+        return true;
+    }
+    uint32_t old = c->version;
+    word_value(r, &a->word);
+    if (exact && a->kind == ACCESS_STORE && old)
+        tie_word(
+            r, a,
+            &(struct values_rule){
+                .op = RULE_INSERT, .slot = {a->word, old, a->data}, .k = field, .step = a->step},
+            old);
+    replace_word(r, c, a->word, a->when);
+    return true;
+}
+
+/* A store to known places: true if it may have hit others as well. */
+static bool hits_others(struct values *r, const struct values_access *a, uint32_t address)
+{
+    const struct values_cell *c = a->kind == ACCESS_LOAD ? NULL : cell_at(r, address & ~3u);
+    bool none = c && (c->kind == VALUES_MEMORY_OTHER || c->kind == VALUES_MEMORY_CONST);
+    return none && may_be_alias(r, address);
+}
+
 static void visit_access(struct values *r, struct values_access *a)
 {
     const struct values_value *values = r->rules.values;
     bool certain = !a->cond || values[a->cond].how;
     if (a->cond && values[a->cond].how && !values[a->cond].number)
         return;
+    if (a->kind == ACCESS_RAISE) {
+        raise_stack(r, a);
+        return;
+    }
     if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
         if (a->kind != ACCESS_LOAD)
-            memory_clobber(r, a->when, a);
+            memory_clobber(r, a->when, a, a->kind == ACCESS_CLOBBER || !r->keep_saved);
         return;
     }
     uint32_t address = values[a->base].number + a->offset;
     bool crosses = (address & 3) + a->width > 4;
+    if (visit_bit(r, a, address, certain))
+        return;
+    if (hits_others(r, a, address)) {
+        memory_clobber(r, a->when, a, true);
+        return;
+    }
     if (a->kind == ACCESS_LOAD) {
         struct values_cell *c = crosses || !certain ? NULL : cell_at(r, address & ~3u);
         if (c)
@@ -252,7 +388,8 @@ void values_memory_begin(struct values *r)
     m->round++;
     m->record_count = 0;
     m->clobber_count = 0;
-    m->hard_epoch = m->stack_epoch = 0;
+    m->hard_epoch = m->stack_epoch = m->kernel_epoch = 0;
+    m->listed_count = 0;
 }
 
 bool values_memory_accesses(struct values *r, size_t *at, size_t *budget)
@@ -304,7 +441,7 @@ bool values_memory_find(const struct values *r, const struct values_memory_state
     enum values_memory kind = look_up_word(r, address, &word);
     size_t low = 0, high = m->record_count;
     *value = 0;
-    if (kind == VALUES_MEMORY_OTHER)
+    if (!is_trusted(kind))
         return false;
     *present = word;
     if (kind == VALUES_MEMORY_CONST)

@@ -70,6 +70,9 @@ struct values_access *build_access(struct build *b, enum access_kind kind, uint3
                                 .offset = offset,
                                 .data = data,
                                 .cond = b->pred,
+                                .floor = b->floor,
+                                .kernel = b->number && b->number < BUILD_NUMBER_SYSTICK &&
+                                          b->number != BUILD_NUMBER_NMI,
                                 .kind = (uint8_t)kind,
                                 .width = 4};
     return a;
@@ -105,6 +108,7 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
     f->kept = kept;
     f->exception = exception;
     f->mode = 0;
+    f->on_stack = b->on_stack;
     memcpy(f->saved, b->cur, sizeof f->saved);
 }
 
@@ -132,6 +136,7 @@ void build_pair(struct build *b, uint32_t address, bool exception)
         return;
     }
     b->frame_count = i - 1;
+    b->on_stack = 1u << 13 | (b->frames[i - 1].on_stack & b->frames[i - 1].kept & 0x7fff);
     if (!(b->w->infer & (exception ? VALUES_INFER_EXCEPTION : VALUES_INFER_ABI)) ||
         !values_room(r, (void **)&r->pairs, &r->pair_max, r->pair_count, sizeof *r->pairs))
         return;

@@ -25,6 +25,14 @@ enum access_kind {
     ACCESS_STORE,
     ACCESS_KILL,    /* a store of an unknown value, or one that may not have happened */
     ACCESS_CLOBBER, /* any RAM may have changed */
+    ACCESS_RAISE,   /* SP was `data` and is the base: below it nothing is saved any more */
+};
+
+/* What is assumed of a word that holds a register until that is given back. */
+enum values_saved {
+    SAVED_NOT,
+    SAVED_FRAME, /* stacked at a PendSV: handlers as that may write it, through any pointer */
+    SAVED,       /* no store to an unknown address hits it */
 };
 
 /* Accesses in order of execution. */
@@ -41,8 +49,11 @@ struct values_access {
     uint8_t kind;    /* enum access_kind */
     uint8_t width;
     bool sign;
-    bool stack; /* SP is the base */
-    bool saved; /* saves a register that belongs to the caller, or gives it back */
+    bool stack;     /* SP is the base */
+    uint8_t saved;  /* enum values_saved: saves a register that belongs to the caller, or gives it
+                       back */
+    bool kernel;    /* by a handler that may change what an exception has stacked */
+    uint32_t floor; /* loads: state before which the stack was another one */
 };
 
 /* The word at `address` is `value` in the states from..to. */
@@ -62,7 +73,9 @@ struct values_cell {
     uint32_t round;
     uint8_t kind; /* enum values_memory */
     bool used;
-    bool saved; /* the version is a saved register that is not given back yet */
+    uint8_t saved; /* enum values_saved: the version is a saved register, not given back yet */
+    bool listed;
+    uint32_t doubtful; /* state from which on that is assumed; 0: it is not */
 };
 
 struct values_memory_state {
@@ -72,9 +85,12 @@ struct values_memory_state {
     size_t record_count, record_max;
     struct values_cell *cells; /* open addressing; a power of two */
     size_t cell_count, cell_max;
-    uint32_t *clobbers; /* states; entry e ends epoch e */
-    size_t hard_epoch;  /* the last of them that saved registers do not survive either, plus 1 */
-    size_t stack_epoch; /* the last that may have saved a register, plus 1 */
+    uint32_t *clobbers;  /* states; entry e ends epoch e */
+    size_t hard_epoch;   /* the last of them that saved registers do not survive either, plus 1 */
+    size_t stack_epoch;  /* the last that may have saved a register, plus 1 */
+    size_t kernel_epoch; /* the last that SAVED_FRAME does not survive, plus 1 */
+    uint32_t *listed;    /* addresses of words that were saved in this pass */
+    size_t listed_count, listed_max;
     size_t clobber_count, clobber_max;
     uint32_t round;
 };
@@ -84,7 +100,8 @@ struct values_frame {
     uint32_t address; /* where it comes back */
     uint32_t kept;    /* bit n: state register n is the same afterwards */
     uint32_t saved[VALUES_STATE_REGS];
-    uint8_t mode; /* A and R profile: that the exception goes to; 0: none, or any */
+    uint32_t on_stack; /* build.on_stack */
+    uint8_t mode;      /* A and R profile: that the exception goes to; 0: none, or any */
     bool exception;
 };
 
@@ -122,6 +139,13 @@ struct values_sort {
     size_t at;
 };
 
+/* Has RAM second addresses? */
+enum values_second {
+    SECOND_NONE,
+    SECOND_PERHAPS,  /* M profile: where the architecture has RAM */
+    SECOND_BIT_BAND, /* and for each bit of the first MiB of SRAM */
+};
+
 struct build; /* values_build.h */
 
 struct values {
@@ -149,7 +173,9 @@ struct values {
     bool changed; /* the pass has found something */
     bool align;   /* assume that frames are aligned */
     bool big_endian;
-    bool keep_saved; /* assumed: no store to an unknown address hits a saved register */
+    uint32_t stacks_from; /* state since which the stack pointers not in use are as they are */
+    uint8_t second;       /* enum values_second: addresses of RAM */
+    bool keep_saved;      /* assumed: no store to an unknown address hits a saved register */
 };
 
 /* values_state.c: grows an array to hold one more; sets rules.nomem when that fails. */

@@ -43,6 +43,7 @@ const char *debug_failure_text(enum debug_failure failure)
         [DEBUG_FAIL_NO_MEM_AP] = "no memory access port there",
         [DEBUG_FAIL_CHANGED] = "another debug port answers than before: other target connected?",
         [DEBUG_FAIL_TIMEOUT] = "the target did not get there in time",
+        [DEBUG_FAIL_NO_RESET] = "the probe does not drive nRESET",
     };
     return (size_t)failure < sizeof TEXTS / sizeof *TEXTS ? TEXTS[failure] : "unknown failure";
 }
@@ -92,6 +93,17 @@ static int adiv5_line_reset(struct adiv5_dp *dp)
     return dp->link.ops->sequence(dp->link.self, 8 * sizeof LINE_RESET, LINE_RESET);
 }
 
+/* A request was not answered: the probe may have to connect anew to be heard. A reset that is held
+ * goes on. */
+static int adiv5_reconnect(struct adiv5_dp *dp)
+{
+    bool low = dp->reset_low;
+    if (!dp->link.ops->reconnect)
+        return 0;
+    int error = dp->link.ops->reconnect(dp->link.self);
+    return error == 0 && low ? adiv5_drive_reset(dp, true, 0) : error;
+}
+
 /* Read the flags and clear them; nothing here is recovered again. `abort`: DAPABORT too. */
 static int clear_raw(struct adiv5_dp *dp, bool abort, bool *ok)
 {
@@ -128,7 +140,10 @@ static int adiv5_resynchronise(struct adiv5_dp *dp)
     bool ok = false;
     dp->line_errors++;
     for (unsigned k = 0; k < 3 && !ok; k++) {
-        int error = dp->wire == DEBUG_WIRE_SWD ? adiv5_line_reset(dp) : 0;
+        bool swd = dp->wire == DEBUG_WIRE_SWD;
+        int error = swd && k > 0 && !dp->reset_low ? adiv5_reconnect(dp) : 0;
+        if (error == 0 && swd)
+            error = adiv5_line_reset(dp);
         if (error == 0)
             error = adiv5_try_dpidr(dp, &dpidr, &ok);
         if (error != 0)
@@ -490,6 +505,9 @@ const char *adiv5_ap_name(uint32_t idr)
 #define DEFAULT_HZ           1000000u
 #define DEFAULT_WAIT_RETRIES 200u
 #define ROUNDS               3u
+#define WAYS                 3u
+#define PIN_POLL_US          1000u
+#define RESET_HOLD_US        20000u
 #define POWER_LIMIT_US       1000000u
 #define POWER_POLL_US        1000u
 #define TAP_RESET_BITS       6u /* five clocks with TMS high reset the TAP, one low leaves it */
@@ -521,12 +539,15 @@ static bool dpidr_plausible(uint32_t dpidr)
     return (dpidr & 1) != 0 && dpidr != 0xffffffffu;
 }
 
-/* Ask for DPIDR in all ways until somebody answers. */
+/* Ask for DPIDR in all ways until somebody answers. To connect anew may end a reset for a moment,
+ * in which the core runs: all ways are tried once without. */
 static int find_swd(struct adiv5_dp *dp)
 {
-    for (unsigned k = 0; k < 3 * ROUNDS; k++) {
+    for (unsigned k = 0; k < WAYS * ROUNDS; k++) {
         bool ok;
-        int error = adiv5_wake(dp, k % 3);
+        int error = k >= (dp->reset_low ? WAYS : 1) ? adiv5_reconnect(dp) : 0;
+        if (error == 0)
+            error = adiv5_wake(dp, k % WAYS);
         if (error == 0)
             error = adiv5_try_dpidr(dp, &dp->dpidr, &ok);
         if (error != 0)
@@ -594,6 +615,38 @@ static int prepare_link(struct adiv5_dp *dp, const struct adiv5_connect_options 
     return error;
 }
 
+int adiv5_drive_reset(struct adiv5_dp *dp, bool low, uint32_t wait_us)
+{
+    const struct debug_link_ops *ops = dp->link.ops;
+    const struct debug_clock *clock = &dp->clock;
+    const uint8_t output = low ? 0 : DEBUG_PIN_NRESET;
+    uint8_t input;
+    if (!ops->pins)
+        return BT_ERR_UNSUPPORTED;
+    dp->reset_low = low;
+    uint64_t begin = clock->now_us(clock->user);
+    int error = ops->pins(dp->link.self, output, DEBUG_PIN_NRESET, &input);
+    while (error == 0 && ((input ^ output) & DEBUG_PIN_NRESET) != 0 &&
+           clock->now_us(clock->user) - begin < wait_us) {
+        clock->sleep_us(clock->user, PIN_POLL_US);
+        error = ops->pins(dp->link.self, output, DEBUG_PIN_NRESET, &input);
+    }
+    return error;
+}
+
+/* The pin of a probe that is connected: before, it is not driven, and connecting drives it high. */
+static int hold_reset(struct adiv5_dp *dp)
+{
+    int error = adiv5_drive_reset(dp, true, 0);
+    if (error == 0)
+        dp->clock.sleep_us(dp->clock.user, RESET_HOLD_US);
+    else if (error == BT_ERR_UNSUPPORTED)
+        (void)adiv5_fail(dp, DEBUG_FAIL_NO_RESET);
+    else
+        (void)adiv5_link_failed(dp, error);
+    return error;
+}
+
 int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *options)
 {
     dp->wire = options->wire;
@@ -602,10 +655,14 @@ int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *optio
     dp->failure = DEBUG_FAIL_NONE;
     dp->ctrl_stat = 0;
     dp->line_errors = 0;
+    dp->reset_low = false;
     dp->generation++;
     int error = prepare_link(dp, options);
     if (error != 0)
         return adiv5_link_failed(dp, error);
+    error = options->hold_reset ? hold_reset(dp) : 0;
+    if (error != 0)
+        return error;
     error = options->wire == DEBUG_WIRE_SWD ? find_swd(dp) : find_jtag(dp, options);
     if (error != 0)
         return error;
@@ -625,6 +682,7 @@ int adiv5_disconnect(struct adiv5_dp *dp, bool power_down)
     if (power_down && dp->connected)
         error = adiv5_dp_write(dp, DP_CTRL_STAT, 0);
     dp->connected = false;
+    dp->reset_low = false;
     dp->select_known = false;
     int end = dp->link.ops->disconnect(dp->link.self);
     return error != 0 ? error : end;

@@ -55,12 +55,14 @@ struct adiv5_dp {
     unsigned generation;  /* changes with every failure and connect */
     /* Private. */
     bool connected;
+    bool reset_low; /* nRESET is driven low, for all that is known */
     bool select_known;
     uint32_t select;
 };
 
 struct adiv5_connect_options {
     enum debug_wire wire;
+    bool hold_reset;       /* nRESET is low before the port is woken, and stays low */
     uint32_t clock_hz;     /* 0: 1 MHz */
     uint8_t idle_clocks;   /* behind each access; 8 to 64 help slow targets */
     uint16_t wait_retries; /* of the probe; 0: 200 */
@@ -77,9 +79,16 @@ void adiv5_init(struct adiv5_dp *dp, const struct debug_link *link,
 /*
  * Wake the port up (JTAG to SWD, line reset, dormant to SWD, several times; or JTAG), identify it,
  * clear its errors, power up debug and system within one second. A target that powers up debug
- * only is accepted: see system_power.
+ * only is accepted: see system_power. With hold_reset the order is: the probe connects, which lets
+ * its pins go or drives them high; nRESET is pulled low; then the port is woken.
  */
 int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *options);
+
+/*
+ * Drive nRESET and wait, up to `wait_us` (0: not at all), until the pin reads as driven: that it
+ * does not is no error. Return 0, BT_ERR_UNSUPPORTED (the probe has no such pin), BT_ERR_IO,
+ * BT_ERR_FORMAT. */
+int adiv5_drive_reset(struct adiv5_dp *dp, bool low, uint32_t wait_us);
 
 /* Take back the power requests if `power_down`, and let the wire go. */
 int adiv5_disconnect(struct adiv5_dp *dp, bool power_down);

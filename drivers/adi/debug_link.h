@@ -78,9 +78,12 @@ struct debug_link_ops {
     int (*configure)(void *self, uint8_t idle_clocks, uint16_t wait_retries);
     /* Bits on SWDIO/TMS, least significant bit of bytes[0] first. */
     int (*sequence)(void *self, unsigned bits, const uint8_t *bytes);
-    /* Drive the selected pins, wait until they read as driven or for the time (0: do not wait),
-     * read all. */
-    int (*pins)(void *self, uint8_t output, uint8_t select, uint32_t wait_us, uint8_t *input);
+    /* Optional, SWD. After a request that nobody answered some probes leave SWDIO an input, and
+     * sequences reach nothing: connects anew, with clock and configuration as they were. A probe
+     * may let nRESET go meanwhile. */
+    int (*reconnect)(void *self);
+    /* Drive the selected pins, read all. Nobody waits: firmware disagrees on the unit. */
+    int (*pins)(void *self, uint8_t output, uint8_t select, uint8_t *input);
     /* JTAG: instruction register lengths from TDO on, and which device is the DAP. */
     int (*jtag_chain)(void *self, const uint8_t *ir_lengths, unsigned count, unsigned dap);
     int (*transfer)(void *self, struct debug_transfer *list, size_t count,
@@ -112,6 +115,7 @@ enum debug_failure {
     DEBUG_FAIL_NO_MEM_AP, /* the access port is not there or reaches no memory */
     DEBUG_FAIL_CHANGED,   /* another debug port answers than before */
     DEBUG_FAIL_TIMEOUT,   /* a state was not reached in its time */
+    DEBUG_FAIL_NO_RESET,  /* the probe does not drive nRESET */
 };
 
 /* One line of text, lower case, without full stop. Never NULL. */

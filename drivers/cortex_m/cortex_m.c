@@ -443,15 +443,6 @@ int cortex_m_resume(struct cortex_m *core)
     return cortex_m_write_dhcsr(core, C_DEBUGEN);
 }
 
-static int set_pin(struct adiv5_dp *dp, bool low)
-{
-    uint8_t input;
-    if (!dp->link.ops->pins)
-        return BT_ERR_UNSUPPORTED;
-    return dp->link.ops->pins(dp->link.self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET,
-                              low ? 0 : PIN_WAIT_US, &input);
-}
-
 static int pin_failed(struct cortex_m *core, int error)
 {
     if (error == BT_ERR_UNSUPPORTED)
@@ -537,7 +528,7 @@ static int reset_system(struct cortex_m *core, bool halt)
 static int reset_pin(struct cortex_m *core, bool halt)
 {
     bool seen = false;
-    int error = pin_failed(core, set_pin(core->ap->dp, true));
+    int error = pin_failed(core, adiv5_drive_reset(core->ap->dp, true, 0));
     if (error != 0)
         return error;
     cortex_m_sleep(core, RESET_HOLD_US);
@@ -545,7 +536,7 @@ static int reset_pin(struct cortex_m *core, bool halt)
     int prepared = cortex_m_prepare(core, halt);
     error = cortex_m_tolerate(core, prepared);
     if (error == 0)
-        error = pin_failed(core, set_pin(core->ap->dp, false));
+        error = pin_failed(core, adiv5_drive_reset(core->ap->dp, false, PIN_WAIT_US));
     if (error == 0)
         error = wait_reset(core, halt && prepared == 0, &seen);
     /* A port that is dead in reset did not take the wish to halt: now it does. */

@@ -419,6 +419,9 @@ int perf_add_trace(struct perf_build *b)
 {
     struct trace t = {.b = b};
     int error = find_queues(&t);
+    if (!error && t.queue_count == 0)
+        error = snapshot_warn(&b->ld, "perf.data", 0,
+                              "there is no trace in it: it has no AUXTRACE records");
     if (!error)
         error = add_pieces(&t);
     for (size_t k = 0; k < t.queue_count && !error; k++)

@@ -255,6 +255,17 @@ static int dump_extent(struct device_parser *p)
     return error;
 }
 
+/* What it held is not known: to the history, code that is not there. */
+static int missing_dump(struct device_parser *p)
+{
+    p->dump_line = 0;
+    *p->ld->why = (struct message){.text = ""};
+    return snapshot_warn(
+        p->ld, p->path, p->file_line,
+        "'%s' is missing: nothing is known of the memory from 0x%llx on that it held", p->dump.path,
+        (unsigned long long)p->dump.address);
+}
+
 static int finish_dump(struct device_parser *p)
 {
     if (p->dump_line == 0)
@@ -267,7 +278,10 @@ static int finish_dump(struct device_parser *p)
         return SNAPSHOT_FAIL_AT(p, p->dump_line, "dump without '%s'", "file");
     if (!dump->space)
         dump->space = "";
+    errno = 0;
     int error = snapshot_add_file(ld, dump->path, p->path, p->file_line, &dump->file);
+    if (error == BT_ERR_IO && errno == ENOENT)
+        return missing_dump(p);
     if (error == 0)
         error = dump_extent(p);
     if (error != 0)

@@ -20,6 +20,8 @@ static const struct usb_endpoint_info *usb_endpoint(const struct usb_interface_i
     const struct usb_endpoint_info *e = &i->endpoints[index];
     if (e->kind != kind || ((e->address & USB_ENDPOINT_IN) != 0) != in || e->packet == 0)
         return NULL;
+    if ((e->address & ~USB_ENDPOINT_IN) == 0)
+        return NULL; /* the control endpoint, whatever the descriptor says */
     return e;
 }
 

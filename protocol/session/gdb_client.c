@@ -36,6 +36,11 @@ int gdb_ask(struct gdb_session *s, const struct target_request *r, gdb_answer_fn
     return answer(s, &(struct target_answer){.error = error, .why = ""});
 }
 
+void gdb_answer_lost(struct gdb_session *s)
+{
+    session_answered(s, &(struct target_answer){.error = BT_ERR_IO, .why = ""});
+}
+
 static void session_lose_stop(struct gdb_session *s)
 {
     s->run = GDB_HALTED;
@@ -74,7 +79,7 @@ static void session_dropped(void *ctx)
 {
     struct gdb_session *s = ctx;
     s->target = NULL;
-    session_answered(s, &(struct target_answer){.error = BT_ERR_IO, .why = ""});
+    gdb_answer_lost(s);
     if (s->run != GDB_HALTED)
         session_lose_stop(s);
 }

@@ -71,6 +71,17 @@ static bool register_take(const struct target_register *list, unsigned count, st
     return *entry < count;
 }
 
+/* LLDB takes the `x` of a value that is not known for 0xcc, and an error for "unavailable". Without
+ * those that make up a frame it has no thread. */
+static bool lldb_may_have(const struct gdb_session *s, const struct target_register *list,
+                          unsigned i, const struct target_regs *regs)
+{
+    int reg = target_register_reg(&list[i]);
+    uint64_t value;
+    return s->front_end != GDB_FRONT_END_LLDB || (reg >= TARGET_REG_SP && reg <= TARGET_REG_PSR) ||
+           target_regs_get(regs, list, i, &value);
+}
+
 /* Of the register s->asked.at, or of all. */
 static int registers_reply(struct gdb_session *s, const struct target_regs *regs)
 {
@@ -78,7 +89,7 @@ static int registers_reply(struct gdb_session *s, const struct target_regs *regs
     unsigned count = session_registers(s, s->general, &list), i = (unsigned)s->asked.at;
     if (s->asked.kind == 'g')
         gdb_add_registers(s, s->general, regs, &s->reply);
-    else if (i < count)
+    else if (i < count && lldb_may_have(s, list, i, regs))
         register_add(list, i, gdb_core_info(s, s->general).big_endian, regs, &s->reply);
     return s->reply.len > 0 ? BT_OK : BT_ERR_INVAL;
 }
@@ -177,7 +188,8 @@ static int answer_write_registers(struct gdb_session *s, struct gdb_args *a)
 
 /* Memory and breakpoints. */
 
-#define READ_MAX (GDB_PACKET_SIZE / 2)
+#define READ_MAX   (GDB_PACKET_SIZE / 2)
+#define BINARY_MAX (READ_MAX - 8) /* all may be escaped, and 'b' stands in front */
 
 static bool args_take_range(struct gdb_args *a, uint64_t *address, uint64_t *len)
 {
@@ -197,18 +209,28 @@ static int memory_answered(struct gdb_session *s, const struct target_answer *a)
         n = s->host->reverse_memory(s->host_ctx, s->general, s->asked.at, bytes, n);
     if (n == 0)
         return BT_ERR_RANGE;
-    text_buf_hex(&s->reply, bytes, n);
+    if (s->asked.kind == 'm') {
+        text_buf_hex(&s->reply, bytes, n);
+    } else {
+        text_buf_putc(&s->reply, 'b');
+        text_buf_add(&s->reply, bytes, n);
+    }
     return BT_OK;
 }
 
+/* m, and x: as hex digits, and binary. */
 static int answer_read_memory(struct gdb_session *s, struct gdb_args *a)
 {
     struct target_request r = gdb_request(s, TARGET_READ_MEMORY);
     uint64_t len;
-    if (!args_take_range(a, &r.address, &len) || !gdb_args_empty(a) || len == 0)
+    char name = gdb_args_name(a);
+    if (!args_take_range(a, &r.address, &len) || !gdb_args_empty(a))
         return BT_ERR_INVAL;
-    r.length = len < READ_MAX ? (size_t)len : READ_MAX;
-    s->asked.kind = 'm';
+    if (len == 0) /* LLDB asks for another form of x by it */
+        return name == 'x' ? gdb_reply(s, "") : BT_ERR_INVAL;
+    size_t most = name == 'x' ? BINARY_MAX : READ_MAX;
+    r.length = len < most ? (size_t)len : most;
+    s->asked.kind = name;
     s->asked.at = r.address;
     return gdb_ask(s, &r, memory_answered);
 }
@@ -287,6 +309,7 @@ const struct gdb_command gdb_data_commands[] = {
     {"p", GDB_PREFIX, false, answer_read_register},
     {"P", GDB_PREFIX, false, answer_write_registers},
     {"m", GDB_PREFIX, false, answer_read_memory},
+    {"x", GDB_PREFIX, false, answer_read_memory},
     {"M", GDB_PREFIX, false, answer_write_memory},
     {"X", GDB_PREFIX, false, answer_write_memory},
     {"Z", GDB_PREFIX, false, answer_breakpoint},

@@ -72,7 +72,8 @@ struct gdb_host {
     /*
      * Optional. One line of "monitor"; output through print(to, text). BT_ERR_UNSUPPORTED = no
      * such command (the session says so); other errors are printed by their code. Never fails on
-     * the wire: GDB cannot show texts of errors here.
+     * the wire: GDB cannot show texts of errors here. TARGET_PENDING: more output and
+     * gdb_session_command_done() follow; interrupt() is Ctrl-C meanwhile, leave() the end.
      */
     int (*monitor)(void *ctx, int core, const char *text, target_print_fn print, void *to);
 
@@ -99,11 +100,13 @@ struct gdb_host {
      */
     int (*reverse)(void *ctx, int core, bool step, struct target_stop *stop,
                    struct target_error *why);
-    /* Ctrl-C while that is pending; must lead to gdb_session_stopped(). */
+    /* Ctrl-C while that, or monitor(), is pending; must lead to its end. */
     void (*interrupt)(void *ctx);
 
     /* Optional. State in words for "info threads" ("replaying, at 216"); "": that of the target. */
     void (*core_status)(void *ctx, int core, char *text, size_t size);
+    /* Optional: the client in control asks for what changes the target: writes, flash, a reset. */
+    void (*changes)(void *ctx, const struct target_request *request);
     /* Optional: the client lets go, by `D` or `k`. */
     void (*leave)(void *ctx);
     /* Optional: R and vRun, where the target itself cannot. BT_OK: done or under way, clients are

@@ -3,6 +3,7 @@
 #ifndef PROTOCOL_GDB_INTERNAL_H
 #define PROTOCOL_GDB_INTERNAL_H
 
+#include "gdb_allow.h"
 #include "protocol/rsp/gdb_args.h"
 #include "protocol/session/gdb_session.h"
 
@@ -42,8 +43,8 @@ extern const struct gdb_command gdb_thread_commands[];
 extern const struct gdb_command gdb_xfer_commands[];
 
 /*
- * Calls go one way, upwards in this list: threads, reply, client; data, run, query, xfer; packets;
- * pass; observe; session.
+ * Calls go one way, upwards in this list: threads, reply, client, allow; data, run, query, xfer;
+ * packets; pass; observe; session.
  */
 
 /* gdb_threads.c */
@@ -100,6 +101,9 @@ int gdb_reply_done(struct gdb_session *s, const struct target_answer *a);
 int gdb_reply_number(struct gdb_session *s, int error);
 /* The stop reply, and what follows from it for the choice of threads. */
 void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop);
+/* The stop reply of a motion that was not possible, for LLDB: as if history began here, with the
+ * reason. */
+void gdb_reply_stuck(struct gdb_session *s, const char *why);
 /* The stop reply of a halt of the target: the client knows from now on where the cores are. */
 int gdb_reply_halt(struct gdb_session *s, const struct target_halt *halt);
 /* The reply to whatever needs the target when it is gone, or not there yet; NULL: it is ready. */
@@ -112,10 +116,8 @@ void gdb_reply_send(struct gdb_session *s);
 void gdb_reply_finish(struct gdb_session *s, int outcome);
 /* O packets for text of any length. */
 void gdb_send_console(struct gdb_session *s, const char *text, size_t len);
-static inline void gdb_print(struct gdb_session *s, const char *text)
-{
-    gdb_send_console(s, text, strlen(text));
-}
+/* The same, for text of ours: without control characters in what it quotes. */
+void gdb_print(struct gdb_session *s, const char *text);
 /* Where text is taken: what is to be reported. */
 void gdb_report_news(struct gdb_session *s);
 
@@ -141,6 +143,8 @@ static inline struct target_request gdb_request(const struct gdb_session *s,
  * r->core and what `answer` needs of s->asked are set.
  */
 int gdb_ask(struct gdb_session *s, const struct target_request *r, gdb_answer_fn answer);
+/* What was asked gets no answer any more: an error is the reply. */
+void gdb_answer_lost(struct gdb_session *s);
 
 /* gdb_data.c: all registers of the core as a g packet has them, of the layout that the target
  * reports. */
@@ -198,5 +202,8 @@ int gdb_pass_known_features(struct gdb_session *s);
 int gdb_observe(struct gdb_session *s, const char *payload, size_t len);
 /* Ctrl-C of one that waits for a halt that is not its own. */
 void gdb_observe_interrupt(struct gdb_session *s);
+/* One that waits for a halt though nothing runs, as its resume was not begun: it is shown the last.
+ */
+void gdb_observe_end_wait(struct gdb_session *s);
 
 #endif

@@ -108,6 +108,15 @@ void gdb_observe_interrupt(struct gdb_session *s)
     gdb_reply_send(s);
 }
 
+void gdb_observe_end_wait(struct gdb_session *s)
+{
+    if (s->run != GDB_RUNS || target_is_running(s->target))
+        return;
+    s->client.waits = false;
+    s->run = GDB_HALTED;
+    gdb_reply_finish(s, observe_show_halt(s));
+}
+
 /*
  * GDB takes no text for memory, but a number. And it can do nothing, not even continue, without the
  * registers of the halt that it shows: it gets those that were read at that halt.

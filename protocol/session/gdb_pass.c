@@ -22,7 +22,7 @@ static bool packet_needs_thread(const char *payload, size_t len)
 static int pass_reply_lost(struct gdb_session *s, const struct target_answer *a)
 {
     const char kind[] = {s->asked.kind, '\0'};
-    if (gdb_gone(s) || (kind[0] != '\0' && strchr("gpm", kind[0])))
+    if (gdb_gone(s) || (kind[0] != '\0' && strchr("gpmx", kind[0])))
         return gdb_reply_gone(s, kind);
     return a->error == BT_ERR_INVAL ? gdb_reply(s, "E05") : gdb_reply_result(s, BT_ERR_IO, a->why);
 }
@@ -84,11 +84,7 @@ static int pass_ask(struct gdb_session *s, const struct gdb_thread *thread, cons
 /* A state that is asked for is that of a session again, after D or k. */
 static int pass_state(struct gdb_session *s, const char *payload, size_t len)
 {
-    bool left = s->state != GDB_SESSION_OPEN;
     s->state = GDB_SESSION_OPEN;
-    /* The target was never let go of: attaching to it again is to ask how it is. */
-    if (left && gdb_packet_starts(payload, len, "vAttach"))
-        return pass_ask(s, &any_thread, "?", 1, state_answered);
     return pass_ask(s, &any_thread, payload, len, state_answered);
 }
 
@@ -126,8 +122,16 @@ static int pass_reverse(struct gdb_session *s, const char *payload, size_t len)
     bool motion = gdb_packet_read(payload, len).answer == GDB_ANSWER_STOP;
     bool concerned =
         motion ? gdb_is_replaying(s, -1)
-               : gdb_is_replaying(s, s->general) && gdb_packet_starts_any(payload, len, "g p m");
+               : gdb_is_replaying(s, s->general) && gdb_packet_starts_any(payload, len, "g p m x");
     return concerned ? gdb_run_packet(s, payload, len) : GDB_PASS_ON;
+}
+
+/* One that is not for the other side: unknown, or known and malformed. */
+static int pass_refuse(struct gdb_session *s, const char *payload, size_t len)
+{
+    return len > 0 && gdb_packet_starts_any(payload, len, "g p m x G P M X Z z c s C S H T R")
+               ? BT_ERR_INVAL
+               : gdb_reply(s, "");
 }
 
 int gdb_pass(struct gdb_session *s, const char *payload, size_t len)
@@ -136,8 +140,14 @@ int gdb_pass(struct gdb_session *s, const char *payload, size_t len)
         return gdb_reply(s, "E.the packet is longer than PacketSize"); /* QEMU would not answer */
     if (gdb_packet_is_broken(payload, len))
         return BT_ERR_INVAL;
-    if (gdb_packet_starts(payload, len, "QNonStop"))
-        return gdb_reply(s, "");
+    if (gdb_packet_is(payload, len, "QThreadSuffixSupported") ||
+        gdb_packet_is(payload, len, "qHostInfo"))
+        return gdb_run_packet(s, payload, len);
+    /* The target was never let go of: attaching to it is to ask how it is. */
+    if (gdb_packet_starts(payload, len, "vAttach"))
+        return gdb_pass(s, "?", 1);
+    if (!gdb_may_pass(payload, len) && !gdb_packet_starts(payload, len, "qRcmd"))
+        return pass_refuse(s, payload, len);
     if (gdb_packet_is(payload, len, "!")) {
         struct target_request r = pass_request(s, &any_thread, payload, len);
         target_ask(s->target, &s->client, &r, NULL, NULL);
@@ -156,8 +166,11 @@ int gdb_pass_while_running(struct gdb_session *s, const char *payload, size_t le
     enum gdb_packet_answer answer = gdb_packet_read(payload, len).answer;
     if (!s->target->serves_client || answer == GDB_ANSWER_STOP || answer == GDB_ANSWER_NONE)
         return gdb_reply(s, "E.the target is running");
-    if (len == 0 || payload[0] != 'F')
+    if (len > 0 && payload[0] != 'F' && !gdb_packet_starts(payload, len, "qRcmd") &&
+        gdb_may_pass(payload, len))
         return pass_ask(s, &s->thread, payload, len, pass_answered);
+    if (len == 0 || payload[0] != 'F')
+        return pass_refuse(s, payload, len);
     if (gdb_remote_answer_file(gdb_remote_of(s->target), payload, len) < 0)
         return gdb_reply(s, "E.no file was asked for");
     return TARGET_PENDING;

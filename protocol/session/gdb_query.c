@@ -22,7 +22,7 @@ static void query_add_features(struct gdb_session *s)
 {
     text_buf_printf(&s->reply,
                     "PacketSize=%x;QStartNoAckMode+;vContSupported+;"
-                    "qXfer:features:read+;qXfer:threads:read+",
+                    "qXfer:features:read+;qXfer:threads:read+;binary-upload+",
                     (unsigned)s->packet_size);
     if (s->target->ops->memory_map)
         text_buf_puts(&s->reply, ";qXfer:memory-map:read+");
@@ -42,6 +42,39 @@ static int answer_supported(struct gdb_session *s, struct gdb_args *a)
         s->client_hwbreak |= gdb_args_equal(&word, "hwbreak+");
     }
     query_add_features(s);
+    return BT_OK;
+}
+
+/* LLDB's, never GDB's. It is not offered: registers are those of Hg. */
+static int answer_thread_suffix(struct gdb_session *s, struct gdb_args *a)
+{
+    (void)a;
+    s->front_end = GDB_FRONT_END_LLDB;
+    return gdb_reply(s, "");
+}
+
+/*
+ * What LLDB disassembles by (LLDB's manual, "GDB Remote Protocol Extensions"): by the "arm" of
+ * target.xml alone, which GDB wants there, code of an M profile is A32 to it. Numbers of Mach-O,
+ * ARM and v7-M: with a triple of the M profile and a program's file LLDB 19 hangs, with a
+ * "thumbv7m" nothing is disassembled.
+ */
+static int answer_host_info(struct gdb_session *s, struct gdb_args *a)
+{
+    struct target_core core = gdb_core_info(s, s->general);
+    bool wide = core.profile == TARGET_PROFILE_A64;
+    const char *triple = wide                               ? "aarch64-none-elf"
+                         : core.profile == TARGET_PROFILE_R ? "armv7r-none-eabi"
+                                                            : "armv7-none-eabi";
+    (void)a;
+    if (core.profile == TARGET_PROFILE_M) {
+        text_buf_puts(&s->reply, "cputype:12;cpusubtype:15");
+    } else {
+        text_buf_puts(&s->reply, "triple:");
+        text_buf_hex(&s->reply, triple, strlen(triple));
+    }
+    text_buf_printf(&s->reply, ";ptrsize:%d;endian:%s;", wide ? 8 : 4,
+                    core.big_endian ? "big" : "little");
     return BT_OK;
 }
 
@@ -128,7 +161,7 @@ static int answer_monitor(struct gdb_session *s, struct gdb_args *a)
     int error;
     char *text = query_take_command(a, &error);
     if (!text)
-        return s->packets && s->role != GDB_OBSERVES ? GDB_PASS_ON : error;
+        return error;
     error = query_run_monitor(s, text);
     if (error == BT_ERR_UNSUPPORTED && s->role != GDB_OBSERVES && !s->packets) {
         s->asked.command = text;
@@ -137,6 +170,10 @@ static int answer_monitor(struct gdb_session *s, struct gdb_args *a)
         return gdb_ask(s, &r, command_answered);
     }
     free(text);
+    if (error == TARGET_PENDING) {
+        s->asked.of_host = true;
+        return TARGET_PENDING;
+    }
     if (error == BT_ERR_UNSUPPORTED && s->role != GDB_OBSERVES)
         return GDB_PASS_ON;
     if (error == BT_ERR_UNSUPPORTED)
@@ -148,17 +185,6 @@ static int answer_monitor(struct gdb_session *s, struct gdb_args *a)
 }
 
 /* The features of another server, with ours. */
-
-/*
- * What the other side reports of these does not count: they are answered here, GDB dies of non-stop
- * with two cores, and it would prefer the Intel format (found with GDB 13.1).
- */
-static bool is_our_feature(const struct gdb_args *word)
-{
-    return gdb_packet_starts_any(word->at, gdb_args_left(word),
-                                 "QStartNoAckMode qXfer:btrace:read qXfer:btrace-conf:read "
-                                 "QNonStop Qbtrace ReverseStep ReverseContinue");
-}
 
 static void features_add_packet_size(struct text_buf *out, struct gdb_args *number, size_t limit)
 {
@@ -177,11 +203,9 @@ int gdb_merge_features(struct gdb_session *s, const char *reply, size_t len)
     struct gdb_args a = {reply, reply + len};
     struct gdb_args word;
     while (gdb_args_until(&a, ';', &word)) {
-        if (gdb_args_empty(&word) || is_our_feature(&word))
-            continue;
         if (gdb_args_text(&word, "PacketSize=")) {
             features_add_packet_size(&s->reply, &word, s->packet_size);
-        } else {
+        } else if (gdb_may_pass_feature(word.at, gdb_args_left(&word))) {
             text_buf_add(&s->reply, word.at, gdb_args_left(&word));
             text_buf_putc(&s->reply, ';');
         }
@@ -194,6 +218,8 @@ int gdb_merge_features(struct gdb_session *s, const char *reply, size_t len)
 const struct gdb_command gdb_query_commands[] = {
     {"qSupported", GDB_PREFIX, true, answer_supported},
     {"QStartNoAckMode", GDB_EXACT, true, answer_start_no_ack},
+    {"QThreadSuffixSupported", GDB_EXACT, true, answer_thread_suffix},
+    {"qHostInfo", GDB_EXACT, true, answer_host_info},
     {"qAttached", GDB_PREFIX, false, answer_attached},
     {"qSymbol", GDB_PREFIX, false, answer_symbol},
     {"qRcmd", GDB_PREFIX, false, answer_monitor},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "gdb_internal.h"
+#include "protocol/rsp/plain_text.h"
 
 /* Bytes of console text in one O packet. */
 #define CONSOLE_CHUNK 1024
@@ -83,6 +84,19 @@ void gdb_send_console(struct gdb_session *s, const char *text, size_t left)
     }
 }
 
+/* What is quoted in it may be of another client, or of a device. */
+void gdb_print(struct gdb_session *s, const char *text)
+{
+    struct text_buf plain;
+    text_buf_init(&plain);
+    text_buf_puts(&plain, text);
+    if (text_buf_error(&plain) == 0 && plain.len > 0) {
+        plain_text(plain.data, plain.len, "\n\t");
+        gdb_send_console(s, plain.data, plain.len);
+    }
+    text_buf_release(&plain);
+}
+
 const char *gdb_gone(const struct gdb_session *s)
 {
     if (s->target && target_is_ready(s->target))
@@ -94,7 +108,7 @@ const char *gdb_gone(const struct gdb_session *s)
 int gdb_reply_gone(struct gdb_session *s, const char *payload)
 {
     /* GDB takes no text where it reads, but a number. */
-    return gdb_reply(s, payload[0] != '\0' && strchr("gpm", payload[0]) ? "E05" : gdb_gone(s));
+    return gdb_reply(s, payload[0] != '\0' && strchr("gpmx", payload[0]) ? "E05" : gdb_gone(s));
 }
 
 bool gdb_is_replaying(const struct gdb_session *s, int core)
@@ -168,7 +182,23 @@ static unsigned stop_signal_number(const struct target_stop *stop)
     return SIGNAL_TRAP;
 }
 
-void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop)
+/* LLDB before 21 does not know replaylog, and would step on and on at the end: an exception ends
+ * its step. Where replaylog is known it counts, as the last. */
+static void reply_add_boundary(struct gdb_session *s, const struct target_stop *stop,
+                               const char *why)
+{
+    bool begin = stop->kind == TARGET_HALT_REPLAY_BEGIN;
+    if (s->front_end != GDB_FRONT_END_LLDB || (!begin && stop->kind != TARGET_HALT_REPLAY_END))
+        return;
+    if (!why)
+        why = begin ? "the history begins here" : "the history ends here";
+    text_buf_puts(&s->reply, "reason:exception;description:");
+    text_buf_hex(&s->reply, why, strlen(why));
+    text_buf_putc(&s->reply, ';');
+}
+
+/* `why`: a boundary's reason; NULL: the history has no more. */
+static void reply_stop(struct gdb_session *s, const struct target_stop *stop, const char *why)
 {
     struct text_buf *reply = &s->reply;
     s->threads_listed = false;
@@ -182,8 +212,21 @@ void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop)
         return;
     }
     text_buf_printf(reply, "T%02x", stop_signal_number(stop));
+    reply_add_boundary(s, stop, why);
     reply_add_reason(s, stop);
     gdb_add_thread(s, reply);
+}
+
+void gdb_reply_stop(struct gdb_session *s, const struct target_stop *stop)
+{
+    reply_stop(s, stop, NULL);
+}
+
+/* An error to bs or bc ends LLDB's session (found with LLDB 21): it gets a stop. */
+void gdb_reply_stuck(struct gdb_session *s, const char *why)
+{
+    const struct target_stop stop = {.kind = TARGET_HALT_REPLAY_BEGIN, .core = s->stopped};
+    reply_stop(s, &stop, why);
 }
 
 static int reply_halt_packet(struct gdb_session *s, const struct target_halt *halt)

@@ -110,7 +110,24 @@ static int session_resume(struct gdb_session *s, struct target_resume *r)
 
 static int session_motion_core(const struct gdb_session *s)
 {
-    return s->motion >= 0 ? s->motion : s->general;
+    return s->motion >= 0                       ? s->motion
+           : s->front_end == GDB_FRONT_END_LLDB ? s->stopped
+                                                : s->general;
+}
+
+/* LLDB chooses no thread by Hc, and reads the registers of all with Hg: the thread of the last stop
+ * moves. */
+static int lldb_reply_moved(struct gdb_session *s, int outcome, const struct target_stop *stop,
+                            const struct target_error *why)
+{
+    s->motion = GDB_MOTION_GENERAL;
+    if (outcome != GDB_PASS_ON && outcome >= 0)
+        return session_reply_moved(s, outcome, stop, why);
+    s->run = GDB_HALTED;
+    gdb_reply_stuck(s, why->text[0] != '\0' ? why->text
+                       : outcome < 0        ? bt_strerror(outcome)
+                                            : "the target cannot run backwards");
+    return BT_OK;
 }
 
 static int pc_written(struct gdb_session *s, const struct target_answer *a)
@@ -223,10 +240,13 @@ static int answer_reverse(struct gdb_session *s, struct gdb_args *a)
     struct target_error why = {""};
     bool step = gdb_args_name(a) == 's';
     if (!s->host->reverse)
-        return gdb_reply_error(s, "the target cannot run backwards");
+        return s->front_end == GDB_FRONT_END_LLDB
+                   ? lldb_reply_moved(s, GDB_PASS_ON, &stop, &why)
+                   : gdb_reply_error(s, "the target cannot run backwards");
     gdb_start_running(s, GDB_MOVES);
     int outcome = s->host->reverse(s->host_ctx, stop.core, step, &stop, &why);
-    return session_reply_moved(s, outcome, &stop, &why);
+    return s->front_end == GDB_FRONT_END_LLDB ? lldb_reply_moved(s, outcome, &stop, &why)
+                                              : session_reply_moved(s, outcome, &stop, &why);
 }
 
 static int answer_extended(struct gdb_session *s, struct gdb_args *a)
@@ -283,7 +303,7 @@ static void session_end(struct gdb_session *s, enum gdb_session_state state)
 }
 
 /* D, k and vKill. k has no reply by definition: GDB would take one for the answer to its next
- * packet. */
+ * packet. LLDB waits for one, of a process that ended. */
 static int answer_end(struct gdb_session *s, struct gdb_args *a)
 {
     char name = gdb_args_name(a);
@@ -291,6 +311,8 @@ static int answer_end(struct gdb_session *s, struct gdb_args *a)
     if (!whole && !args_take_process(a))
         return BT_ERR_INVAL;
     session_end(s, name == 'D' ? GDB_SESSION_DETACHED : GDB_SESSION_KILLED);
+    if (name == 'k' && s->front_end == GDB_FRONT_END_LLDB)
+        return gdb_reply(s, "X09");
     return name == 'k' ? TARGET_PENDING : gdb_reply(s, "OK");
 }
 

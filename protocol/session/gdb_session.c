@@ -17,6 +17,8 @@
 #define BACKLOG_MAX (4 * GDB_PACKET_SIZE)
 
 static const char controls[] = "you are in control of the target now\n";
+static const char asks[] = "you may ask 'monitor' questions, and nothing else";
+static const char asks_packets[] = "qSupported qRcmd, vMustReplyEmpty";
 static const char too_long[] = "E.the packet is longer than PacketSize";
 
 /* Answered here, whatever runs and whoever has the target. */
@@ -24,6 +26,16 @@ static bool packet_is_own(const char *payload, size_t len)
 {
     return gdb_packet_is(payload, len, "QStartNoAckMode") ||
            gdb_packet_starts_any(payload, len, "D k vKill");
+}
+
+/* Before it is done: that it was asked for counts. */
+static void session_report_change(struct gdb_session *s, const char *payload, size_t len)
+{
+    if (!s->host->changes || s->role == GDB_OBSERVES || len == 0 || !strchr("MXGPRv", payload[0]))
+        return;
+    struct gdb_packet packet = gdb_packet_read(payload, len);
+    packet.request.core = s->general;
+    s->host->changes(s->host_ctx, &packet.request);
 }
 
 static int session_choose_answer(struct gdb_session *s, const char *payload, size_t len)
@@ -34,6 +46,8 @@ static int session_choose_answer(struct gdb_session *s, const char *payload, siz
     }
     if (packet_is_own(payload, len))
         return gdb_run_packet(s, payload, len);
+    if (s->only && !gdb_packet_starts_any(payload, len, s->only))
+        return gdb_reply_error(s, asks);
     if (!s->target && gdb_packet_starts(payload, len, "R"))
         return TARGET_PENDING;
     if (!s->target && !gdb_is_btrace(s, payload, len))
@@ -41,6 +55,7 @@ static int session_choose_answer(struct gdb_session *s, const char *payload, siz
     int outcome = gdb_observe(s, payload, len);
     if (outcome != GDB_PASS_ON)
         return outcome;
+    session_report_change(s, payload, len);
     if (s->run != GDB_HALTED)
         return s->packets ? gdb_pass_while_running(s, payload, len)
                           : gdb_run_packet(s, payload, len);
@@ -78,7 +93,7 @@ static void session_put_off(struct gdb_session *s, const char *payload, size_t l
 static bool session_must_wait(const struct gdb_session *s, const char *payload, size_t len)
 {
     bool held = s->target && s->target->holds_clients && s->run == GDB_HALTED;
-    if (s->asked.answer)
+    if (s->asked.answer || s->asked.of_host)
         return true;
     return held && (gdb_is_btrace(s, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
                     gdb_reverse_wants(s, payload, len));
@@ -107,6 +122,7 @@ static void session_take_packet(struct gdb_session *s)
 {
     const char *payload = s->receiver.payload;
     size_t len = s->receiver.payload_len;
+    s->taken++;
     rsp_send_ack(&s->sender, true);
     rsp_sender_implied_ack(&s->sender);
     if (s->backlog.len > 0 || session_must_wait(s, payload, len))
@@ -136,7 +152,7 @@ static void session_take_bad(struct gdb_session *s)
 /* One that crosses a stop reply finds nothing to interrupt, which GDB expects. */
 static void session_take_break(struct gdb_session *s)
 {
-    if (s->run == GDB_MOVES && s->host->interrupt)
+    if ((s->run == GDB_MOVES || s->asked.of_host) && s->host->interrupt)
         s->host->interrupt(s->host_ctx);
     else if (s->run == GDB_RUNS && s->role == GDB_OBSERVES)
         gdb_observe_interrupt(s);
@@ -194,13 +210,30 @@ void gdb_session_resume_failed(struct gdb_session *s, const char *text)
     if (s->run != GDB_MOVES)
         return;
     s->run = GDB_HALTED;
-    gdb_reply_error(s, text);
+    if (s->front_end == GDB_FRONT_END_LLDB)
+        gdb_reply_stuck(s, text);
+    else
+        gdb_reply_error(s, text);
     gdb_reply_send(s);
+}
+
+void gdb_session_command_done(struct gdb_session *s)
+{
+    if (!s->asked.of_host)
+        return;
+    s->asked.of_host = false;
+    gdb_reply(s, "OK");
+    gdb_reply_send(s);
+    session_drain(s);
 }
 
 void gdb_session_output(struct gdb_session *s, const char *text)
 {
-    if (s->run != GDB_HALTED)
+    size_t used = strlen(s->greeting);
+    if (s->front_end == GDB_FRONT_END_LLDB &&
+        s->run == GDB_MOVES) /* CodeLLDB takes the first packet for the answer to bs */
+        snprintf(s->greeting + used, sizeof(s->greeting) - used, "%s", text);
+    else if (s->run != GDB_HALTED)
         gdb_print(s, text);
 }
 
@@ -309,9 +342,27 @@ void gdb_session_give_control(struct gdb_session *s)
     target_add_client(s->target, &s->client, false);
 }
 
+void gdb_session_lose_control(struct gdb_session *s, const char *text)
+{
+    if (!s->target || s->role == GDB_OBSERVES)
+        return;
+    gdb_session_give_control(s);
+    snprintf(s->greeting, sizeof(s->greeting), "%s", text);
+    gdb_answer_lost(s);
+    if (s->run != GDB_HALTED)
+        gdb_report_news(s);
+    gdb_observe_end_wait(s);
+}
+
+void gdb_session_only_asks(struct gdb_session *s)
+{
+    s->only = asks_packets;
+}
+
 void gdb_session_refuse(struct gdb_session *s, const char *text)
 {
-    bool owed = s->run != GDB_HALTED || s->asked.answer;
+    bool owed = s->run != GDB_HALTED || s->asked.answer || s->asked.of_host;
+    s->asked.of_host = false;
     session_leave_target(s);
     snprintf(s->refusal, sizeof(s->refusal), "%s", text);
     s->asked.answer = NULL;

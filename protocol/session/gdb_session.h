@@ -79,6 +79,7 @@ typedef int (*gdb_answer_fn)(struct gdb_session *s, const struct target_answer *
 
 /* The packet that waits for the target's answer. */
 struct gdb_asked {
+    bool of_host;                /* a `monitor` command, which the host answers still */
     gdb_answer_fn answer;        /* NULL: none */
     char kind;                   /* first letter of the packet */
     bool replay;                 /* of a core that is at a replay position */
@@ -88,6 +89,12 @@ struct gdb_asked {
 };
 
 /* Members are private to protocol/; use the functions. */
+/* LLDB asks for what GDB never does. */
+enum gdb_front_end {
+    GDB_FRONT_END_GDB,
+    GDB_FRONT_END_LLDB,
+};
+
 struct gdb_session {
     struct target *target; /* NULL: another client has it, or it is gone */
     const struct gdb_host *host;
@@ -115,12 +122,15 @@ struct gdb_session {
     bool threads_listed;
     bool client_swbreak; /* GDB understands these stop reasons */
     bool client_hwbreak;
+    enum gdb_front_end front_end;
     uint64_t seen;                 /* epoch of the halt that the client was told of last */
     char *shown[TARGET_CORES_MAX]; /* g of that halt; NULL: not read */
     char greeting[400];            /* printed as soon as the client takes text; "": nothing */
     size_t packet_size;            /* at most GDB_PACKET_SIZE */
     char refusal[160];             /* "": it is served */
+    const char *only;              /* names of the packets that are taken; NULL: all */
     unsigned refused;              /* packets that were answered with it */
+    uint64_t taken;                /* whole packets that came in */
 };
 
 /*
@@ -147,6 +157,17 @@ static inline bool gdb_session_observes(const struct gdb_session *s)
 void gdb_session_take_control(struct gdb_session *s);
 /* The other way round: a session in control looks on. Its breakpoints go. */
 void gdb_session_give_control(struct gdb_session *s);
+
+/* A session in control looks on from now on, also while it runs the cores or waits for an answer,
+ * which is an error then; `text`, a line with '\n', is printed as soon as GDB takes text. */
+void gdb_session_lose_control(struct gdb_session *s, const char *text);
+
+/* From now on a session that looks on asks `monitor` questions of the host's, and nothing else. */
+void gdb_session_only_asks(struct gdb_session *s);
+static inline bool gdb_session_is_asking(const struct gdb_session *s)
+{
+    return s->only;
+}
 
 /*
  * From now on every packet is answered with an error of this text, and nothing is asked of the
@@ -188,6 +209,9 @@ void gdb_session_stopped(struct gdb_session *s, const struct target_stop *stop);
 /* The motion that is pending failed: GDB prints `text` and shows the target as stopped. */
 void gdb_session_resume_failed(struct gdb_session *s, const char *text);
 
+/* The `monitor` command that was TARGET_PENDING is answered. */
+void gdb_session_command_done(struct gdb_session *s);
+
 /* Console text while something is pending; dropped otherwise (GDB would take it for a reply). */
 void gdb_session_output(struct gdb_session *s, const char *text);
 
@@ -200,6 +224,18 @@ static inline enum gdb_session_state gdb_session_state(const struct gdb_session 
 static inline bool gdb_session_extended(const struct gdb_session *s)
 {
     return s->extended;
+}
+
+/* Whole packets that have come in, refused ones with them. */
+static inline uint64_t gdb_session_taken(const struct gdb_session *s)
+{
+    return s->taken;
+}
+
+/* A packet has begun to come in, and has not ended. */
+static inline bool gdb_session_in_packet(const struct gdb_session *s)
+{
+    return s->receiver.state != RSP_STATE_IDLE;
 }
 
 /* A stop reply is owed: the target runs as far as GDB knows. */

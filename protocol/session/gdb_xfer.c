@@ -218,7 +218,8 @@ static int xfer_build_threads(struct gdb_session *s, int annex, struct text_buf 
         text_buf_printf(out, "<thread id=\"%x\" core=\"%d\" name=\"",
                         (unsigned)gdb_thread_of_core(i), i);
         xml_add_text(out, gdb_core_info(s, i).name);
-        text_buf_puts(out, "\">");
+        text_buf_printf(out, "\" id_str=\"core %d\">",
+                        i); /* from GDB 17 on in place of "Thread 1" */
         xml_add_text(out, status);
         text_buf_puts(out, "</thread>\n");
     }

@@ -5,6 +5,7 @@
 #include "server/net/stream_connection.h"
 #include "server/net/tls.h"
 
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@
 #define LOG_LINES  20 /* refusals that are logged in LOG_MS */
 #define LOG_MS     10000
 #define REFUSED_MS 2000 /* for the other side to read why */
+
+static const char nothing_granted[] = "[access] grants it nothing";
 
 /* What one connection goes through before a session sees it. */
 
@@ -104,6 +107,12 @@ static void on_handshaken(void *ctx, struct connection *c, const char *why)
 {
     struct access_connection *g = ctx;
     struct access_control *e = g->access;
+    char changed[200];
+    c->role = why ? ROLE_NONE : access_role_of(e->roles, &c->who);
+    if (!why && c->role == ROLE_NONE)
+        why = nothing_granted;
+    else if (!why && !access_control_holds(e, c, changed, sizeof changed))
+        why = changed; /* the lists are others than when it began */
     if (!why) {
         leave_access(g);
         e->admitted(e->ctx, c);
@@ -153,14 +162,21 @@ static void clear_pending(struct access_control *e)
     log_rest(e);
 }
 
-static bool is_in_networks(const struct access_control *e, int fd)
+static bool is_in_networks(const struct access_control *e, const struct identity *who)
 {
-    struct sockaddr_storage peer;
-    if (stream_connection_address(fd, &peer) != BT_OK)
-        return false;
     for (unsigned i = 0; i < e->allow_count; i++)
-        if (network_has(&e->allow[i], &peer))
+        if (network_has(&e->allow[i], &who->address))
             return true;
+    return false;
+}
+
+/* By an address alone. */
+static bool has_net_rules(const struct access_control *e)
+{
+    for (unsigned role = 0; role < ACCESS_ROLES; role++)
+        for (unsigned i = 0; i < e->roles[role].count; i++)
+            if (e->roles[role].rule[i].kind == IDENTITY_NET)
+                return true;
     return false;
 }
 
@@ -171,19 +187,50 @@ static bool wants_tls(const struct access_control *e, unsigned l)
 
 static void receive_connection(struct access_control *e, unsigned l, int fd)
 {
-    bool others = !e->listeners[l].loopback;
-    bool known = !others || is_in_networks(e, fd);
     struct connection *c = stream_connection_new(e->loop, fd);
     if (!c)
         return;
-    if (!known && (e->allow_count > 0 || !e->context)) {
+    stream_connection_watch(fd, e->vanished_s);
+    bool known = e->listeners[l].loopback || is_in_networks(e, &c->who);
+    if (!known && (e->allow_count > 0 || (!e->context && !has_net_rules(e)))) {
         log_refusal(e, c->peer, "its address is not in 'allow' of [gdb]");
         connection_close(c);
-    } else if (wants_tls(e, l)) {
-        begin_handshake(e, c);
-    } else {
-        e->admitted(e->ctx, c);
+        return;
     }
+    if (wants_tls(e, l)) {
+        begin_handshake(e, c);
+        return;
+    }
+    c->role = access_role_of(e->roles, &c->who);
+    if (c->role != ROLE_NONE) {
+        e->admitted(e->ctx, c);
+    } else {
+        log_refusal(e, c->peer, nothing_granted);
+        connection_close(c);
+    }
+}
+
+/* An address of this machine is not judged by networks. */
+static bool address_holds(const struct access_control *e, const struct identity *who)
+{
+    static const struct network own[] = {{AF_INET, {127}, 8}, {AF_INET6, {[15] = 1}, 128}};
+    return e->allow_count == 0 || who->address.ss_family == AF_UNSPEC ||
+           network_has(&own[0], &who->address) || network_has(&own[1], &who->address) ||
+           is_in_networks(e, who);
+}
+
+bool access_control_holds(const struct access_control *e, struct connection *c, char *why,
+                          size_t size)
+{
+    if (!tls_connection_holds(c, e->context, why, size))
+        return false;
+    c->role = access_role_of(e->roles, &c->who);
+    bool holds = address_holds(e, &c->who);
+    if (!holds)
+        snprintf(why, size, "your address is not in 'allow' of [gdb] any more");
+    else if (c->role == ROLE_NONE)
+        snprintf(why, size, "[access] grants you nothing any more");
+    return holds && c->role != ROLE_NONE;
 }
 
 static int adopt_listeners(struct access_control *e, const struct config_access *config,
@@ -265,8 +312,10 @@ int access_control_reload(struct access_control *e, const struct config_access *
     tls_context_drop(e->context);
     e->context = fresh;
     e->handshake_ms = config->tls.handshake * 1000;
+    e->vanished_s = config->vanished;
     memcpy(e->allow, config->allow, sizeof e->allow);
     e->allow_count = config->allow_count;
+    memcpy(e->roles, config->roles, sizeof e->roles);
     return BT_OK;
 }
 

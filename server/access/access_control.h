@@ -6,6 +6,8 @@
  *   from this machine (loopback, Unix socket): nothing, but TLS where the address begins with tls:
  *   from others, with a [tls]: a certificate that is allowed
  *   from others, with [gdb] allow: an address of these networks; with both, both
+ *   with [access]: to be granted something there, whatever the address; the role is the
+ * connection's
  *
  * Nothing is sent to those who do not pass, but what TLS itself has to say. Handshakes are limited
  * in time and number: when there are too many, the oldest goes, so that whoever floods the port
@@ -32,8 +34,9 @@ struct access_control {
     bool tls[ACCESS_CONTROL_MAX_LISTENERS]; /* asked for by the address itself */
     struct network allow[CONFIG_MAX_NETWORKS];
     unsigned allow_count;
+    struct access_rules roles[ACCESS_ROLES];
     struct tls_context *context; /* NULL: no [tls] */
-    unsigned handshake_ms;
+    unsigned handshake_ms, vanished_s;
     struct access_connection *first, *last; /* handshakes, the oldest first */
     unsigned pending;
     uv_timer_t deadline; /* of the first */
@@ -62,11 +65,19 @@ int access_control_start(struct access_control *e, uv_loop_t *loop,
                          struct message *why);
 
 /*
- * Certificates, names and networks anew, for those who come from now on; the addresses stay. On an
+ * Certificates, names, networks and roles anew, for those who come from now on and whoever is asked
+ * about with access_control_holds(); the addresses stay. On an
  * error (*why filled) what was there before holds on. 0, BT_ERR_FORMAT.
  */
 int access_control_reload(struct access_control *e, const struct config_access *config,
                           const char *path, struct message *why);
+
+/*
+ * Whether an admitted connection would be admitted now; its role becomes what it is now. False: why
+ * not, for the other side and the log.
+ */
+bool access_control_holds(const struct access_control *e, struct connection *c, char *why,
+                          size_t size);
 
 /* Closes the listening sockets and the handshakes; who was admitted stays. */
 void access_control_stop(struct access_control *e);

@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define TICK_MS       1000
-#define SILENT_MS     10000 /* a client that has never said anything, or was refused */
+#define REFUSED_MS    10000 /* for one that was refused to ask why */
 #define REFUSED_EXTRA 16    /* connections that are told why they cannot stay, at once */
 #define REFUSALS      3     /* packets that are answered with it */
 
@@ -145,12 +146,22 @@ static bool is_gdb_greeting(uint8_t byte)
     return byte == '+' || byte == '-' || byte == '$' || byte == RSP_INTERRUPT;
 }
 
-static unsigned count_served(const struct gdb_clients *g)
+/* The limits on how many there are, of all and of one: `text` is why there is no place, or "". */
+static void find_place(const struct gdb_client *c, char *text, size_t size)
 {
-    unsigned n = 0;
-    for (const struct gdb_client *c = g->first; c; c = c->next)
-        n += c->session_open && !gdb_session_is_refused(&c->session);
-    return n;
+    const struct gdb_clients *g = c->clients;
+    unsigned others = 0, same = 0;
+    for (const struct gdb_client *k = g->first; k; k = k->next) {
+        if (k == c || !k->session_open || gdb_session_is_refused(&k->session))
+            continue;
+        others++;
+        same += identity_same(&k->connection->who, &c->connection->who);
+    }
+    *text = '\0';
+    if (others >= g->limits->clients)
+        snprintf(text, size, "%u clients are connected, which is the limit", others);
+    else if (g->limits->identity && same >= g->limits->identity)
+        snprintf(text, size, "%u clients of yours are connected, which is the limit for one", same);
 }
 
 static void note_refused(struct gdb_client *c)
@@ -167,7 +178,6 @@ static bool begin_session(struct gdb_client *c, uint8_t first)
 {
     struct gdb_clients *g = c->clients;
     char text[120];
-    unsigned others = count_served(g);
     if (!is_gdb_greeting(first)) {
         log_write(LOG_AT_WARNING,
                   "btraced: %s does not speak GDB's protocol; the connection is closed\n",
@@ -179,14 +189,24 @@ static bool begin_session(struct gdb_client *c, uint8_t first)
         return false;
     c->session_open = c->open = true;
     gdb_session_limit(&c->session, g->limits->packet);
-    if (others >= g->limits->clients && !gdb_session_is_refused(&c->session)) {
-        snprintf(text, sizeof text, "%u clients are connected, which is the limit", others);
+    find_place(c, text, sizeof text);
+    if (*text && !gdb_session_is_refused(&c->session))
         gdb_session_refuse(&c->session, text);
-    }
     c->admitted = !gdb_session_is_refused(&c->session);
     if (!c->admitted)
         note_refused(c);
     return true;
+}
+
+/* Each packet is measured by itself: who sends many has time for each. */
+static void note_progress(struct gdb_client *c)
+{
+    uint64_t taken = gdb_session_taken(&c->session);
+    if (!gdb_session_in_packet(&c->session))
+        c->begun = 0;
+    else if (c->begun == 0 || taken != c->taken)
+        c->begun = c->heard;
+    c->taken = taken;
 }
 
 static void on_input(void *ctx, const void *bytes, size_t length)
@@ -204,6 +224,7 @@ static void on_input(void *ctx, const void *bytes, size_t length)
     gdb_session_input(&c->session, bytes, length);
     if (c->closing)
         return;
+    note_progress(c);
     enum gdb_session_state state = gdb_session_state(&c->session);
     bool over = state == GDB_SESSION_FAILED ||
                 (state == GDB_SESSION_KILLED && !gdb_session_extended(&c->session)) ||
@@ -248,8 +269,24 @@ static void serve_connection(struct gdb_clients *g, struct connection *connectio
         client_close(c);
 }
 
+/* The oldest connection that has not said anything makes room: whoever opens many keeps out nobody
+ * who speaks at once. */
+static void make_room(struct gdb_clients *g)
+{
+    struct gdb_client *c = g->first;
+    while (c && c->session_open)
+        c = c->next;
+    if (!c)
+        return;
+    log_write(LOG_AT_WARNING, "btraced: %s has said nothing, and makes room for others\n",
+              c->connection->peer);
+    client_close(c);
+}
+
 void gdb_clients_admit(struct gdb_clients *g, struct connection *c)
 {
+    if (!g->stopped && g->count >= g->limits->clients + REFUSED_EXTRA)
+        make_room(g);
     if (g->stopped || g->count >= g->limits->clients + REFUSED_EXTRA)
         connection_close(c);
     else if (!anybody_leaving(g))
@@ -276,16 +313,90 @@ static void disconnect_idle(struct gdb_client *c)
     gdb_session_refuse(&c->session, text);
 }
 
+/* Since when a packet is due that does not come; 0: none is. */
+static uint64_t due_since(const struct gdb_client *c)
+{
+    if (!c->session_open || gdb_session_taken(&c->session) == 0)
+        return c->since;
+    return c->begun;
+}
+
+static void drop_slow_talker(struct gdb_client *c)
+{
+    unsigned s = c->clients->limits->silent_s;
+    if (c->session_open)
+        log_write(LOG_AT_WARNING,
+                  "btraced: client %u (%s) is dropped: a packet of it is not complete after %u s "
+                  "([limits] silent)\n",
+                  c->number, c->connection->peer, s);
+    else
+        log_write(LOG_AT_WARNING,
+                  "btraced: %s has said nothing for %u s; the connection is closed\n",
+                  c->connection->peer, s);
+    c->clients->dropped += c->session_open;
+    client_close(c);
+}
+
+void gdb_client_end(struct gdb_client *c, const char *why)
+{
+    if (c->closing)
+        return;
+    log_write(LOG_AT_WARNING, "btraced: client %u (%s) is disconnected: %s\n", c->number,
+              c->connection->peer, why);
+    close_service(c);
+    if (c->session_open)
+        gdb_session_refuse(&c->session, why);
+    client_close(c);
+}
+
+static void judge_client(struct gdb_client *c)
+{
+    struct gdb_clients *g = c->clients;
+    enum access_role role = c->connection->role;
+    char why[160];
+    if (c->closing)
+        return;
+    if (!g->holds(g->holds_ctx, c->connection, why, sizeof why))
+        gdb_client_end(c, why);
+    else if (c->connection->role != role && c->open && g->service.granted)
+        g->service.granted(g->service.ctx, c);
+}
+
+/* Those that wait for a place have no session to be told in. */
+static void judge_all(struct gdb_clients *g)
+{
+    char why[160];
+    unsigned kept = 0;
+    for (struct gdb_client *c = g->first, *after; c; c = after) {
+        after = c->next;
+        judge_client(c);
+    }
+    for (unsigned i = 0; i < g->waiting_count; i++) {
+        if (g->holds(g->holds_ctx, g->waiting[i], why, sizeof why))
+            g->waiting[kept++] = g->waiting[i];
+        else
+            connection_close(g->waiting[i]);
+    }
+    g->waiting_count = kept;
+    g->holds = NULL;
+}
+
+static bool certificate_is_over(const struct gdb_client *c)
+{
+    int64_t expires = c->connection->who.expires;
+    return expires && expires <= (int64_t)time(NULL);
+}
+
 static void look_at_client(struct gdb_client *c, uint64_t now)
 {
     uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
+    uint64_t due = due_since(c);
     bool refused = c->session_open && gdb_session_is_refused(&c->session);
-    if (!c->session_open && silent >= SILENT_MS) {
-        log_write(LOG_AT_WARNING,
-                  "btraced: %s has said nothing for %d s; the connection is closed\n",
-                  c->connection->peer, SILENT_MS / 1000);
-        client_close(c);
-    } else if (refused && silent >= SILENT_MS + 2 * idle) {
+    if (certificate_is_over(c)) {
+        gdb_client_end(c, "your certificate has expired");
+    } else if (due && now - due >= (uint64_t)c->clients->limits->silent_s * 1000) {
+        drop_slow_talker(c);
+    } else if (refused && silent >= REFUSED_MS + 2 * idle) {
         client_close(c);
     } else if (c->session_open && !refused && idle && silent >= idle &&
                !gdb_session_running(&c->session)) {
@@ -298,11 +409,24 @@ static void on_timer(uv_timer_t *timer)
 {
     struct gdb_clients *g = timer->data;
     uint64_t now = uv_now(g->loop);
+    if (g->holds)
+        judge_all(g);
     for (struct gdb_client *c = g->first, *after; c; c = after) {
         after = c->next;
         if (!c->closing)
             look_at_client(c, now);
     }
+}
+
+void gdb_clients_judge(struct gdb_clients *g,
+                       bool (*holds)(void *ctx, struct connection *c, char *why, size_t size),
+                       void *ctx)
+{
+    if (g->stopped)
+        return;
+    g->holds = holds;
+    g->holds_ctx = ctx;
+    uv_timer_start(&g->timer, on_timer, 0, TICK_MS);
 }
 
 int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_service *service,

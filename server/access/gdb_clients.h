@@ -19,9 +19,13 @@ struct gdb_limits {
     size_t packet;    /* bytes of the longest packet, announced as PacketSize */
     size_t memory;    /* bytes a client may leave unread before it is dropped */
     unsigned idle_s;  /* without a packet, while nothing is owed to it; 0: for ever */
+    /* Until the first whole packet is there, and from the beginning of each later one to its end.
+     */
+    unsigned silent_s;
+    unsigned identity; /* clients of one identity at once; 0: as many as all */
 };
 
-#define GDB_LIMITS_DEFAULT ((struct gdb_limits){8, GDB_PACKET_SIZE, (size_t)16 << 20, 0})
+#define GDB_LIMITS_DEFAULT ((struct gdb_limits){8, GDB_PACKET_SIZE, (size_t)16 << 20, 0, 20, 0})
 
 /* Freed when its connection is gone. */
 struct gdb_client {
@@ -36,6 +40,8 @@ struct gdb_client {
     void *served;  /* what the service made for it */
     unsigned number;
     uint64_t since, heard; /* uv_now(): connected, last byte from it */
+    uint64_t begun;        /* the packet that is not complete began then; 0: there is none */
+    uint64_t taken;        /* packets that were complete then */
     uint64_t received, sent;
 };
 
@@ -53,6 +59,8 @@ struct gdb_service {
     /* Optional: a connection is over, and nobody waits. `last`: it was served,
      * and nobody else is. */
     void (*left)(void *ctx, bool last);
+    /* Optional: what c->connection->role says is not what it was. */
+    void (*granted)(void *ctx, struct gdb_client *c);
     void *ctx;
 };
 
@@ -67,6 +75,9 @@ struct gdb_clients {
     /* Came while a client was leaving, the first first. */
     struct connection *waiting[GDB_CLIENTS_WAITING];
     unsigned waiting_count;
+    /* Set by gdb_clients_judge() until it was done. */
+    bool (*holds)(void *ctx, struct connection *c, char *why, size_t size);
+    void *holds_ctx;
     bool stopped;
     bool log_wire;             /* each packet is a line of the log */
     uint64_t refused, dropped; /* refused; ended by a limit */
@@ -78,6 +89,19 @@ int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_se
 
 /* Takes over a connection that is not started. */
 void gdb_clients_admit(struct gdb_clients *g, struct connection *c);
+
+/*
+ * Asks about each connection whether it holds (then its role may be another one), and ends those
+ * that do not: `why` is told to them and to the log. From the loop, soon: whoever has asked for it
+ * may be one of them.
+ */
+void gdb_clients_judge(struct gdb_clients *g,
+                       bool (*holds)(void *ctx, struct connection *c, char *why, size_t size),
+                       void *ctx);
+
+/* Ends one; what is pending is answered with the reason, which the log has, too. Not from within
+ * one of its own packets. */
+void gdb_client_end(struct gdb_client *c, const char *why);
 
 /* Closes all, and the timer; those who come later are refused. The structure must stay until
  * the loop has ended. Also for one that is all zero. */

@@ -11,6 +11,7 @@ enum exit_code {
     EXIT_INPUT = 4,    /* a recording, program file or board cannot be used */
     EXIT_PROBE = 5,    /* probes, arm: no probe, or the target behind it does not answer */
     EXIT_CONNECT = 6,  /* connect: the server is not there, or admits nobody */
+    EXIT_BELOW = 7,    /* coverage: fewer lines ran than --fail-under asks for */
 };
 
 #endif

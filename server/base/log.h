@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #define LOG_VARIABLE "BTRACED_LOG"
 #define LOG_LEVELS   "error, warning, info, debug"
@@ -31,8 +32,15 @@ bool log_level_now(enum log_level *level);
 /* Whether lines of this level are printed. */
 bool log_shows(enum log_level level);
 
-/* The text as it is, with its line end, if the level is printed. Any thread. */
+/*
+ * The text, with its line end, if the level is printed; control characters in it become '?'. Any
+ * thread. Never waits: while the reader of standard error takes nothing, or there is none, lines
+ * are lost, and their number is a line as soon as one is taken again.
+ */
 void log_write(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Lines that were lost so since the start. */
+uint64_t log_lost(void);
 
 /*
  * Bytes of the wire, one line: what cannot be printed as \xNN, of long ones the beginning and the

@@ -34,7 +34,8 @@ void notify_systemd(enum notify_state state, const char *status)
 {
     static const char *const words[] = {[NOTIFY_READY] = "READY=1",
                                         [NOTIFY_RELOADING] = "RELOADING=1",
-                                        [NOTIFY_STOPPING] = "STOPPING=1"};
+                                        [NOTIFY_STOPPING] = "STOPPING=1",
+                                        [NOTIFY_ALIVE] = "WATCHDOG=1"};
     char text[TEXT_MAX];
     snprintf(text, sizeof text, "%s%s%s", words[state], status ? "\nSTATUS=" : "",
              status ? status : "");

@@ -11,6 +11,7 @@ enum notify_state {
     NOTIFY_READY,     /* a client that connects now is served */
     NOTIFY_RELOADING, /* the configuration is read again; NOTIFY_READY follows */
     NOTIFY_STOPPING,  /* the end has begun */
+    NOTIFY_ALIVE,     /* for its watchdog */
 };
 
 /* `status` is for `systemctl status`; NULL: what it was. Cut at 200 bytes. */

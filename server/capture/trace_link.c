@@ -68,6 +68,8 @@ static void link_bytes(void *user, const uint8_t *data, size_t n)
         return;
     uv_mutex_lock(&l->lock);
     l->last = uv_hrtime();
+    l->stats.trace += n;
+    uv_cond_broadcast(&l->arrived);
     uv_mutex_unlock(&l->lock);
 }
 
@@ -263,6 +265,17 @@ bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms)
     bool done = l->stats.connection >= bytes;
     uv_mutex_unlock(&l->lock);
     return done;
+}
+
+bool trace_link_wait_trace(struct trace_link *l, uint64_t trace, unsigned timeout_ms)
+{
+    uint64_t deadline = uv_hrtime() + (uint64_t)timeout_ms * 1000000;
+    uv_mutex_lock(&l->lock);
+    for (uint64_t now = uv_hrtime(); l->stats.trace <= trace && now < deadline; now = uv_hrtime())
+        uv_cond_timedwait(&l->arrived, &l->lock, deadline - now);
+    bool more = l->stats.trace > trace;
+    uv_mutex_unlock(&l->lock);
+    return more;
 }
 
 bool trace_link_wait_quiet(struct trace_link *l, unsigned quiet_ms, unsigned timeout_ms)

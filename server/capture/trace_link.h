@@ -13,6 +13,7 @@ struct trace_link; /* private */
 
 struct trace_link_stats {
     uint64_t bytes;      /* of all connections */
+    uint64_t trace;      /* the same, without pieces that are only syncs */
     uint64_t connection; /* of the present one, or the last */
     unsigned connections;
     bool connected;
@@ -33,6 +34,10 @@ void trace_link_stats(struct trace_link *l, struct trace_link_stats *stats);
 
 /* Until the present connection has brought `bytes`; false after `timeout_ms`. Any thread. */
 bool trace_link_wait(struct trace_link *l, uint64_t bytes, unsigned timeout_ms);
+
+/* Until more than `trace` has come of what the statistics call so; false after `timeout_ms`. Any
+ * thread. */
+bool trace_link_wait_trace(struct trace_link *l, uint64_t trace, unsigned timeout_ms);
 
 /* Where it stands, in words: "running: the source is connected", "stopped:
  * no source yet at ...". */

@@ -2,6 +2,7 @@
 /* btraced connect: the pipe from GDB to a server on another machine, through TLS if there are
  * certificates. */
 #include "commands.h"
+#include "protocol/rsp/plain_text.h"
 #include "server/base/exit_codes.h"
 #include "server/net/address.h"
 #include "server/net/stream_connection.h"
@@ -91,9 +92,11 @@ static void close_pipe(struct pipe_ends *p)
 
 static void end_pipe(struct pipe_ends *p, const char *why)
 {
-    char where[300];
+    char where[300], text[600];
     address_format(&p->args->to, where, sizeof where);
-    fprintf(stderr, "btraced connect: %s: %s\n", where, why);
+    snprintf(text, sizeof text, "btraced connect: %s: %s\n", where, why);
+    plain_text(text, strlen(text), "\n"); /* the server's certificate may be quoted in it */
+    fputs(text, stderr);
     p->code = EXIT_CONNECT;
     close_pipe(p);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced decode: listings of a recording. */
 #include "commands.h"
+#include "decoder/source/source.h"
 #include "server/base/exit_codes.h"
 #include "server/export/dump.h"
 #include "server/recording/perf_args.h"
@@ -34,6 +35,7 @@ enum {
     OPT_ELF,
     OPT_STATS,
     OPT_CYCLES,
+    OPT_TEXT,
 };
 
 static const struct option options[] = {
@@ -47,6 +49,7 @@ static const struct option options[] = {
     {"id", required_argument, NULL, OPT_ID},
     {"elf", required_argument, NULL, OPT_ELF},
     {"cycles", no_argument, NULL, OPT_CYCLES},
+    {"text", required_argument, NULL, OPT_TEXT},
     PERF_OPTIONS,
     {"stats", no_argument, NULL, OPT_STATS},
     {"jobs", required_argument, NULL, 'j'},
@@ -63,6 +66,8 @@ static const char decode_help[] =
     "  --cycles           instructions with a running total of cycles, and where trace was off\n"
     "  --blocks           runs of instructions, each up to a waypoint\n"
     "  --events           exceptions, gaps, context, timestamps\n"
+    "  --text CHANNEL     what software wrote to a port of an ITM or a channel of an STM\n"
+    "                     (MASTER:CHANNEL: of one master), byte by byte and nothing else\n"
     "  --summary          counts (the default)\n"
     "  --format FORMAT    text, tsv or json; tsv and json take one listing at a time\n"
     "  --source NAME      one trace source, by device name\n"
@@ -105,6 +110,29 @@ static int parse_trace_id(const char *text, int *id)
         return decode_usage_error("a trace ID is a number from 1 to 0x6f, not", text);
     *id = (int)value;
     return 0;
+}
+
+/* A number from 0 to 0xffff, up to `stop`. */
+static bool parse_channel_number(const char *text, char stop, const char **end, uint16_t *out)
+{
+    char *behind;
+    errno = 0;
+    long value = strtol(text, &behind, 0);
+    *end = behind + 1;
+    *out = (uint16_t)value;
+    return *text != '-' && behind != text && *behind == stop && !errno && value <= 0xffff;
+}
+
+/* "CHANNEL" or "MASTER:CHANNEL". */
+static int parse_text_channel(const char *text, struct dump_text *out)
+{
+    const char *p = text;
+    *out = (struct dump_text){.wanted = true, .any_master = !strchr(text, ':')};
+    bool good = out->any_master || parse_channel_number(p, ':', &p, &out->master);
+    if (good && parse_channel_number(p, '\0', &p, &out->channel))
+        return 0;
+    return decode_usage_error("a channel is a number from 0 to 0xffff, or MASTER:CHANNEL, not",
+                              text);
 }
 
 static int parse_jobs(const char *text, unsigned *jobs)
@@ -150,6 +178,8 @@ static int parse_decode_option(struct decode_args *args, int option)
     case OPT_CYCLES:
         args->list.cycles = args->list.instructions = true;
         return 0;
+    case OPT_TEXT:
+        return parse_text_channel(optarg, &args->list.text);
     case OPT_STATS:
         args->list.stats = args->summary = true;
         return 0;
@@ -183,11 +213,26 @@ static int parse_decode_args(int argc, char **argv, struct decode_args *args)
         return decode_usage_error(wrong, NULL);
     int listings =
         args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
-    if (listings == 0)
+    if (args->list.text.wanted && listings + args->summary > 0)
+        return decode_usage_error("--text goes without listings", NULL);
+    if (listings == 0 && !args->list.text.wanted)
         args->summary = true;
     if (args->list.format != LISTING_TEXT && listings + args->summary > 1)
         return decode_usage_error("tsv and json take one listing at a time", NULL);
     return 0;
+}
+
+/* perf may have written no trace, or none that can be decoded: the warnings say which. */
+static int decode_nothing(const struct recording *r, const struct decode_args *args)
+{
+    struct dump *dump = dump_new(stdout, &args->list);
+    if (!dump)
+        return EXIT_INTERNAL;
+    if (r->warning_count == 0)
+        fprintf(stderr, "btraced decode: warning: %s: no trace that can be decoded\n", args->path);
+    dump_nothing(dump, args->summary);
+    dump_free(dump);
+    return EXIT_OK;
 }
 
 /* The sources that were asked for: one, or all. */
@@ -213,9 +258,17 @@ static int choose_sources(const struct recording *r, const struct decode_args *a
     return 0;
 }
 
+/* What was asked for can be told of it. */
+static bool is_listed(const struct recording_source *s, const struct decode_args *args)
+{
+    return !args->list.text.wanted || source_protocol(s->config.protocol)->no_instructions;
+}
+
 static int decode_recording(struct recording *r, const struct decode_args *args)
 {
     size_t first, end;
+    if (args->perf.on && r->source_count == 0 && !args->source && args->id < 0)
+        return decode_nothing(r, args);
     int code = choose_sources(r, args, &first, &end);
     if (code)
         return code;
@@ -223,8 +276,10 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     if (!dump)
         return EXIT_INTERNAL;
     int error = 0;
-    bool several = end - first > 1 && args->list.format == LISTING_TEXT;
+    bool several = !args->list.text.wanted && end - first > 1 && args->list.format == LISTING_TEXT;
     for (size_t i = first; i < end && !error; i++) {
+        if (!is_listed(&r->sources[i], args))
+            continue;
         if (several)
             printf("source %s (core %s)\n", r->sources[i].name, r->sources[i].core_name);
         struct message warning;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced probes: what is attached, what it can do, and why something cannot be used. */
 #include "commands.h"
+#include "protocol/rsp/plain_text.h"
 #include "server/base/exit_codes.h"
 #include "server/probe/probe_table.h"
 
@@ -19,16 +20,27 @@ struct count {
     unsigned usable, others;
 };
 
+/* Strings of devices are what anybody has put there. */
+static const char *device_text(const char *text, char *out, size_t size)
+{
+    snprintf(out, size, "%s", text);
+    plain_text(out, strlen(out), "");
+    return out;
+}
+
 static void print_probe_line(const char *name, const char *value)
 {
+    char text[400];
     if (value && *value)
-        printf("  %-9s %s\n", name, value);
+        printf("  %-9s %s\n", name, device_text(value, text, sizeof text));
 }
 
 static void print_listed_probe(void *ctx, const struct probe_listing *p)
 {
     struct count *count = ctx;
-    printf("%s%s%s\n", p->vendor, *p->vendor ? " " : "", *p->product ? p->product : "(no name)");
+    char vendor[400], product[400];
+    printf("%s%s%s\n", device_text(p->vendor, vendor, sizeof vendor), *p->vendor ? " " : "",
+           device_text(*p->product ? p->product : "(no name)", product, sizeof product));
     print_probe_line("type", p->type);
     printf("  %-9s %04x:%04x%s%s\n", "usb", p->usb_vendor, p->usb_product, *p->usb_path ? " " : "",
            p->usb_path);

@@ -6,6 +6,8 @@
 #include "server/base/exit_codes.h"
 #include "server/base/log.h"
 #include "server/base/notify.h"
+#include "server/base/sandbox.h"
+#include "server/base/watchdog.h"
 #include "server/monitor/metrics.h"
 #include "server/net/stream_connection.h"
 #include "server/recording/perf_args.h"
@@ -26,6 +28,7 @@ struct replay_args {
     bool stdio;
     bool exit_after_detach;
     bool no_record;
+    bool no_sandbox;
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
     const char *path;
@@ -38,6 +41,7 @@ enum {
     OPT_ODD_THUMB,
     OPT_STDIO,
     OPT_NO_RECORD,
+    OPT_NO_SANDBOX,
     OPT_EXIT,
     OPT_LOG,
 };
@@ -50,6 +54,7 @@ static const struct option options[] = {
     {"exit-after-detach", no_argument, NULL, OPT_EXIT},
     {"log", required_argument, NULL, OPT_LOG},
     {"no-record", no_argument, NULL, OPT_NO_RECORD},
+    {"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
     {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
     PERF_OPTIONS,
     {"help", no_argument, NULL, 'h'},
@@ -80,7 +85,8 @@ static const char replay_help[] =
     "  --no-record            do not tell GDB that it records already: reverse-step, "
     "reverse-next,\n"
     "                         reverse-finish and bt are then answered with "
-    "reconstructed values\n" PERF_HELP "\n"
+    "reconstructed values\n"
+    "  --no-sandbox           keep all system calls, and write anywhere\n" PERF_HELP "\n"
     "example:\n"
     "  btraced replay --listen 127.0.0.1:3333 recording\n"
     "  (gdb) target remote 127.0.0.1:3333\n"
@@ -104,6 +110,7 @@ static int complete_access(struct replay_args *args)
     } else {
         a->unix_mode = 0600;
         a->unix_owner = (struct config_owner){ADDRESS_SAME_OWNER, ADDRESS_SAME_OWNER};
+        a->vanished = CONFIG_VANISHED;
         error = config_access_listen(a, DEFAULT_LISTEN, &why);
     }
     if (args->listen_count > 0)
@@ -147,6 +154,8 @@ static int parse_replay_args(int argc, char **argv, struct replay_args *args)
             args->odd_thumb = true;
         } else if (option == OPT_NO_RECORD) {
             args->no_record = true;
+        } else if (option == OPT_NO_SANDBOX) {
+            args->no_sandbox = true;
         } else if (option == 'h') {
             fputs(replay_help, stdout);
             return -1;
@@ -178,6 +187,7 @@ struct daemon {
     struct gdb_limits limits;
     struct gdb_clients clients;
     uv_signal_t interrupt, terminate, hangup;
+    struct watchdog watchdog;
     uv_idle_t search;        /* active while one goes on */
     const char *config_path; /* NULL: nothing to read again */
     const struct replay_args *args;
@@ -190,6 +200,7 @@ static void stop_replay(struct daemon *d)
     notify_systemd(NOTIFY_STOPPING, NULL);
     access_control_stop(&d->access);
     metrics_stop(d->metrics);
+    watchdog_stop(&d->watchdog);
     gdb_clients_stop(&d->clients);
     uv_close((uv_handle_t *)&d->interrupt, NULL);
     uv_close((uv_handle_t *)&d->terminate, NULL);
@@ -220,8 +231,14 @@ static void on_signal(uv_signal_t *handle, int number)
 
 static struct gdb_limits limits_of(const struct config *config)
 {
-    return (struct gdb_limits){config->limits.clients, config->limits.packet, config->limits.memory,
-                               config->limits.idle};
+    return (struct gdb_limits){config->limits.clients, config->limits.packet,
+                               config->limits.memory,  config->limits.idle,
+                               config->limits.silent,  config->limits.identity};
+}
+
+static bool connection_holds(void *ctx, struct connection *c, char *why, size_t size)
+{
+    return access_control_holds(&((struct daemon *)ctx)->access, c, why, size);
 }
 
 /* Who may connect, and what they may use, anew; what became of it is put in words. */
@@ -237,9 +254,10 @@ static int read_config_again(struct daemon *d, struct message *reported)
         message_set(reported, "%s; who may connect stays as it was", reported->text);
     } else {
         d->limits = limits_of(fresh);
+        gdb_clients_judge(&d->clients, connection_holds, d);
         message_set(reported,
-                    "%s: read again; limits hold from now on, networks and certificates for those "
-                    "who come, other keys after a restart",
+                    "%s: read again; limits and who is admitted hold from now on, other keys after "
+                    "a restart",
                     fresh->path);
     }
     if (fresh)
@@ -278,6 +296,14 @@ static void watch_signals(struct daemon *d)
     uv_signal_start(&d->terminate, on_signal, SIGTERM);
 }
 
+/* There is nothing to control: those alone who may only ask are told apart. */
+static void grant_replay(void *ctx, struct gdb_client *c)
+{
+    (void)ctx;
+    if (c->connection->role == ROLE_QUERY)
+        gdb_session_only_asks(&c->session);
+}
+
 static int admit_to_replay(void *ctx, struct gdb_client *c, gdb_send_fn send, void *send_ctx)
 {
     struct replay_client *k = replay_client_new(((struct daemon *)ctx)->replay, &c->session);
@@ -289,6 +315,7 @@ static int admit_to_replay(void *ctx, struct gdb_client *c, gdb_send_fn send, vo
         replay_client_free(k);
     } else {
         k->client = c;
+        grant_replay(ctx, c);
     }
     c->served = error ? NULL : k;
     return error;
@@ -342,10 +369,24 @@ static int start_replay_metrics(struct daemon *d, const struct address *address,
     return BT_OK;
 }
 
+/* Nothing is written, but the files of sockets are removed at the end. */
+static int enter_sandbox(const struct replay_args *args, struct message *why)
+{
+    const struct config_access *a = &args->config.access;
+    struct sandbox_folders folders = {.count = 0};
+    if (args->no_sandbox)
+        return BT_OK;
+    for (unsigned i = 0; i < a->listen_count; i++)
+        if (a->listen[i].address.kind == ADDRESS_UNIX)
+            sandbox_add_folder(&folders, a->listen[i].address.host);
+    int error = sandbox_enter(&folders, why);
+    return error ? error : sandbox_end_exec(why);
+}
+
 static int start_replay(struct daemon *d, const struct replay_args *args)
 {
     const struct gdb_service service = {admit_to_replay, leave_replay, release_replay_client,
-                                        on_client_gone, d};
+                                        on_client_gone,  grant_replay, d};
     struct message why = {.text = "--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
@@ -353,7 +394,9 @@ static int start_replay(struct daemon *d, const struct replay_args *args)
     gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
     d->replay->connections = &d->clients;
     d->replay->started = uv_hrtime();
-    error = start_replay_metrics(d, &args->config.metrics, &why);
+    error = enter_sandbox(args, &why);
+    if (!error)
+        error = start_replay_metrics(d, &args->config.metrics, &why);
     if (error) {
         fprintf(stderr, "btraced replay: %s\n", why.text);
         return error;
@@ -387,6 +430,7 @@ static int serve_replay(struct replay *r, const struct replay_args *args)
     d->args = args;
     d->config_path = args->stdio ? NULL : args->config_path;
     watch_signals(d);
+    watchdog_start(&d->watchdog, &d->loop);
     uv_idle_init(&d->loop, &d->search);
     d->search.data = d;
     r->io.later = search_later;

@@ -7,6 +7,8 @@
 #include "server/base/log.h"
 #include "server/base/notify.h"
 #include "server/base/run_folder.h"
+#include "server/base/sandbox.h"
+#include "server/base/watchdog.h"
 #include "server/config/config.h"
 #include "server/config/serve_args.h"
 #include "server/live/live.h"
@@ -32,6 +34,8 @@ struct serve {
     struct config config;
     struct config *file; /* as it was read last: without options, and what hardware told */
     struct metrics *metrics;
+    struct audit *audit; /* NULL: none is kept */
+    struct watchdog watchdog;
     struct live live;
     struct probe_thread probe;
     struct board_process board;
@@ -65,6 +69,7 @@ static void end_serving(void *ctx)
     report_recorded(s);
     live_stop(&s->live);
     board_process_stop(&s->board);
+    watchdog_stop(&s->watchdog);
     uv_close((uv_handle_t *)&s->patience, NULL);
     uv_close((uv_handle_t *)&s->interrupt, NULL);
     uv_close((uv_handle_t *)&s->terminate, NULL);
@@ -96,7 +101,13 @@ static void print_line(void *to, const char *text)
 static void set_limits(struct serve *s)
 {
     s->limits = (struct gdb_limits){s->config.limits.clients, s->config.limits.packet,
-                                    s->config.limits.memory, s->config.limits.idle};
+                                    s->config.limits.memory,  s->config.limits.idle,
+                                    s->config.limits.silent,  s->config.limits.identity};
+}
+
+static bool connection_holds(void *ctx, struct connection *c, char *why, size_t size)
+{
+    return access_control_holds(&((struct serve *)ctx)->access, c, why, size);
 }
 
 /* What is wrong with the new file leaves everything as it is. */
@@ -119,10 +130,14 @@ static void reload_board_file(void *ctx, const struct console *c)
         free(now);
         return;
     }
+    audit_reopen(s->audit);
+    audit_write(s->audit, 0, "btraced", "reload", "%s", s->config.path);
     config_reload(s->file, now, &s->config, c);
     if (config_has_tls(&now->access))
         console_print(c, "the certificates are read again: they hold for those who come\n");
     set_limits(s);
+    if (!s->args.stdio)
+        gdb_clients_judge(&s->clients, connection_holds, s);
     config_release(s->file);
     free(s->file);
     s->file = now;
@@ -160,8 +175,8 @@ static void watch_serve_signals(struct serve *s)
 static void on_board_ended(void *ctx, const char *how)
 {
     struct serve *s = ctx;
-    fprintf(stderr, "%s: the board's program '%s' has ended: %s\n", s->args.command,
-            s->config.command[0], how);
+    log_write(LOG_AT_ERROR, "%s: the board's program '%s' has ended: %s\n", s->args.command,
+              s->config.command[0], how);
     stop_serving(s, EXIT_INPUT);
 }
 
@@ -179,13 +194,13 @@ static void on_impatient(uv_timer_t *timer)
         return;
     }
     if (s->live.probe)
-        fprintf(stderr, "%s: the target does not answer in %d s\n", s->args.command,
-                PATIENCE_MS / 1000);
+        log_write(LOG_AT_ERROR, "%s: the target does not answer in %d s\n", s->args.command,
+                  PATIENCE_MS / 1000);
     else
-        fprintf(stderr,
-                "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
-                "running?\n",
-                s->args.command, where, s->config.path);
+        log_write(LOG_AT_ERROR,
+                  "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
+                  "running?\n",
+                  s->args.command, where, s->config.path);
     stop_serving(s, EXIT_INPUT);
 }
 
@@ -197,6 +212,11 @@ static int admit_to_live(void *ctx, struct gdb_client *c, gdb_send_fn send, void
 static void leave_live(void *ctx, struct gdb_client *c)
 {
     live_leave(&((struct serve *)ctx)->live, c);
+}
+
+static void grant_live(void *ctx, struct gdb_client *c)
+{
+    live_granted(&((struct serve *)ctx)->live, c);
 }
 
 static void release_live_client(void *ctx, struct gdb_client *c)
@@ -230,7 +250,7 @@ static bool start_live_metrics(struct serve *s)
         return true;
     s->metrics = metrics_start(&s->loop, &s->config.metrics, write_live_page, s, &port, &why);
     if (!s->metrics) {
-        fprintf(stderr, "%s: %s\n", s->args.command, why.text);
+        log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why.text);
         stop_serving(s, EXIT_LISTEN);
         return false;
     }
@@ -240,8 +260,8 @@ static bool start_live_metrics(struct serve *s)
 
 static void start_listening(struct serve *s)
 {
-    const struct gdb_service service = {admit_to_live, leave_live, release_live_client,
-                                        on_client_gone, s};
+    const struct gdb_service service = {admit_to_live,  leave_live, release_live_client,
+                                        on_client_gone, grant_live, s};
     struct message why;
     gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
     s->live.connections = &s->clients;
@@ -254,12 +274,12 @@ static void start_listening(struct serve *s)
             gdb_clients_admit(&s->clients, c);
             return;
         }
-        fprintf(stderr, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->args.command);
+        log_write(LOG_AT_ERROR, "%s: --stdio: " STREAM_CONNECTION_NO_PIPE "\n", s->args.command);
         stop_serving(s, EXIT_LISTEN);
         return;
     }
     if (access_control_start(&s->access, &s->loop, on_admitted, s, &why)) {
-        fprintf(stderr, "%s: %s\n", s->args.command, why.text);
+        log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why.text);
         stop_serving(s, EXIT_LISTEN);
         return;
     }
@@ -283,7 +303,7 @@ static void start_recording(struct serve *s)
     if (s->args.seconds)
         uv_timer_start(&s->patience, on_seconds, (uint64_t)s->args.seconds * 1000, 0);
     if (target_resume(s->live.target) != BT_OK) {
-        fprintf(stderr, "%s: the target cannot be resumed\n", s->args.command);
+        log_write(LOG_AT_ERROR, "%s: the target cannot be resumed\n", s->args.command);
         stop_serving(s, EXIT_INPUT);
     }
 }
@@ -298,8 +318,8 @@ static void on_ready(void *ctx, struct live *l, int error)
     if (error) {
         char where[300];
         address_format(&s->config.target, where, sizeof where);
-        fprintf(stderr, "%s: what answers at %s is no GDB server: %s\n", s->args.command, where,
-                bt_strerror(error));
+        log_write(LOG_AT_ERROR, "%s: what answers at %s is no GDB server: %s\n", s->args.command,
+                  where, bt_strerror(error));
         stop_serving(s, EXIT_INPUT);
     } else if (s->args.recording_only) {
         start_recording(s);
@@ -318,7 +338,7 @@ static void on_halted(void *ctx, struct live *l)
 
 static int complain_of_serve(const struct serve *s, const struct message *why, int code)
 {
-    fprintf(stderr, "%s: %s\n", s->args.command, why->text);
+    log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why->text);
     return code;
 }
 
@@ -338,26 +358,27 @@ static int load_serve_config(struct serve *s)
         if (config_access_listen(&s->config.access, s->args.listen[i], &why))
             return complain_of_serve(s, &why, EXIT_USAGE);
     if (s->args.listen_count && config_access_check(&s->config.access, &why)) {
-        fprintf(stderr, "%s: --listen: %s\n", s->args.command, why.text);
+        log_write(LOG_AT_ERROR, "%s: --listen: %s\n", s->args.command, why.text);
         return EXIT_USAGE;
     }
     if (s->args.attach && !config_has_probe(&s->config)) {
-        fprintf(stderr,
-                "%s: --attach: %s has no [probe], and another GDB server attaches as it "
-                "likes\n",
-                s->args.command, s->config.path);
+        log_write(LOG_AT_ERROR,
+                  "%s: --attach: %s has no [probe], and another GDB server attaches as it "
+                  "likes\n",
+                  s->args.command, s->config.path);
         return EXIT_USAGE;
     }
     s->config.attach = s->args.attach;
     s->config.probe.connect_under_reset &= !s->args.attach;
     if (s->args.record)
         snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->args.record);
+    s->config.record_start |= s->args.record || s->args.recording_only;
     for (unsigned i = 0; s->args.program && i < s->config.core_count; i++)
         snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s",
                  s->args.program);
     if (s->args.recording_only && !s->config.record_dir[0]) {
-        fprintf(stderr, "%s: no folder: --record FOLDER, or [record] dir in %s\n", s->args.command,
-                s->config.path);
+        log_write(LOG_AT_ERROR, "%s: no folder: --record FOLDER, or [record] dir in %s\n",
+                  s->args.command, s->config.path);
         return EXIT_USAGE;
     }
     return EXIT_OK;
@@ -379,25 +400,65 @@ static int check_files(const struct serve *s)
     return EXIT_OK;
 }
 
+/* The folders that are written in, and that files are removed from at the end. */
+static int enter_sandbox(const struct serve *s, struct message *why)
+{
+    const struct config *c = &s->config;
+    struct sandbox_folders folders = {.count = 0};
+    char beside[sizeof s->folder.path];
+    if (s->args.no_sandbox)
+        return BT_OK;
+    snprintf(beside, sizeof beside, "%s", s->folder.path);
+    char *slash = strrchr(beside, '/');
+    if (slash)
+        *slash = '\0';
+    sandbox_add_folder(&folders, beside);
+    sandbox_add_folder(&folders, c->record_dir);
+    sandbox_add_folder(&folders, c->audit.file);
+    if (c->trace.kind == ADDRESS_UNIX)
+        sandbox_add_folder(&folders, c->trace.host);
+    for (unsigned i = 0; i < c->access.listen_count; i++)
+        if (c->access.listen[i].address.kind == ADDRESS_UNIX)
+            sandbox_add_folder(&folders, c->access.listen[i].address.host);
+    return sandbox_enter(&folders, why);
+}
+
+/* The board's program is started, and no other one. It has a sandbox of its own, or none: what it
+ * needs nobody knows here. */
+static int start_board(struct serve *s, struct message *why)
+{
+    int error = board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, why);
+    return error ? error : enter_sandbox(s, why);
+}
+
 /* Everything that can go wrong before there is a loop to run. */
 static int start_serving(struct serve *s)
 {
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
     bool has_probe = config_has_probe(&s->config);
+    if (!s->config.command && enter_sandbox(s, &why))
+        return complain_of_serve(s, &why, EXIT_INPUT);
     if (!s->args.stdio && !s->args.recording_only) {
         int error = access_control_open(&s->access, &s->config.access, s->config.path,
                                         s->args.command, &why);
         if (error)
             return complain_of_serve(s, &why, error == BT_ERR_FORMAT ? EXIT_USAGE : EXIT_LISTEN);
     }
+    s->audit = audit_open(&s->config.audit, &why);
+    if (!s->audit && why.text[0])
+        return complain_of_serve(s, &why, EXIT_INPUT);
     const struct probe_driver *driver = probe_driver_named(s->config.probe.type);
     if (has_probe && probe_thread_open(&s->probe, driver, &s->config, &sink, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
+    if (s->args.user && sandbox_become(s->args.user, s->folder.path, &why))
+        return complain_of_serve(s, &why, EXIT_USAGE);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
-    if (s->config.command &&
-        board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, &why))
+    s->live.audit = s->audit;
+    if (s->config.command && start_board(s, &why))
+        return complain_of_serve(s, &why, EXIT_INPUT);
+    if (!s->args.no_sandbox && sandbox_end_exec(&why))
         return complain_of_serve(s, &why, EXIT_INPUT);
     if (live_connect(&s->live, has_probe ? &s->probe : NULL))
         return EXIT_INTERNAL;
@@ -417,12 +478,14 @@ static int run_serve(struct serve *s)
     } else if (!code) {
         uv_loop_init(&s->loop);
         watch_serve_signals(s);
+        watchdog_start(&s->watchdog, &s->loop);
         code = start_serving(s);
         if (code)
             stop_serving(s, code);
         uv_run(&s->loop, UV_RUN_DEFAULT);
         probe_thread_release(&s->probe);
         live_release(&s->live);
+        audit_close(s->audit);
         uv_loop_close(&s->loop); /* behind all threads: they may be given its file descriptors */
         code = s->code;
     }

@@ -5,10 +5,14 @@
 
 int cmd_arm(int argc, char **argv);
 int cmd_connect(int argc, char **argv);
+int cmd_coverage(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
+int cmd_feedback(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_timeline(int argc, char **argv);
 
 #endif

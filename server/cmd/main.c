@@ -18,6 +18,10 @@ static const char main_help[] =
     "  record -c BOARD    write a live target's trace to a folder, without GDB\n"
     "  replay RECORDING   serve such a folder to GDB\n"
     "  decode RECORDING   list its packets, instructions, blocks or events\n"
+    "  coverage RECORDING lines, functions and branches that ran, as LCOV or text\n"
+    "  profile RECORDING  where instructions and cycles went, for KCachegrind and others\n"
+    "  timeline RECORDING calls, exceptions and gaps over time, for ui.perfetto.dev\n"
+    "  feedback RECORDING counts of ranges and branches, for AutoFDO and BOLT\n"
     "  connect HOST:PORT  the pipe from GDB to a server on another machine\n"
     "  probes             list the debug probes that are attached\n"
     "  arm -c BOARD       start trace into the chip's buffer, and leave it alone\n"
@@ -41,9 +45,10 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"arm", cmd_arm},       {"connect", cmd_connect}, {"decode", cmd_decode},
-    {"probes", cmd_probes}, {"record", cmd_record},   {"replay", cmd_replay},
-    {"serve", cmd_serve},
+    {"arm", cmd_arm},         {"connect", cmd_connect},   {"coverage", cmd_coverage},
+    {"decode", cmd_decode},   {"feedback", cmd_feedback}, {"probes", cmd_probes},
+    {"profile", cmd_profile}, {"record", cmd_record},     {"replay", cmd_replay},
+    {"serve", cmd_serve},     {"timeline", cmd_timeline},
 };
 
 /* Who starts us may have closed them, and a socket in their place would get messages that are meant

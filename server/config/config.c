@@ -119,7 +119,7 @@ static int config_unknown_key(struct config_parser *p, const struct ini_entry *e
 /* What a recording is served with. */
 static bool is_access_section(const char *section)
 {
-    static const char *const sections[] = {"gdb", "tls", "limits", "metrics"};
+    static const char *const sections[] = {"gdb", "tls", "access", "limits", "metrics"};
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
         if (strcmp(section, sections[i]) == 0)
             return true;
@@ -248,20 +248,23 @@ int config_parse(struct config *config, const char *text, size_t length, const c
 
 /* What is different when the file is read again. */
 
-enum when { RESTART, NOW, COMERS };
+enum when { RESTART, NOW, ALL, COMERS };
 
-/* All others want a restart: threads, probes and histories are made of them. COMERS: the caller has
- * seen to it. */
+/* All others want a restart: threads, probes and histories are made of them. ALL, COMERS: the
+ * caller has seen to it. */
 static const struct {
     const char *section, *name;
     enum when when;
 } at_run_time[] = {
-    {"target", "reset", NOW},    {"target", "at_exit", NOW},   {"probe", "at_exit", NOW},
-    {"trace", "drain_ms", NOW},  {"gdb", "others", NOW},       {"limits", "clients", NOW},
-    {"limits", "packet", NOW},   {"limits", "memory", NOW},    {"limits", "idle", NOW},
-    {"target", "deadline", NOW}, {"record", "dir", NOW},       {"gdb", "allow", COMERS},
-    {"tls", "ca", COMERS},       {"tls", "cert", COMERS},      {"tls", "key", COMERS},
-    {"tls", "allow", COMERS},    {"tls", "handshake", COMERS},
+    {"target", "reset", NOW},    {"target", "at_exit", NOW},     {"probe", "at_exit", NOW},
+    {"trace", "drain_ms", NOW},  {"gdb", "others", NOW},         {"limits", "clients", NOW},
+    {"limits", "packet", NOW},   {"limits", "memory", NOW},      {"limits", "idle", NOW},
+    {"limits", "silent", NOW},   {"limits", "vanished", COMERS}, {"target", "deadline", NOW},
+    {"record", "dir", NOW},      {"gdb", "allow", ALL},          {"tls", "ca", ALL},
+    {"tls", "cert", COMERS},     {"tls", "key", COMERS},         {"tls", "allow", ALL},
+    {"tls", "crl", ALL},         {"tls", "client_eku", ALL},     {"access", "control", ALL},
+    {"access", "observe", ALL},  {"access", "query", ALL},       {"access", "none", ALL},
+    {"limits", "identity", NOW}, {"tls", "handshake", COMERS},   {"target", "monitor", NOW},
 };
 
 static enum when config_key_holds(const struct config_key *key)
@@ -364,6 +367,7 @@ void config_reload(const struct config *before, const struct config *now, struct
 {
     static const char *const holds[] = {[RESTART] = "after a restart",
                                         [NOW] = "from now on",
+                                        [ALL] = "from now on, for those who are here, too",
                                         [COMERS] = "for those who come from now on"};
     size_t count;
     unsigned changes = 0;

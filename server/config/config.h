@@ -15,9 +15,11 @@
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
  *   [gdb]      listen, allow, unix_mode, unix_owner, others
- *   [tls]      ca, cert, key, allow, handshake
- *   [limits]   clients, packet, memory, idle
+ *   [tls]      ca, cert, key, allow, crl, client_eku, handshake
+ *   [access]   control, observe, query, none
+ *   [limits]   clients, identity, packet, memory, idle, silent, vanished
  *   [metrics]  listen
+ *   [audit]    file, syslog, json
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
@@ -35,6 +37,7 @@
 #include "drivers/base/message.h"
 #include "drivers/probe/ftdi/ftdi.h"
 #include "drivers/snapshot/snapshot.h"
+#include "server/base/audit.h"
 #include "server/base/console.h"
 #include "server/net/address.h"
 #include "server/net/tls.h"
@@ -47,7 +50,8 @@ struct elf_image;
 #define CONFIG_MAX_SETUP    256
 #define CONFIG_MAX_LISTEN   8
 #define CONFIG_MAX_NETWORKS 64
-#define CONFIG_MAX_CHAIN    8 /* devices of a JTAG chain */
+#define CONFIG_VANISHED     45 /* seconds, without a board file */
+#define CONFIG_MAX_CHAIN    8  /* devices of a JTAG chain */
 #define CONFIG_ALL_PORTS    UINT32_MAX
 #define CONFIG_NO_AP        UINT32_MAX
 
@@ -65,12 +69,25 @@ struct config_owner {
 /* Who may connect, and where. */
 struct config_access {
     struct tls_files tls;
+    struct access_rules roles[ACCESS_ROLES];   /* none at all: everybody may be in control */
     struct network allow[CONFIG_MAX_NETWORKS]; /* none: all, where TLS guards */
     unsigned allow_count;
     struct config_listen listen[CONFIG_MAX_LISTEN];
     unsigned listen_count;
     unsigned unix_mode; /* of the files of Unix sockets */
     struct config_owner unix_owner;
+    unsigned vanished; /* seconds without any sign of a TCP peer after which it is gone */
+};
+
+struct config_range {
+    uint64_t address, size; /* bytes */
+};
+
+#define CONFIG_MAX_RANGES 8
+
+struct config_ranges {
+    struct config_range at[CONFIG_MAX_RANGES];
+    unsigned count;
 };
 
 struct config_core {
@@ -86,6 +103,7 @@ struct config_core {
     unsigned funnel_port;                 /* CONFIG_ALL_PORTS: not known */
     uint64_t debug;                       /* an A core's debug registers; 0: to be found */
     uint64_t cti;                         /* its cross trigger interface; 0: none that is used */
+    struct config_ranges shared;          /* RAM that others write */
 };
 
 struct config_usb_id {
@@ -96,10 +114,6 @@ struct config_usb_id {
 struct config_chain {
     uint8_t ir_lengths[CONFIG_MAX_CHAIN]; /* the device next to TDO first */
     unsigned count;                       /* 0: one device of 4 bits */
-};
-
-struct config_range {
-    uint64_t address, size; /* bytes */
 };
 
 /* A probe that we drive ourselves; then there is no [target] connect. */
@@ -136,6 +150,12 @@ struct config_capture {
     unsigned baud;    /* of a tty or UART */
     unsigned channel; /* of an FTDI UART: 0 is A */
 };
+
+/* [target] monitor: "none", "all", or first words. Those that do no more than halt, run, reset and
+ * look, of the servers that boards are used with. */
+#define CONFIG_MONITOR_DEFAULT                                                                     \
+    "reset halt resume go step stop cont system_reset wait_halt poll targets reg regs mdw mdh "    \
+    "mdb mww mwh mwb info help version"
 
 enum config_at_exit {
     CONFIG_EXIT_RUN,
@@ -191,6 +211,7 @@ struct config {
     char reset[256];      /* `monitor` text that resets the target; "" if not known */
     unsigned at_exit;     /* enum config_at_exit, of a target that outlives btraced */
     unsigned deadline_ms; /* of an answer of the target, and of a halt */
+    char monitor[256];    /* commands of its GDB server that clients may give: see below */
     struct config_probe probe;
     /* [trace] */
     struct address trace; /* ADDRESS_NONE: it comes through the probe or target */
@@ -227,12 +248,19 @@ struct config {
     /* [limits] */
     struct {
         unsigned clients;
+        unsigned identity;     /* of one identity; 0: as many */
         size_t packet, memory; /* bytes */
         unsigned idle;         /* seconds; 0: for ever */
+        unsigned silent;       /* seconds */
     } limits;
+    struct audit_settings audit;
     struct address metrics; /* ADDRESS_NONE: no page */
     /* [record] */
-    char record_dir[512]; /* "": no recording from the start */
+    char record_dir[512];      /* "": none; recordings of clients go below it */
+    bool record_start;         /* record from the start, if there is a dir */
+    size_t record_max_size;    /* bytes of trace in one recording; 0: no limit */
+    size_t record_keep_free;   /* bytes of the disk */
+    unsigned record_max_count; /* recordings below `dir`, beyond which clients begin none */
     struct config_core cores[CONFIG_MAX_CORES];
     unsigned core_count;
     void *strings; /* private */

@@ -320,6 +320,15 @@ static int check_trace(struct config_parser *p)
 
 /* Who may connect, and where. */
 
+static bool has_rules_of(const struct config_access *a, enum identity_kind kind)
+{
+    for (unsigned role = 0; role < ACCESS_ROLES; role++)
+        for (unsigned i = 0; i < a->roles[role].count; i++)
+            if (a->roles[role].rule[i].kind == kind)
+                return true;
+    return false;
+}
+
 int config_access_guarded(const struct config_access *a, const struct config_listen *listen,
                           struct message *why)
 {
@@ -330,12 +339,14 @@ int config_access_guarded(const struct config_access *a, const struct config_lis
     address_format(&at, where, sizeof where);
     if (listen->tls)
         return message_fail(why, BT_ERR_FORMAT, "'tls:%s' wants a section [tls]", where);
-    if (a->allow_count > 0 || address_is_loopback(&at))
+    if (a->allow_count > 0 || has_rules_of(a, IDENTITY_NET) || address_is_loopback(&at))
         return BT_OK;
-    message_set(why,
-                "'%s' is not an address of this machine alone, and whoever connects controls the "
-                "target: it wants a section [tls] (certificates), or 'allow' in [gdb] (networks)",
-                where);
+    message_set(
+        why,
+        "'%s' is not an address of this machine alone, and whoever connects controls the "
+        "target: it wants a section [tls] (certificates), or 'allow' in [gdb] (networks), or "
+        "'net:' in [access]",
+        where);
     return BT_ERR_FORMAT;
 }
 
@@ -387,9 +398,30 @@ int config_access_check(struct config_access *a, struct message *why)
     return BT_OK;
 }
 
+/* Who is granted something by a name in a certificate is admitted by it, without `allow`. */
+static int allow_by_roles(struct config_parser *p)
+{
+    struct config_access *a = &p->config->access;
+    struct tls_files *tls = &a->tls;
+    for (unsigned role = ROLE_NONE + 1; role < ACCESS_ROLES; role++)
+        for (unsigned i = 0; i < a->roles[role].count; i++) {
+            const struct access_rule *r = &a->roles[role].rule[i];
+            if (r->kind != IDENTITY_CERT)
+                continue;
+            if (tls->allow_count == TLS_MAX_NAMES)
+                return config_fail(p, 0, "[access]", "more than %d names", TLS_MAX_NAMES);
+            tls->allow[tls->allow_count] = config_keep(p->config, r->name);
+            if (!tls->allow[tls->allow_count++])
+                return BT_ERR_NOMEM;
+        }
+    return BT_OK;
+}
+
 /* All of [tls], or nothing of it. */
 static int check_tls(struct config_parser *p)
 {
+    const char *other;
+    bool by_roles = has_rules_of(&p->config->access, IDENTITY_CERT);
     static const char *const keys[] = {"ca", "cert", "key", "allow"};
     struct tls_files *tls = &p->config->access.tls;
     unsigned lines[4], any = 0;
@@ -397,14 +429,19 @@ static int check_tls(struct config_parser *p)
         lines[i] = config_line_of(p, "tls", keys[i]);
         any = lines[i] ? lines[i] : any;
     }
+    if (!any)
+        any = first_key(p, "tls", &other);
     for (unsigned i = 0; i < 4 && any; i++)
-        if (!lines[i])
+        if (!lines[i] && !(i == 3 && by_roles))
             return config_fail(p, any, "[tls]", "'%s' is missing: %s", keys[i],
                                config_find_key("tls", keys[i])->allowed);
     tls->ca_line = lines[0];
     tls->cert_line = lines[1];
     tls->key_line = lines[2];
-    return BT_OK;
+    tls->crl_line = config_line_of(p, "tls", "crl");
+    if (by_roles && !any)
+        return config_fail(p, 0, "[access]", "cert: wants a section [tls]");
+    return by_roles && !lines[3] ? allow_by_roles(p) : BT_OK;
 }
 
 static int check_access(struct config_parser *p)

@@ -165,7 +165,8 @@ static const struct source_protocol *core_protocol(const char *type)
     for (size_t k = 0; k < length; k++)
         if (!isalnum((unsigned char)type[k]) && type[k] != '.')
             return NULL;
-    return length < 32 ? source_protocol_of_type(type) : NULL;
+    const struct source_protocol *protocol = length < 32 ? source_protocol_of_type(type) : NULL;
+    return protocol && !protocol->no_instructions ? protocol : NULL;
 }
 
 /* "PTM_0" for the first core's "PTM1.1". */

@@ -6,7 +6,7 @@
 #include "config_keys.h"
 #include "server/config/config.h"
 
-#define CONFIG_KEYS_MAX  96
+#define CONFIG_KEYS_MAX  128
 #define CONFIG_VALUE_MAX 4096 /* characters of a value, and of a command's word */
 
 /* Lines where keys stand, by their place in the table; 0: not given. */

@@ -9,14 +9,18 @@
 
 #define FIELD(name) offsetof(struct config, name), sizeof(((struct config *)0)->name)
 #define CORE(name)  offsetof(struct config_core, name), sizeof(((struct config_core *)0)->name)
+#define ROLE(name)  FIELD(access.roles[ROLE_##name])
 #define KIB         ((uint64_t)1 << 10)
 #define MIB         ((uint64_t)1 << 20)
 #define GIB         ((uint64_t)1 << 30)
 
 #define COMPONENT "the address of a component, a multiple of 0x1000"
 #define USB_ID    "VID:PID, BUS-PORT or both, as 'btraced probes' shows them: 0403:6010 1-2.3"
-#define SIGNAL    "PINS, enable PINS or PINS enable PINS, where ! inverts: !0x0020 enable 0x0100"
-#define ADDRESS   "HOST:PORT, :PORT (this machine), [ADDRESS]:PORT or unix:PATH"
+#define WHO                                                                                        \
+    "cert:NAME (in a certificate), net:NETWORK, user:NAME (on a Unix socket), cert:*, user:*; in " \
+    "double quotes if they have blanks"
+#define SIGNAL  "PINS, enable PINS or PINS enable PINS, where ! inverts: !0x0020 enable 0x0100"
+#define ADDRESS "HOST:PORT, :PORT (this machine), [ADDRESS]:PORT or unix:PATH"
 
 static const struct config_key keys[] = {
     {"board", "name", CONFIG_TEXT, FIELD(name), 0, 0, false, NULL, "a short text"},
@@ -30,6 +34,8 @@ static const struct config_key keys[] = {
      "run, halt or leave"},
     {"target", "deadline", CONFIG_NUMBER, FIELD(deadline_ms), 100, 60000, false, "3000",
      "milliseconds, 100 to 60000"},
+    {"target", "monitor", CONFIG_TEXT, FIELD(monitor), 0, 0, false, CONFIG_MONITOR_DEFAULT,
+     "none, all, or first words of commands of the target's GDB server"},
     {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap or ftdi"},
     {"probe", "serial", CONFIG_TEXT, FIELD(probe.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},
@@ -126,19 +132,44 @@ static const struct config_key keys[] = {
     {"tls", "allow", CONFIG_NAMES, FIELD(access.tls.allow), 0, 0, false, NULL,
      "names in the certificates of clients, in double quotes if they have blanks; * for all that "
      "'ca' has signed"},
+    {"tls", "crl", CONFIG_FILE, FIELD(access.tls.crl), 0, 0, false, NULL,
+     "a PEM file with lists of revoked certificates"},
+    {"tls", "client_eku", CONFIG_SWITCH, FIELD(access.tls.client_eku), 0, 0, false, "yes",
+     "yes or no"},
     {"tls", "handshake", CONFIG_NUMBER, FIELD(access.tls.handshake), 1, 60, false, "10",
      "seconds, 1 to 60"},
+    {"access", "control", CONFIG_RULES, ROLE(CONTROL), 0, 0, false, NULL, WHO},
+    {"access", "observe", CONFIG_RULES, ROLE(OBSERVE), 0, 0, false, NULL, WHO},
+    {"access", "query", CONFIG_RULES, ROLE(QUERY), 0, 0, false, NULL, WHO},
+    {"access", "none", CONFIG_RULES, ROLE(NONE), 0, 0, false, NULL, WHO},
     {"limits", "clients", CONFIG_NUMBER, FIELD(limits.clients), 1, 64, false, "8", "1 to 64"},
+    {"limits", "identity", CONFIG_NUMBER, FIELD(limits.identity), 0, 64, false, "0",
+     "0 (as many as 'clients') to 64"},
     {"limits", "packet", CONFIG_SIZE, FIELD(limits.packet), KIB, 16 * KIB, false, "16K",
      "bytes, 1K to 16K; K may follow the number"},
     {"limits", "memory", CONFIG_SIZE, FIELD(limits.memory), 64 * KIB, GIB, false, "16M",
      "bytes, 64K to 1G; K, M and G may follow the number"},
     {"limits", "idle", CONFIG_NUMBER, FIELD(limits.idle), 0, 86400, false, "0",
      "seconds, 0 (for ever) to 86400"},
+    {"limits", "silent", CONFIG_NUMBER, FIELD(limits.silent), 1, 3600, false, "20",
+     "seconds, 1 to 3600"},
+    {"limits", "vanished", CONFIG_NUMBER, FIELD(access.vanished), 3, 7200, false, "45",
+     "seconds, 3 to 7200"},
     {"metrics", "listen", CONFIG_ADDRESS, FIELD(metrics), 0,
      CONFIG_ADDRESS_ANY_PORT | CONFIG_ADDRESS_LOOPBACK, false, NULL,
      "127.0.0.1:PORT, [::1]:PORT or :PORT; port 0 takes a free one"},
+    {"audit", "file", CONFIG_TEXT, FIELD(audit.file), 0, 0, false, NULL, "a file"},
+    {"audit", "syslog", CONFIG_TEXT, FIELD(audit.syslog), 0, 0, false, NULL,
+     "a datagram socket: /dev/log"},
+    {"audit", "json", CONFIG_SWITCH, FIELD(audit.json), 0, 0, false, "no", "yes or no"},
     {"record", "dir", CONFIG_TEXT, FIELD(record_dir), 0, 0, false, NULL, "a folder"},
+    {"record", "start", CONFIG_SWITCH, FIELD(record_start), 0, 0, false, "yes", "yes or no"},
+    {"record", "max_size", CONFIG_SIZE, FIELD(record_max_size), 0, 1024 * 1024 * GIB, false, "0",
+     "bytes of trace in a recording, 0: no limit; K, M and G may follow the number"},
+    {"record", "keep_free", CONFIG_SIZE, FIELD(record_keep_free), 0, 1024 * 1024 * GIB, false,
+     "64M", "bytes that stay free on the disk; K, M and G may follow the number"},
+    {"record", "max_count", CONFIG_NUMBER, FIELD(record_max_count), 1, 1000000, false, "1000",
+     "1 to 1000000"},
     {"setup", "ADDRESS", CONFIG_SETUP, 0, 0, 0, 0, false, NULL,
      "0xADDRESS = VALUE, 0xADDRESS = set BITS, 0xADDRESS = clear BITS; words of 32 bits"},
     {"flash", "algorithm", CONFIG_FILE, FIELD(flash.algorithm), 0, 0, false, NULL,
@@ -154,6 +185,8 @@ static const struct config_key keys[] = {
     {"core", "funnel_port", CONFIG_NUMBER, CORE(funnel_port), 0, 7, false, NULL, "0 to 7"},
     {"core", "debug", CONFIG_COMPONENT, CORE(debug), 0, 0, false, NULL, COMPONENT},
     {"core", "cti", CONFIG_COMPONENT, CORE(cti), 0, 0, false, NULL, COMPONENT},
+    {"core", "shared", CONFIG_RANGES, CORE(shared), 0, 0, false, NULL,
+     "up to 8 times ADDRESS+SIZE, of RAM that others write; K and M may follow the size"},
 };
 
 _Static_assert(sizeof keys / sizeof *keys <= CONFIG_KEYS_MAX, "room for the line of each key");

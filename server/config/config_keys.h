@@ -21,6 +21,7 @@ enum config_kind {
     CONFIG_FREQUENCY, /* unsigned, Hz: k and M are allowed, of 1000 */
     CONFIG_COMPONENT, /* uint64_t, address of a page */
     CONFIG_RANGE,     /* struct config_range */
+    CONFIG_RANGES,    /* struct config_ranges */
     CONFIG_USB_ID,    /* struct config_usb_id */
     CONFIG_CHAIN,     /* struct config_chain */
     CONFIG_WIRE,      /* unsigned: one of a few words */
@@ -35,6 +36,7 @@ enum config_kind {
     CONFIG_LISTEN,   /* to the list of struct config_access */
     CONFIG_NETWORKS, /* to the list of struct config_access */
     CONFIG_NAMES,    /* to the list of struct tls_files */
+    CONFIG_RULES,    /* struct access_rules */
     CONFIG_MODE,     /* unsigned, octal */
     CONFIG_OWNER,    /* struct config_owner */
     CONFIG_SETUP,    /* stands for all keys of [setup], which are addresses */

@@ -321,6 +321,22 @@ static bool store_range(struct config_range *field, const char *value)
            field->size - 1 <= UINT32_MAX - field->address;
 }
 
+static bool store_ranges(struct config_ranges *field, const char *value)
+{
+    char word[64];
+    for (field->count = 0; *value; field->count++) {
+        size_t length = strcspn(value, " ");
+        if (field->count == CONFIG_MAX_RANGES || length >= sizeof word)
+            return false;
+        memcpy(word, value, length);
+        word[length] = '\0';
+        if (!store_range(&field->at[field->count], word))
+            return false;
+        value += length + strspn(value + length, " ");
+    }
+    return field->count > 0;
+}
+
 static bool four_digits(const char *text)
 {
     for (unsigned i = 0; i < 4; i++)
@@ -500,6 +516,9 @@ static int store_hardware(struct config_parser *p, unsigned line, const struct c
     case CONFIG_RANGE:
         ok = store_range(field, value);
         break;
+    case CONFIG_RANGES:
+        ok = store_ranges(field, value);
+        break;
     case CONFIG_USB_ID:
         ok = store_usb_id(field, value);
         break;
@@ -647,6 +666,21 @@ static int store_name(struct config_parser *p, unsigned line, const struct confi
     return tls->allow[tls->allow_count++] ? BT_OK : BT_ERR_NOMEM;
 }
 
+/* Whom a role is granted to. */
+static int store_rule(struct config_parser *p, unsigned line, const struct config_key *key,
+                      const char *item)
+{
+    struct access_rules *rules = (void *)((char *)p->config + key->offset);
+    if (rules->count == ACCESS_MAX_RULES)
+        return config_fail(p, line, key->name, "more than %d of them", ACCESS_MAX_RULES);
+    const char *problem = access_rule_problem(item, &rules->rule[rules->count]);
+    if (problem)
+        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", item, problem,
+                           key->allowed);
+    rules->count++;
+    return BT_OK;
+}
+
 /* The file of a Unix socket. */
 
 static int store_mode(struct config_parser *p, unsigned line, const struct config_key *key,
@@ -711,6 +745,8 @@ static int store_access(struct config_parser *p, unsigned line, const struct con
         return store_each_item(p, line, key, value, store_network);
     case CONFIG_NAMES:
         return store_each_item(p, line, key, value, store_name);
+    case CONFIG_RULES:
+        return store_each_item(p, line, key, value, store_rule);
     case CONFIG_MODE:
         return store_mode(p, line, key, field, value);
     default:
@@ -729,7 +765,8 @@ int config_store(struct config_parser *p, unsigned line, const struct config_key
         return config_fail(p, line, key->name, "has no value; allowed: %s", key->allowed);
     if (key->kind == CONFIG_WORDS)
         return store_words(p, line, key, field, value);
-    if (key->kind == CONFIG_LISTEN || key->kind == CONFIG_NETWORKS || key->kind == CONFIG_NAMES)
+    if (key->kind == CONFIG_LISTEN || key->kind == CONFIG_NETWORKS || key->kind == CONFIG_NAMES ||
+        key->kind == CONFIG_RULES)
         return store_access(p, line, key, field, value);
     int error = expand_names(p, line, key->name, value, text, sizeof text);
     if (error)

@@ -14,10 +14,12 @@ enum {
     OPT_EXIT,
     OPT_LISTEN,
     OPT_LOG,
+    OPT_NO_SANDBOX,
     OPT_PROGRAM,
     OPT_RECORD,
     OPT_SECONDS,
     OPT_STDIO,
+    OPT_USER,
 };
 
 static const struct option options[] = {
@@ -27,10 +29,12 @@ static const struct option options[] = {
     {"exit-after-detach", no_argument, NULL, OPT_EXIT},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"log", required_argument, NULL, OPT_LOG},
+    {"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
     {"program", required_argument, NULL, OPT_PROGRAM},
     {"record", required_argument, NULL, OPT_RECORD},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"stdio", no_argument, NULL, OPT_STDIO},
+    {"user", required_argument, NULL, OPT_USER},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -58,6 +62,8 @@ static const char serve_help[] =
     "                         a new numbered one in it if it exists\n"
     "  --attach               take the target as it is, without a reset: what its trace buffer\n"
     "                         holds is the history (see btraced arm)\n"
+    "  --user NAME            become this user when the probe is open and the addresses are taken\n"
+    "  --no-sandbox           keep all system calls, and write anywhere\n"
     "  --check-config         read the board file, say what is wrong with it, and end\n"
     "\n"
     "example:\n"
@@ -112,6 +118,10 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
             a->stdio = true;
         else if (option == OPT_EXIT && !a->recording_only)
             a->exit_after_detach = true;
+        else if (option == OPT_NO_SANDBOX)
+            a->no_sandbox = true;
+        else if (option == OPT_USER && !a->recording_only)
+            a->user = optarg;
         else if (option == OPT_PROGRAM)
             a->program = optarg;
         else if (option == OPT_RECORD)

@@ -20,6 +20,8 @@ struct serve_args {
     bool stdio;
     bool exit_after_detach;
     bool recording_only;
+    bool no_sandbox;
+    const char *user; /* NULL: it stays who it is */
     unsigned seconds; /* record: stop then; 0: until a signal */
 };
 

@@ -12,6 +12,7 @@
 
 #define OUT_BLOCKS 1024
 #define OUT_EVENTS 256
+#define HELD_MAX   256 /* events of one place that are put in order */
 
 /* A unit may put off its synchronisation, and headers come first: bytes to allow for that. */
 #define SYNC_SLACK 256
@@ -64,6 +65,8 @@ struct dump {
     struct bt_block out_blocks[OUT_BLOCKS];
     uint64_t out_cycles[OUT_BLOCKS];
     struct bt_event out_events[OUT_EVENTS];
+    struct bt_event held[HELD_MAX]; /* of one position, by offset */
+    size_t held_count;
 };
 
 static const struct listing_column packet_columns[] = {
@@ -280,6 +283,37 @@ static void list_block_instructions(struct dump *l, const struct bt_block *b, ui
     }
 }
 
+static void list_held_events(struct dump *l)
+{
+    for (size_t i = 0; i < l->held_count; i++)
+        list_event(l, &l->held[i]);
+    l->held_count = 0;
+}
+
+/* Between two instructions events are listed as their packets came: an exception waits for its
+ * vector, and what comes meanwhile goes out before it. */
+static void hold_event(struct dump *l, const struct bt_event *e)
+{
+    if (l->held_count == HELD_MAX || (l->held_count && l->held[0].position != e->position))
+        list_held_events(l);
+    size_t at = l->held_count++;
+    for (; at > 0 && l->held[at - 1].offset > e->offset; at--)
+        l->held[at] = l->held[at - 1];
+    l->held[at] = *e;
+}
+
+/* A write of several bytes has its first character in the lowest ones. */
+static void put_out_text(struct dump *l, const struct bt_event *e)
+{
+    const struct dump_text *t = &l->options.text;
+    const struct bt_stimulus *s = &e->u.stimulus;
+    if (e->kind != BT_EVENT_STIMULUS || s->channel != t->channel ||
+        (s->stm && !t->any_master && s->master != t->master))
+        return;
+    for (unsigned bit = 0; bit + 8 <= s->bits; bit += 8)
+        fputc((int)(s->value >> bit & 0xff), l->events.out);
+}
+
 static void list_decoded_event(struct dump *l, const struct bt_event *e)
 {
     flow_track_key(&l->key, e);
@@ -287,15 +321,18 @@ static void list_decoded_event(struct dump *l, const struct bt_event *e)
     gap_ledger_take(&l->gaps, e);
     if (e->kind == BT_EVENT_EXCEPTION)
         l->exceptions++;
+    if (l->options.text.wanted)
+        put_out_text(l, e);
     if (e->has_cycles)
         l->total += e->cycles;
     bool off = l->options.cycles && l->options.format == LISTING_TEXT;
     if (l->options.events || (off && e->kind == BT_EVENT_TRACE_ON))
-        list_event(l, e);
+        hold_event(l, e);
 }
 
 static void list_decoded_block(struct dump *l, const struct bt_block *b, uint64_t cycles)
 {
+    list_held_events(l);
     if (l->options.blocks)
         list_block(l, b, cycles);
     if (l->options.instructions)
@@ -477,6 +514,7 @@ static void set_up_source(struct dump *l, const struct recording_source *source)
     stream_code_key(&l->stream, &l->key);
     l->view = NULL;
     l->number = 0;
+    l->held_count = 0;
     l->exceptions = 0;
     l->total = 0;
     gap_ledger_init(&l->gaps, 0);
@@ -508,6 +546,11 @@ static void write_headers(struct dump *l, bool summary)
         listing_header(&l->summary);
 }
 
+void dump_nothing(struct dump *l, bool summary)
+{
+    write_headers(l, summary);
+}
+
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
                 bool summary, struct message *warning)
 {
@@ -533,6 +576,7 @@ int dump_source(struct dump *l, struct recording *r, const struct recording_sour
     if (!error) {
         stream_finish(&l->stream, &l->sink);
         list_output(l, &l->sink.out);
+        list_held_events(l);
         judge_source(l, warning);
         if (summary || l->options.stats)
             list_summary(l, &pass);

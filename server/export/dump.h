@@ -14,14 +14,23 @@ enum listing_format {
     LISTING_JSON,
 };
 
+/* What software wrote to one port of an ITM or one channel of an STM. */
+struct dump_text {
+    bool wanted;
+    bool any_master; /* of an STM */
+    uint16_t master;
+    uint16_t channel;
+};
+
 struct dump_options {
     bool packets;
     bool instructions;
     bool blocks;
     bool events;
-    bool cycles;   /* a running total beside the instructions, and where trace was off */
-    bool stats;    /* what decoding cost, with the summary */
-    unsigned jobs; /* threads that decode; 0 and 1: the caller's alone */
+    bool cycles;           /* a running total beside the instructions, and where trace was off */
+    struct dump_text text; /* instead of listings: its bytes as they were written */
+    bool stats;            /* what decoding cost, with the summary */
+    unsigned jobs;         /* threads that decode; 0 and 1: the caller's alone */
     enum listing_format format;
 };
 
@@ -37,5 +46,8 @@ void dump_free(struct dump *l);
  */
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
                 bool summary, struct message *warning);
+
+/* The listings of a recording that has no source: their headers. */
+void dump_nothing(struct dump *l, bool summary);
 
 #endif

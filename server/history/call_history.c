@@ -9,6 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define SLICE_NS     3000000 /* of work, about */
+#define SLICE_BLOCKS 8192u   /* between two looks at the clock */
+#define PROGRESS_NS  1000000000
+#define QUIET_BYTES  1024u /* of code that a loop may have to be passed over */
+#define QUIET_WAYS   64u   /* a power of two */
 
 #define DEPTH_MAX     256 /* return addresses remembered */
 #define WHEN_MAX      10
@@ -43,6 +50,15 @@ struct walk {
     int depth;
     bool begun;
     struct bt_block last; /* valid once begun */
+    /* Ways from the end of a block to another that are no line, whatever is open. */
+    struct {
+        uint64_t from, next;
+        bool known;
+    } quiet[QUIET_WAYS];
+
+    /* Where it is in the window: blocks and events done, number of the next instruction. */
+    size_t block, event;
+    uint64_t number;
 };
 
 static const struct elf_symbol *symbol_at(const struct call_query *q, uint64_t address,
@@ -124,32 +140,60 @@ static void close_exception(struct walk *w, uint64_t number, uint64_t address)
     add_line(w, LINE_BACK, number, address, 0);
 }
 
-/* From the last block to `next` without an exception in between. */
-static void walk_block(struct walk *w, uint64_t number, uint64_t next)
+/* From the last block to `next` without an exception in between. True: it is no line, and never is
+ * one. */
+static bool walk_block(struct walk *w, uint64_t number, uint64_t next)
 {
     struct insn insn;
     uint32_t opcode;
     uint64_t from = bt_block_last(&w->last);
     struct code_view *view = code_select(&w->code, &w->key);
     if (!view || code_insn(&w->code, view, from, bt_block_isa(&w->last), &insn, &opcode) != BT_OK)
-        return;
+        return false;
     uint64_t behind = from + insn.size;
     if (next == behind)
-        return;
+        return true;
     if (insn.flags & INSN_LINK) {
         open_call(w, behind);
         add_line(w, LINE_CALL, number, next, 0);
     } else if (insn.flags & INSN_EXC_RETURN) {
         close_exception(w, number, next);
     } else if (insn.cls == INSN_INDIRECT && close_call(w, next)) {
-        return;
+        return false;
     } else if (other_function(w->q, from, next)) {
         bool tail = starts_function(w->q, next);
         w->depth -= !tail;
         if (!tail)
             w->open = 0; /* the caller of what came first: nothing open is known of it */
         add_line(w, tail ? LINE_TAIL : LINE_BACK, number, next, 0);
+    } else {
+        return insn.cls != INSN_INDIRECT;
     }
+    return false;
+}
+
+/* The same; a way that was quiet before is again. */
+static void walk_way(struct walk *w, uint64_t number, uint64_t next)
+{
+    uint64_t from = bt_block_last(&w->last);
+    size_t at = (size_t)((from >> 1) ^ (next >> 2)) & (QUIET_WAYS - 1);
+    if (w->quiet[at].known && w->quiet[at].from == from && w->quiet[at].next == next)
+        return;
+    bool quiet = walk_block(w, number, next);
+    if (!quiet)
+        return;
+    w->quiet[at].from = from;
+    w->quiet[at].next = next;
+    w->quiet[at].known = true;
+}
+
+/* One gap may be two events: where trace ends, and why it begins again. */
+static bool is_listed_gap(const struct walk *w, const struct bt_event *e)
+{
+    if (w->count == 0)
+        return false;
+    const struct line *last = &w->lines[(w->count - 1) % w->max];
+    return last->kind == LINE_GAP && last->number == e->position && last->what == e->cause;
 }
 
 static void walk_event(struct walk *w, const struct bt_event *e, uint64_t next, bool *transfer)
@@ -164,7 +208,7 @@ static void walk_event(struct walk *w, const struct bt_event *e, uint64_t next, 
     } else if (e->kind == BT_EVENT_EXCEPTION_RET && w->q->m_profile) {
         close_exception(w, e->position, next);
         *transfer = true;
-    } else if (gap) {
+    } else if (gap && !is_listed_gap(w, e)) {
         w->open = 0;
         add_line(w, LINE_GAP, e->position, next, e->cause);
         *transfer = true;
@@ -176,23 +220,35 @@ static bool is_later(const struct call_query *q, uint64_t number)
     return q->end && number >= q->end;
 }
 
-static void walk_window(struct walk *w, const struct history_window *window)
+static void walk_begin(struct walk *w, const struct history_window *window)
 {
-    uint64_t number = window->first;
-    size_t e = 0;
     w->key = window->key;
-    for (size_t i = 0; i < window->block_count && !is_later(w->q, number); i++) {
+    w->block = w->event = 0;
+    w->number = window->first;
+    memset(w->quiet, 0, sizeof w->quiet);
+}
+
+/* At most `max` blocks of a window. True: it is done. */
+static bool walk_on(struct walk *w, const struct history_window *window, size_t max)
+{
+    for (; w->block < window->block_count && !is_later(w->q, w->number); w->block++, max--) {
         struct bt_block block;
         bool transfer = false;
-        history_block(window, i, &block);
-        for (; e < window->event_count && window->events[e].position <= number; e++)
-            walk_event(w, &window->events[e], block.first, &transfer);
+        if (max == 0)
+            return false;
+        history_block(window, w->block, &block);
+        for (; w->event < window->event_count && window->events[w->event].position <= w->number;
+             w->event++) {
+            walk_event(w, &window->events[w->event], block.first, &transfer);
+            memset(w->quiet, 0, sizeof w->quiet); /* the same addresses may be other code now */
+        }
         if (w->begun && !transfer)
-            walk_block(w, number, block.first);
+            walk_way(w, w->number, block.first);
         w->last = block;
         w->begun = true;
-        number += bt_block_count(&block);
+        w->number += bt_block_count(&block);
     }
+    return true;
 }
 
 static void print_line(const struct call_query *q, const struct line *l, int least,
@@ -233,64 +289,6 @@ static size_t all_windows(const struct call_query *q)
     return within && count ? history_window_find(q->history, q->end) + 1 : count;
 }
 
-/* The newest `windows` windows, oldest first. */
-static int walk_newest(struct walk *w, size_t windows)
-{
-    struct history *h = w->q->history;
-    size_t count = all_windows(w->q);
-    w->count = w->open = 0;
-    w->depth = 0;
-    w->begun = false;
-    for (size_t i = count - windows; i < count; i++) {
-        struct history_window window;
-        int error = history_window_index(h, i, &window);
-        if (error)
-            return error;
-        walk_window(w, &window);
-    }
-    return BT_OK;
-}
-
-/* The last `count` calls, or fewer if they do not go back so far. */
-static void list_calls(const struct call_query *q, unsigned count, const struct console *c)
-{
-    struct walk *w = calloc(1, sizeof *w);
-    const struct code_options options = {0};
-    size_t all = all_windows(q), windows = all < 2 ? all : 2;
-    int error = BT_OK;
-    count = count < CALL_HISTORY_MAX ? count : CALL_HISTORY_MAX;
-    if (!w || !count || !(w->lines = calloc(count, sizeof *w->lines))) {
-        free(w);
-        return;
-    }
-    w->q = q;
-    w->max = count;
-    code_cache_init(&w->code, q->image, &options);
-    for (;; windows = windows * 4 < all ? windows * 4 : all) {
-        error = walk_newest(w, windows);
-        if (error || w->count > count || windows == all)
-            break;
-    }
-    if (error)
-        console_print(c, "the history cannot be read: %s\n", bt_strerror(error));
-    else
-        print_lines(w, c);
-    code_cache_release(&w->code);
-    free(w->lines);
-    free(w);
-}
-
-void call_history_command(const struct call_query *q, const char *count, const struct console *c)
-{
-    char *end;
-    unsigned long n = *count ? strtoul(count, &end, 10) : LINES_DEFAULT;
-    if (*count && (*end || n == 0 || n > CALL_HISTORY_MAX || *count == '-'))
-        console_print(c, "monitor history N: N is a number from 1 to %u, not '%s'\n",
-                      CALL_HISTORY_MAX, count);
-    else
-        list_calls(q, (unsigned)n, c);
-}
-
 /* Number of instructions before `address` in the block; false if it holds none there. */
 static bool index_in(struct walk *w, const struct bt_block *b, uint64_t address, uint64_t *index)
 {
@@ -309,25 +307,6 @@ static bool index_in(struct walk *w, const struct bt_block *b, uint64_t address,
         at += insn.size;
     }
     return at == address;
-}
-
-/* Hits of one window, newest first, into `hits`. */
-static size_t find_in(struct walk *w, const struct history_window *window, uint64_t address,
-                      uint64_t *hits, size_t max)
-{
-    uint64_t number = window->end, index;
-    size_t n = 0;
-    w->key = window->key;
-    for (size_t i = 0; i < window->event_count; i++)
-        flow_track_key(&w->key, &window->events[i]);
-    for (size_t i = window->block_count; i > 0 && n < max; i--) {
-        struct bt_block block;
-        history_block(window, i - 1, &block);
-        number -= bt_block_count(&block);
-        if (index_in(w, &block, address, &index) && !is_later(w->q, number + index))
-            hits[n++] = number + index;
-    }
-    return n;
 }
 
 static bool address_of(const struct call_query *q, const char *what, uint64_t *address)
@@ -357,33 +336,295 @@ static void explain_when(const struct call_query *q, const char *what, const str
         console_print(c, "no function '%s' in the program file: %s\n", what, usage);
 }
 
-void call_history_when(const struct call_query *q, const char *what, const struct console *c)
+struct call_job {
+    struct call_query query;
+    struct console console;
+    struct walk walk;
+    uint64_t from, last, at; /* numbers of windows: where it began, the newest, the one under way */
+    uint64_t base;           /* number of the oldest at the begin */
+    bool opened;             /* the walk is in window `at` */
+    bool interrupted;
+    uint64_t worked_ns, progress_ns;
+    uint64_t all, done; /* windows, for the progress */
+    int error;
+
+    bool when;
+    uint64_t address, end;
+    unsigned found;             /* hits, that were told */
+    struct history_reach quiet; /* code that was looked through */
+    bool is_quiet;
+};
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool same_reach(const struct history_reach *a, const struct history_reach *b)
+{
+    return a->low == b->low && a->high == b->high && a->isas == b->isas && !a->events && !b->events;
+}
+
+/* No instruction of it leads to a line, wherever in it. */
+static bool code_is_quiet(struct walk *w, const struct history_reach *r)
+{
+    unsigned isa = (unsigned)__builtin_ctz(r->isas | 1u << 31);
+    struct code_view *view = code_select(&w->code, &w->key);
+    if (!view || r->isas != 1u << isa || r->high - r->low > QUIET_BYTES)
+        return false;
+    for (uint64_t at = r->low; at <= r->high;) {
+        struct insn insn;
+        uint32_t opcode;
+        if (code_insn(&w->code, view, at, (enum bt_isa)isa, &insn, &opcode) != BT_OK ||
+            insn.flags & (INSN_LINK | INSN_EXC_RETURN) || insn.cls == INSN_INDIRECT ||
+            other_function(w->q, r->low, at))
+            return false;
+        at += insn.size;
+    }
+    return true;
+}
+
+/* Between two windows that go through the same few instructions as it does. */
+static bool job_passes_over(struct call_job *j, size_t index)
+{
+    struct history_reach r, before, behind;
+    struct history *h = j->query.history;
+    history_window_reach(h, index, &r);
+    if (j->when)
+        return r.low > r.high || j->address < r.low || j->address > r.high;
+    if (!j->walk.begun || j->at <= j->from || j->at >= j->last)
+        return false;
+    history_window_reach(h, index - 1, &before);
+    history_window_reach(h, index + 1, &behind);
+    if (!same_reach(&r, &before) || !same_reach(&r, &behind))
+        return false;
+    if (!same_reach(&r, &j->quiet)) {
+        j->quiet = r;
+        j->is_quiet = code_is_quiet(&j->walk, &r);
+    }
+    return j->is_quiet;
+}
+
+static void job_tell_hit(struct call_job *j, uint64_t number)
+{
+    console_print(&j->console, "instruction %" PRIu64 ", %" PRIu64 " before %s\n", number + 1,
+                  j->end - number, j->query.end ? "this one" : "the end");
+    j->found++;
+}
+
+/* Backwards, at most `max` blocks; the walk's block counts those that are left. */
+static bool find_on(struct call_job *j, const struct history_window *window, size_t max)
+{
+    struct walk *w = &j->walk;
+    uint64_t index;
+    for (; w->block > 0 && j->found < WHEN_MAX; w->block--, max--) {
+        struct bt_block block;
+        if (max == 0)
+            return false;
+        history_block(window, w->block - 1, &block);
+        w->number -= bt_block_count(&block);
+        if (index_in(w, &block, j->address, &index) && !is_later(w->q, w->number + index))
+            job_tell_hit(j, w->number + index);
+    }
+    return true;
+}
+
+static void job_open_window(struct call_job *j, const struct history_window *window)
+{
+    struct walk *w = &j->walk;
+    j->opened = true;
+    walk_begin(w, window);
+    if (!j->when)
+        return;
+    w->block = window->block_count;
+    w->number = window->end;
+    for (size_t i = 0; i < window->event_count; i++)
+        flow_track_key(&w->key, &window->events[i]);
+}
+
+/* The calls so far did not go back far enough: from four times as far. True: there is no more. */
+static bool job_go_back(struct call_job *j)
+{
+    struct walk *w = &j->walk;
+    uint64_t windows = j->last + 1 - j->from;
+    if (w->count > w->max || j->from == j->base)
+        return true;
+    windows = windows * 4 < j->last + 1 - j->base ? windows * 4 : j->last + 1 - j->base;
+    j->at = j->from = j->last + 1 - windows;
+    j->all += windows;
+    w->count = w->open = 0;
+    w->depth = 0;
+    w->begun = false;
+    return false;
+}
+
+/* The window is behind us. True: the last one was. */
+static bool job_next_window(struct call_job *j)
+{
+    j->opened = false;
+    j->done++;
+    if (j->when && (j->at == j->base || j->found == WHEN_MAX))
+        return true;
+    if (j->when) {
+        j->at--;
+        return false;
+    }
+    return j->at++ == j->last && job_go_back(j);
+}
+
+/* What was dropped meanwhile is not looked at. */
+static bool job_keep_up(struct call_job *j)
+{
+    uint64_t dropped = history_windows_dropped(j->query.history);
+    if (dropped <= j->base)
+        return true;
+    j->base = dropped;
+    j->from = j->from > dropped ? j->from : dropped;
+    if (j->at >= dropped)
+        return true;
+    j->opened = j->walk.begun = false;
+    j->at = dropped;
+    return !j->when && j->at <= j->last;
+}
+
+/* A few thousand blocks, or a window. True: the question is answered. */
+static bool job_step(struct call_job *j)
+{
+    struct history_window window;
+    if (!job_keep_up(j))
+        return true;
+    size_t index = (size_t)(j->at - history_windows_dropped(j->query.history));
+    if (!j->opened && job_passes_over(j, index))
+        return job_next_window(j);
+    j->error = history_window_index(j->query.history, index, &window);
+    if (j->error)
+        return true;
+    if (!j->opened)
+        job_open_window(j, &window);
+    bool through =
+        j->when ? find_on(j, &window, SLICE_BLOCKS) : walk_on(&j->walk, &window, SLICE_BLOCKS);
+    return through && job_next_window(j);
+}
+
+static void job_tell_end(struct call_job *j, bool complete)
+{
+    const struct console *c = &j->console;
+    if (j->error)
+        console_print(c, "the history cannot be read: %s\n", bt_strerror(j->error));
+    else if (!j->when)
+        print_lines(&j->walk, c);
+    else if (j->found == 0 && complete)
+        console_print(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
+                      history_first(j->query.history) + 1, j->end);
+    if (!complete)
+        console_print(c,
+                      j->interrupted ? "interrupted: what is above was found until then\n"
+                                     : "too much history for one answer: what is above was "
+                                       "found in %d s\n",
+                      CALL_JOB_SECONDS);
+}
+
+static void job_tell_progress(struct call_job *j)
+{
+    if (j->worked_ns < j->progress_ns)
+        return;
+    j->progress_ns = j->worked_ns + PROGRESS_NS;
+    console_print(&j->console, "... %" PRIu64 " of %" PRIu64 " parts of the history\n", j->done,
+                  j->all);
+}
+
+bool call_job_work(struct call_job *j)
 {
     const struct code_options options = {0};
-    struct history_window window;
-    uint64_t address, hits[WHEN_MAX];
+    uint64_t begin = now_ns(), now = begin;
+    bool done = j->interrupted;
+    code_cache_init(&j->walk.code, j->query.image, &options);
+    while (!done && now - begin < SLICE_NS) {
+        done = job_step(j);
+        now = now_ns();
+    }
+    j->worked_ns += now - begin;
+    bool late = !done && j->worked_ns > (uint64_t)CALL_JOB_SECONDS * 1000000000;
+    if (done || late)
+        job_tell_end(j, !j->interrupted && !late);
+    else
+        job_tell_progress(j);
+    code_cache_release(&j->walk.code);
+    return done || late;
+}
+
+void call_job_interrupt(struct call_job *j)
+{
+    j->interrupted = true;
+}
+
+void call_job_free(struct call_job *j)
+{
+    if (!j)
+        return;
+    free(j->walk.lines);
+    free(j);
+}
+
+/* About all windows up to the query's end; NULL: there are none, or no memory. */
+static struct call_job *job_new(const struct call_query *q, const struct console *c)
+{
     struct history_tail tail;
-    size_t found = 0;
+    size_t count = all_windows(q);
+    struct call_job *j = count ? calloc(1, sizeof *j) : NULL;
+    if (!j)
+        return NULL;
+    j->query = *q;
+    j->console = *c;
+    j->walk.q = &j->query;
+    j->base = history_windows_dropped(q->history);
+    j->at = j->from = j->last = j->base + count - 1;
+    j->progress_ns = PROGRESS_NS;
     history_tail(q->history, &tail);
-    uint64_t end = q->end ? q->end : history_end(q->history) + tail.instructions;
+    j->end = q->end ? q->end : history_end(q->history) + tail.instructions;
+    return j;
+}
+
+struct call_job *call_history_begin(const struct call_query *q, const char *count,
+                                    const struct console *c)
+{
+    char *end;
+    unsigned long n = *count ? strtoul(count, &end, 10) : LINES_DEFAULT;
+    if (*count && (*end || n == 0 || n > CALL_HISTORY_MAX || *count == '-')) {
+        console_print(c, "monitor history N: N is a number from 1 to %u, not '%s'\n",
+                      CALL_HISTORY_MAX, count);
+        return NULL;
+    }
+    struct call_job *j = job_new(q, c);
+    if (!j || !(j->walk.lines = calloc(n, sizeof *j->walk.lines))) {
+        call_job_free(j);
+        console_print(c, "no call in the history\n");
+        return NULL;
+    }
+    j->walk.max = n;
+    if (j->at > j->base)
+        j->from = --j->at;
+    j->all = j->last + 1 - j->from;
+    return j;
+}
+
+struct call_job *call_when_begin(const struct call_query *q, const char *what,
+                                 const struct console *c)
+{
+    uint64_t address;
     if (!address_of(q, what, &address)) {
         explain_when(q, what, c);
-        return;
+        return NULL;
     }
-    struct walk *w = calloc(1, sizeof *w);
-    if (!w)
-        return;
-    w->q = q;
-    code_cache_init(&w->code, q->image, &options);
-    for (size_t i = all_windows(q); i > 0 && found < WHEN_MAX; i--)
-        if (history_window_index(q->history, i - 1, &window) == BT_OK)
-            found += find_in(w, &window, address, hits + found, WHEN_MAX - found);
-    for (size_t i = 0; i < found; i++)
-        console_print(c, "instruction %" PRIu64 ", %" PRIu64 " before %s\n", hits[i] + 1,
-                      end - hits[i], q->end ? "this one" : "the end");
-    if (found == 0)
-        console_print(c, "not in the history: instructions %" PRIu64 " to %" PRIu64 "\n",
-                      history_first(q->history) + 1, end);
-    code_cache_release(&w->code);
-    free(w);
+    struct call_job *j = job_new(q, c);
+    if (!j) {
+        console_print(c, "not in the history: it is empty\n");
+        return NULL;
+    }
+    j->when = true;
+    j->address = address;
+    j->all = j->last + 1 - j->base;
+    return j;
 }

@@ -61,15 +61,28 @@ static void after_drain(uv_work_t *work, int status)
         live_look(l);
 }
 
+static bool live_work_and_look(struct live *l, uv_work_cb work)
+{
+    enum live_halt before = l->halt;
+    l->work.data = l;
+    l->halt = LIVE_HALT_DRAINING;
+    bool begun = uv_queue_work(l->loop, &l->work, work, after_drain) == 0;
+    if (!begun)
+        l->halt = before;
+    return begun;
+}
+
 static void begin_drain(struct live *l)
 {
     if (l->halt == LIVE_HALT_DRAINING || l->phase == LIVE_STOPPED)
         return;
-    l->halt = LIVE_HALT_DRAINING;
     target_hold_clients(l->target, true);
+    live_join_halted(l);
+    if (l->pipeline && live_work_and_look(l, live_drain_work))
+        return;
     l->work.data = l;
-    if (!l->pipeline || uv_queue_work(l->loop, &l->work, live_drain_work, after_drain) != 0)
-        after_drain(&l->work, 0);
+    l->halt = LIVE_HALT_DRAINING;
+    after_drain(&l->work, 0);
 }
 
 static void on_stopped(void *ctx)
@@ -81,6 +94,7 @@ static void on_resumed(void *ctx)
 {
     struct live *l = ctx;
     l->drain = LIVE_DRAIN_NONE;
+    live_join_resumed(l);
     live_reverse_forget(l);
     live_code_commit(l);
     l->untraced = l->tracing != LIVE_TRACING_ON;
@@ -285,6 +299,7 @@ static void on_timer(uv_timer_t *timer)
     if (ms < RATE_MS)
         return;
     l->rate_time = now;
+    audit_tick(l->audit);
     measure_rate(l, ms);
     look_at_limits(l);
     look_at_server(l);
@@ -300,6 +315,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->loop = loop;
     l->board = -1;
     l->known = report_halt;
+    l->wait = live_work_and_look;
     l->ready = ready;
     l->halted = halted;
     l->ctx = ctx;
@@ -312,6 +328,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     uv_timer_start(&l->timer, on_timer, TICK_MS, TICK_MS);
     uv_idle_init(loop, &l->reverse.search);
     l->reverse.search.data = l;
+    uv_idle_init(loop, &l->questions);
+    l->questions.data = l;
     int error = open_cores(l, why);
     if (error)
         return error;
@@ -352,6 +370,7 @@ void live_stop(struct live *l)
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->detach.timer, NULL);
     uv_close((uv_handle_t *)&l->reverse.search, NULL);
+    uv_close((uv_handle_t *)&l->questions, NULL);
 }
 
 void live_release(struct live *l)

@@ -15,6 +15,7 @@
 #include "drivers/elf/elf_image.h"
 #include "protocol/rsp/text_buf.h"
 #include "server/access/gdb_clients.h"
+#include "server/base/audit.h"
 #include "server/base/console.h"
 #include "server/capture/pipeline.h"
 #include "server/capture/trace_link.h"
@@ -42,6 +43,10 @@ struct live_core {
     uint64_t written[LIVE_HOLES]; /* halts at which the debugger wrote, oldest first */
     size_t written_count;
     uint64_t written_before; /* those before are forgotten */
+    struct {
+        bool known;
+        uint64_t pc, number; /* of the instruction there, in the history */
+    } resumed;               /* where it ran on last */
 };
 
 /* Where the trace of the last run stands. */
@@ -50,6 +55,17 @@ enum live_drain {
     LIVE_DRAIN_DONE,    /* all of it is decoded */
     LIVE_DRAIN_TIMEOUT, /* what was there in time is decoded */
     LIVE_DRAIN_SILENT,  /* the board did not say how much there is */
+    LIVE_DRAIN_APART,   /* what came until the deadline does not lead to a halted core */
+};
+
+/* Of a source that cannot be asked: the trace of the last run, and the halt. */
+struct live_join {
+    bool ran;              /* the cores ran, and it is not judged yet what came of it */
+    bool waited, marked;   /* for more; its silence is a gap in the histories */
+    bool silent;           /* connected, but nothing came of the last run */
+    uint64_t before, seen; /* trace that had come when the cores ran last; that was decoded last */
+    uint64_t until;        /* uv_hrtime(): then waiting ends */
+    const struct live_core *apart; /* one that the trace does not lead to; NULL: none */
 };
 
 /*
@@ -105,6 +121,7 @@ struct live {
     int board; /* control socket of the virtual board; -1: not connected */
     uv_work_t work;
     enum live_drain drain;
+    struct live_join join;
     enum live_halt halt;
     uint64_t asked_ms; /* of the last question about it, by the target's clock */
     unsigned reading;  /* core whose registers are being asked for */
@@ -121,9 +138,11 @@ struct live {
     struct live_code code;
     struct live_units units;
     struct live_reverse reverse;
+    uv_idle_t questions;             /* active while clients ask about the history */
     struct live_client *clients;     /* in the order that they came */
     struct live_client *control;     /* the one in control; NULL: nobody */
     struct gdb_clients *connections; /* all connections; NULL: nobody can come */
+    struct audit *audit;             /* set behind live_start(); NULL: none is kept */
     uint64_t started;                /* uv_hrtime() */
     uint64_t losses;                 /* of the target */
     bool lost;                       /* since it was ready */
@@ -133,6 +152,8 @@ struct live {
     uv_timer_t timer; /* for deadlines, and once a second the rate */
     uint64_t rate, rate_bytes, rate_time;
     void (*known)(struct live *l); /* all about this halt; from live_halt.c */
+    /* A worker's part of a halt; live_look() follows. False: it cannot be started. */
+    bool (*wait)(struct live *l, uv_work_cb work);
     void (*ready)(void *ctx, struct live *l, int error);
     void (*halted)(void *ctx, struct live *l);
     void *ctx;
@@ -183,6 +204,8 @@ void live_release(struct live *l);
  */
 int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *send_ctx);
 void live_leave(struct live *l, struct gdb_client *c);
+/* `granted` of it: who may not control the target any more loses control. */
+void live_granted(struct live *l, struct gdb_client *c);
 void live_client_free(struct live_client *k);
 
 /* The summary that a target is presented with; `first` false: what of it changes. */

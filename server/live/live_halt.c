@@ -511,6 +511,7 @@ static void record_next_core(struct live *l)
 
 static void record_halt(struct live *l)
 {
+    live_join_judge(l);
     l->record.core = l->recorder ? 0 : l->config->core_count;
     record_next_core(l);
 }
@@ -532,7 +533,8 @@ static void on_halted_regs(void *ctx, const struct target_answer *a)
 static void read_next_regs(struct live *l)
 {
     if (l->reading == l->config->core_count) {
-        code_complete(l);
+        if (!live_join_waits(l))
+            code_complete(l);
         return;
     }
     const struct target_request r =

@@ -6,6 +6,7 @@
 #ifndef SERVER_LIVE_INTERNAL_H
 #define SERVER_LIVE_INTERNAL_H
 
+#include "server/history/call_history.h"
 #include "server/live/live.h"
 
 #include <strings.h>
@@ -27,6 +28,11 @@ struct live_client {
     struct reverse_motion motion;
     struct live_reverse_misses misses[2]; /* of a motion; of what is worked out ahead of it */
     struct live_reverse_reader readers[TARGET_CORES_MAX];
+    struct {
+        struct call_job *job; /* NULL: none is under way */
+        int core;             /* of the board file */
+        const struct history *history;
+    } question; /* about the history, by `monitor` */
 };
 
 /* Thread of the target's own GDB server, 0-based. */
@@ -87,8 +93,10 @@ void live_trace_release(struct live *l);
 uint64_t live_bytes(const struct live *l);
 /* For a worker thread; work->data is the target. l->drain tells how it ended. */
 void live_drain_work(uv_work_t *work);
-/* Starts or ends recording; `dir` NULL: that of the board file. 0 or a bt_error. */
-int live_record(struct live *l, const char *dir, struct message *why);
+/* Starts recording, as recorder_start(), or ends it. 0 or a bt_error. */
+int live_record(struct live *l, const char *path, struct message *why);
+/* Bytes are missing here, for that cause. Any thread. */
+void live_trace_lost(struct live *l, enum bt_gap_cause cause);
 int live_record_stop(struct live *l);
 /* One of the target's own commands; clients wait until `done` lets them go on. 0 or a bt_error. */
 int live_command(struct live *l, const char *text, target_done_fn done);
@@ -109,11 +117,28 @@ void live_strays(const struct live *l, bool halted, char *text, size_t size);
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view);
 
+/* live_question.c: a client's question about the history is answered from now on, and then its
+ * command; or it is forgotten. */
+void live_question_begin(struct live_client *k, struct call_job *job, int core,
+                         const struct history *history);
+void live_question_forget(struct live_client *k);
+
 /* live_halt.c: begins to look at the halted cores; then l->known is called, unless the connection
  * is lost meanwhile. */
 void live_look(struct live *l);
 /* What is known of the halted cores, and what was programmed for them, may be otherwise. */
 void live_look_again(struct live *l);
+
+/* live_join.c: the cores run; they have halted. */
+void live_join_resumed(struct live *l);
+void live_join_halted(struct live *l);
+/* Registers are known. True: the trace does not lead to them yet, a worker waits for more, and
+ * live_look() follows. */
+bool live_join_waits(struct live *l);
+/* All code is known, too: l->drain tells what has become of this halt. */
+void live_join_judge(struct live *l);
+/* LIVE_DRAIN_APART in words. */
+void live_join_describe(const struct live *l, char *text, size_t size);
 
 /* live.c: the target has started over: [setup] is due again. */
 void live_was_reset(struct live *l);

@@ -33,7 +33,8 @@ static void line_clock(struct live *l, const struct console *c)
         return;
     }
     trace_link_describe(l->trace, where, sizeof where);
-    console_print(c, "trace clock   %s\n", where);
+    console_print(c, "trace clock   %s%s\n", where,
+                  l->join.silent ? "; NOTHING came of the last run" : "");
 }
 
 static void line_lock(const struct live *l, const struct console *c, const struct pipeline_stats *s)

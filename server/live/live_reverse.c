@@ -85,6 +85,16 @@ static uint32_t word_of_bytes(const uint8_t *b, bool big)
                : (uint32_t)b[3] << 24 | (uint32_t)b[2] << 16 | (uint32_t)b[1] << 8 | b[0];
 }
 
+/* Others write it, as the board file says. */
+static bool is_shared(const struct config_ranges *ranges, uint32_t address)
+{
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (address - ranges->at[i].address < ranges->at[i].size &&
+            address >= ranges->at[i].address)
+            return true;
+    return false;
+}
+
 static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t *value)
 {
     struct live_reverse_reader *r = ctx;
@@ -96,6 +106,8 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
                                                   pc->regs.value[TARGET_REG_SP], shared);
     const uint8_t *bytes;
     uint8_t code[4];
+    if (kind == VALUES_MEMORY_RAM && is_shared(&c->config->shared, address))
+        return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_CONST) {
         struct code_key key = {.core = (uint16_t)(c - l->cores), .generation = c->image.generation};
         if (code_image_read(&c->image, &key, address, code, sizeof code) != sizeof code)
@@ -156,6 +168,7 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
     *m = (struct reverse_machine){.regs = pc->regs,
                                   .m_profile = live_is_m_profile(c),
                                   .program = pc->program,
+                                  .bit_band = reverse_has_bit_band(c->config->type),
                                   .v4t = reverse_is_v4t(c->config->type),
                                   .big_endian = c->elf && c->elf->big_endian,
                                   .registers_written = c->jumped,

@@ -4,11 +4,12 @@
  * it, and `monitor` commands. The rest is the target's own server's.
  */
 #include "live_internal.h"
+#include "remote_monitor.h"
 
 #include "protocol/rsp/gdb_packet.h"
 #include "server/base/log.h"
-#include "server/history/call_history.h"
 #include "server/monitor/status.h"
+#include "server/recording/record_place.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,11 +22,18 @@ void live_client_free(struct live_client *k)
     if (!k)
         return;
     reverse_motion_release(&k->motion);
+    call_job_free(k->question.job);
     free(k);
+}
+
+static void audit_client(const struct live_client *k, const char *what, const char *detail)
+{
+    audit_write(k->live->audit, k->client->number, k->client->connection->peer, what, "%s", detail);
 }
 
 static void log_control(const struct live_client *k)
 {
+    audit_client(k, "control", "in control");
     log_write(LOG_AT_INFO, "btraced: client %u (%s) is in control\n", k->client->number,
               k->client->connection->peer);
 }
@@ -39,11 +47,16 @@ static void give_control(struct live *l, struct live_client *k)
     log_control(k);
 }
 
+static bool may_control(const struct live_client *k)
+{
+    return k->client->connection->role == ROLE_CONTROL;
+}
+
 /* The one that has waited longest; only a queue passes control on by itself. */
 static void pass_control(struct live *l)
 {
     struct live_client *next = l->clients;
-    while (next && next == l->control)
+    while (next && (next == l->control || !may_control(next)))
         next = next->next;
     give_control(l, l->config->others == CONFIG_OTHERS_QUEUE ? next : NULL);
 }
@@ -52,6 +65,10 @@ static const char *client_role(const struct live_client *k)
 {
     if (k == k->live->control)
         return "in control";
+    if (gdb_session_is_asking(k->session))
+        return "asks";
+    if (!may_control(k))
+        return "looks on, by [access]";
     return k->live->config->others == CONFIG_OTHERS_QUEUE ? "looks on, waits for control"
                                                           : "looks on";
 }
@@ -64,9 +81,25 @@ static void unlink_live_client(struct live_client *k)
     *at = k->next;
 }
 
+void live_granted(struct live *l, struct gdb_client *c)
+{
+    struct live_client *k = c->served;
+    if (c->connection->role == ROLE_QUERY)
+        gdb_session_only_asks(k->session);
+    if (k != l->control || may_control(k))
+        return;
+    gdb_session_lose_control(k->session, "[access] does not let you control the target any more\n");
+    log_write(LOG_AT_INFO, "btraced: client %u (%s) looks on, by [access]\n", c->number,
+              c->connection->peer);
+    pass_control(l);
+}
+
 void live_leave(struct live *l, struct gdb_client *c)
 {
     struct live_client *k = c->served;
+    if (k == l->control)
+        audit_client(k, "control", "left");
+    live_question_forget(k);
     if (k == l->control && l->phase < LIVE_LEAVING)
         pass_control(l);
     if (k == l->control)
@@ -100,10 +133,14 @@ static int cmd_status(const struct live_line *q)
         [LIVE_DRAIN_SILENT] = "taken as complete: the board did not say how much there is",
     };
     struct live *l = q->live;
+    char apart[256];
     live_summary(l, false, q->c->print, q->c->to);
     if (!l->pipeline)
         return BT_OK;
-    console_print(q->c, "last run      %s\n", drains[l->drain]);
+    if (l->drain == LIVE_DRAIN_APART)
+        live_join_describe(l, apart, sizeof apart);
+    console_print(q->c, "last run      %s\n",
+                  l->drain == LIVE_DRAIN_APART ? apart : drains[l->drain]);
     if (l->tracing != LIVE_TRACING_ON)
         console_print(q->c, "tracing       off by command\n");
     if (!q->core)
@@ -116,49 +153,59 @@ static int cmd_status(const struct live_line *q)
     return BT_OK;
 }
 
-/* A question about the history of the selected thread's core, which is locked meanwhile. */
+/* The core of a question about its history; NULL: said already that there is none. */
+static struct live_core *core_of_question(const struct live_line *q)
+{
+    if (!q->core)
+        console_print(q->c, "this core has no trace unit in the board file\n");
+    return q->core;
+}
+
+/* A question about the history of the selected thread's core. */
 static int ask_live_history(const struct live_line *q,
-                            void (*answer)(const struct call_query *query, const char *text,
-                                           const struct console *c))
+                            struct call_job *(*begin)(const struct call_query *query,
+                                                      const char *text, const struct console *c))
 {
     struct live *l = q->live;
-    struct live_core *k = q->core;
-    if (!k) {
-        console_print(q->c, "this core has no trace unit in the board file\n");
+    struct live_core *k = core_of_question(q);
+    if (!k)
         return BT_OK;
-    }
+    int core = (int)(k - l->cores);
     pipeline_lock(l->pipeline);
-    const struct call_query query = {.history = live_history(l, (int)(k - l->cores)),
+    const struct call_query query = {.history = live_history(l, core),
                                      .image = &k->image,
                                      .elf = &k->elf,
                                      .elf_count = k->elf ? 1 : 0,
                                      .m_profile = live_is_m_profile(k),
                                      .end = reverse_motion_position(&q->client->motion, q->thread)};
-    answer(&query, q->rest, q->c);
+    struct call_job *job = begin(&query, q->rest, q->c);
     pipeline_unlock(l->pipeline);
-    return BT_OK;
-}
-
-static void report_query_gaps(const struct call_query *query, const char *text,
-                              const struct console *c)
-{
-    (void)text;
-    status_report_gaps(c, query->history);
+    if (!job)
+        return BT_OK;
+    live_question_begin(q->client, job, core, query.history);
+    return TARGET_PENDING;
 }
 
 static int cmd_gaps(const struct live_line *q)
 {
-    return ask_live_history(q, report_query_gaps);
+    struct live *l = q->live;
+    const struct live_core *k = core_of_question(q);
+    if (!k)
+        return BT_OK;
+    pipeline_lock(l->pipeline);
+    status_report_gaps(q->c, live_history(l, (int)(k - l->cores)));
+    pipeline_unlock(l->pipeline);
+    return BT_OK;
 }
 
 static int cmd_history(const struct live_line *q)
 {
-    return ask_live_history(q, call_history_command);
+    return ask_live_history(q, call_history_begin);
 }
 
 static int cmd_when(const struct live_line *q)
 {
-    return ask_live_history(q, call_history_when);
+    return ask_live_history(q, call_when_begin);
 }
 
 /* What ran since tracing was switched off is missing at this place. */
@@ -216,7 +263,9 @@ static int cmd_record_start(const struct live_line *q)
 {
     struct message why;
     struct recorder_stats stats;
-    if (live_record(q->live, *q->rest ? q->rest : NULL, &why)) {
+    char path[600];
+    if (record_place(q->live->config, *q->rest ? q->rest : NULL, path, sizeof path, &why) ||
+        live_record(q->live, path, &why)) {
         console_print(q->c, "not recording: %s\n", why.text);
         return BT_OK;
     }
@@ -235,7 +284,7 @@ static int cmd_record_stop(const struct live_line *q)
     recorder_stats(q->live->recorder, &stats);
     int error = live_record_stop(q->live);
     if (error)
-        console_print(q->c, "%s: writing failed: %s\n", stats.folder, bt_strerror(error));
+        console_print(q->c, "%s: %s\n", stats.folder, stats.error ? stats.why : bt_strerror(error));
     else
         console_print(q->c, "%s: %" PRIu64 " bytes of trace; replay it with: btraced replay %s\n",
                       stats.folder, stats.bytes + stats.waiting, stats.folder);
@@ -312,12 +361,60 @@ static int cmd_control(const struct live_line *q)
     const struct live_client *has = q->live->control;
     if (has == q->client) {
         console_print(q->c, "you are in control already\n");
+    } else if (!may_control(q->client)) {
+        console_print(q->c, "you look on: [access] does not let you control the target\n");
     } else if (has) {
         console_print(q->c, "client %u (%.80s) is in control\n", has->client->number,
                       has->client->connection->peer);
     } else {
         give_control(q->live, q->client);
         console_print(q->c, "you are in control of the target now\n");
+    }
+    return BT_OK;
+}
+
+/* From whoever has it, who goes on looking on. */
+static int cmd_take_control(const struct live_line *q)
+{
+    struct live *l = q->live;
+    struct live_client *from = l->control;
+    const struct gdb_client *me = q->client->client;
+    char text[CONNECTION_PEER_MAX + 80];
+    if (!from || from == q->client || !may_control(q->client))
+        return cmd_control(q);
+    snprintf(text, sizeof text, "client %u (%s) has taken control of the target; you look on\n",
+             me->number, me->connection->peer);
+    gdb_session_lose_control(from->session, text);
+    log_write(LOG_AT_WARNING, "btraced: client %u (%s) takes control from client %u (%s)\n",
+              me->number, me->connection->peer, from->client->number,
+              from->client->connection->peer);
+    give_control(l, q->client);
+    console_print(q->c, "you are in control of the target now; client %u looks on\n",
+                  from->client->number);
+    return BT_OK;
+}
+
+/* Any connection, also one that was refused and is still there. */
+static int cmd_kick(const struct live_line *q)
+{
+    const struct gdb_client *me = q->client->client;
+    char *end, text[CONNECTION_PEER_MAX + 80];
+    unsigned long number = strtoul(q->rest, &end, 10);
+    struct gdb_client *k = q->live->connections->first;
+    while (k && k->number != number)
+        k = k->next;
+    if (!may_control(q->client)) {
+        console_print(q->c, "you look on: [access] does not let you end the session of others\n");
+    } else if (end == q->rest || *end || number == 0 || !k) {
+        console_print(q->c,
+                      "no such client: 'monitor kick N' wants a number of 'monitor clients'\n");
+    } else if (k == me) {
+        console_print(q->c, "that is you: 'disconnect' ends your session\n");
+    } else {
+        snprintf(text, sizeof text, "client %u (%s) has ended your session", me->number,
+                 me->connection->peer);
+        console_print(q->c, "client %lu is disconnected\n", number);
+        gdb_client_end(k, text);
     }
     return BT_OK;
 }
@@ -355,12 +452,14 @@ static const struct {
     {"trace filter", cmd_filter, true, "include|exclude START-END|none: addresses that are traced"},
     {"history", cmd_history, false, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, false, "FUNCTION|0xADDRESS: where it ran last"},
-    {"record start", cmd_record_start, true, "[FOLDER]: write the raw trace to disk as it comes"},
+    {"record start", cmd_record_start, true, "[NAME]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
     {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
     {"status", cmd_numbers, false, "target, clients, throughput, ring, history, gaps, recording"},
     {"clients", cmd_clients, false, "who is connected, and who is in control"},
     {"control", cmd_control, false, "take control, when nobody has it"},
+    {"take-control", cmd_take_control, false, "take control from whoever has it"},
+    {"kick", cmd_kick, false, "N: end the session of client N"},
     {"release", cmd_release, true, "give control away, and look on"},
     {"reload", cmd_reload, true, "read the board file again; says what holds from now on"},
     {"version", cmd_version, false, "version of the server"},
@@ -378,13 +477,20 @@ static int cmd_help(const struct live_line *q)
     if (l->probe)
         probe_thread_help(l->config, q->c->print, q->c->to);
     else
-        console_print(q->c, "everything else is for the target's own GDB server\n");
+        remote_monitor_help(l->config->monitor, q->c);
     return BT_OK;
 }
 
 static int run_live_command(size_t i, const struct live_line *q)
 {
-    if (!commands[i].control || !gdb_session_observes(q->client->session))
+    bool others = commands[i].run == cmd_kick || commands[i].run == cmd_take_control;
+    bool does = commands[i].control && !gdb_session_observes(q->client->session);
+    char text[340];
+    if (does || (others && may_control(q->client))) {
+        snprintf(text, sizeof text, "%s %s", commands[i].name, q->rest);
+        audit_client(q->client, "monitor", text);
+    }
+    if (!commands[i].control || does)
         return commands[i].run(q);
     console_print(q->c, "you look on: 'monitor %s' is for the client in control\n",
                   commands[i].name);
@@ -422,13 +528,26 @@ static int op_monitor(void *ctx, int core, const char *text, target_print_fn pri
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (console_rest(text, commands[i].name, rest, sizeof rest))
             return run_live_command(i, &q);
+    if (gdb_session_is_asking(k->session)) {
+        console_print(&c, "you may ask: trace status, trace gaps, history, when, status, clients, "
+                          "version\n");
+        return BT_OK;
+    }
     if (help_live_group(k->live, text, &c))
         return BT_OK;
     if (text[strspn(text, " ")] == '\0')
         return cmd_help(&q);
     int error = reverse_monitor(&k->motion, core, text, print, to);
-    if (error != BT_ERR_UNSUPPORTED || !live_is_remote(k->live) ||
-        !reverse_motion_any(&k->motion) || gdb_packet_only_shows(text))
+    if (error == BT_ERR_UNSUPPORTED && !gdb_session_observes(k->session) &&
+        !gdb_packet_only_shows(text))
+        audit_client(k, "monitor", text);
+    if (error != BT_ERR_UNSUPPORTED || !live_is_remote(k->live) || gdb_session_observes(k->session))
+        return error;
+    if (!remote_monitor_admits(k->live->config->monitor, text)) {
+        remote_monitor_refuse(k->live->config->monitor, text, &c);
+        return BT_OK;
+    }
+    if (!reverse_motion_any(&k->motion) || gdb_packet_only_shows(text))
         return error;
     /* It may change anything, and GDB would go on as if it were still at a replay position. */
     console_print(&c,
@@ -491,7 +610,10 @@ static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
 static void op_interrupt(void *ctx)
 {
     struct live_client *k = ctx;
-    reverse_motion_interrupt(&k->motion);
+    if (k->question.job)
+        call_job_interrupt(k->question.job);
+    else
+        reverse_motion_interrupt(&k->motion);
 }
 
 /* What the one in control has switched on is on for a GDB that comes later. */
@@ -604,6 +726,24 @@ static int op_restart(void *ctx, struct target_error *why)
     return restart_target(((struct live_client *)ctx)->live);
 }
 
+static void op_changes(void *ctx, const struct target_request *r)
+{
+    const struct live_client *k = ctx;
+    const char *what = r->kind == TARGET_WRITE_MEMORY  ? "memory"
+                       : r->kind == TARGET_FLASH_WRITE ? "flash"
+                       : r->kind == TARGET_FLASH_ERASE ? "flash-erase"
+                                                       : NULL;
+    char core[40];
+    snprintf(core, sizeof core, "of core %d", r->core);
+    if (what)
+        audit_range(k->live->audit, k->client->number, k->client->connection->peer, what,
+                    r->address, r->length);
+    else if (r->kind == TARGET_WRITE_REGISTERS)
+        audit_client(k, "registers", core);
+    else if (r->kind == TARGET_RESET)
+        audit_client(k, "reset", "by GDB");
+}
+
 static void op_leave(void *ctx)
 {
     reverse_motion_forget(&((struct live_client *)ctx)->motion);
@@ -625,6 +765,7 @@ static const struct gdb_host live_gdb_host = {
     .interrupt = op_interrupt,
     .leave = op_leave,
     .restart = op_restart,
+    .changes = op_changes,
 };
 
 static struct live_client *new_live_client(struct live *l, struct gdb_client *c)
@@ -669,14 +810,18 @@ static int open_control(struct live_client *k, gdb_send_fn send, void *send_ctx)
 static int open_observer(struct live_client *k, gdb_send_fn send, void *send_ctx)
 {
     const struct live *l = k->live;
-    const struct gdb_client *c = l->control->client;
-    char text[360];
+    char text[360], who[CONNECTION_PEER_MAX + 20] = "nobody";
+    bool queued = l->config->others == CONFIG_OTHERS_QUEUE && may_control(k);
+    if (l->control)
+        snprintf(who, sizeof who, "client %u (%s)", l->control->client->number,
+                 l->control->client->connection->peer);
     snprintf(text, sizeof text,
-             "client %u (%s) is in control of the target, you look on: registers, memory and "
+             "%s is in control of the target, you look on: registers, memory and "
              "history can be read while it is halted%s\n",
-             c->number, c->connection->peer,
-             l->config->others == CONFIG_OTHERS_QUEUE ? "; you wait for control" : "");
+             who, queued ? "; you wait for control" : "");
     int error = open_session(k, GDB_OBSERVES, text, send, send_ctx);
+    if (!error && k->client->connection->role == ROLE_QUERY)
+        gdb_session_only_asks(k->session);
     if (!error)
         log_write(LOG_AT_INFO, "btraced: client %u (%s) looks on\n", k->client->number,
                   k->client->connection->peer);
@@ -702,7 +847,9 @@ int live_admit(struct live *l, struct gdb_client *c, gdb_send_fn send, void *sen
     struct live_client *k = new_live_client(l, c);
     if (!k)
         return BT_ERR_NOMEM;
-    if (!l->control)
+    if (!may_control(k))
+        error = open_observer(k, send, send_ctx);
+    else if (!l->control)
         error = open_control(k, send, send_ctx);
     else if (l->config->others == CONFIG_OTHERS_REFUSE)
         error = open_refused(k, send, send_ctx);

@@ -20,7 +20,7 @@
 #define CONNECT_MS    1000 /* a port has a listener before it sends: the first sync comes soon */
 #define PAUSE_MS      5
 
-int live_record(struct live *l, const char *dir, struct message *why)
+int live_record(struct live *l, const char *path, struct message *why)
 {
     const struct code_image *images[CONFIG_MAX_CORES];
     struct recorder *r;
@@ -30,13 +30,9 @@ int live_record(struct live *l, const char *dir, struct message *why)
         message_set(why, "already recording to %s", stats.folder);
         return BT_ERR_INVAL;
     }
-    if (!dir && !l->config->record_dir[0]) {
-        message_set(why, "no folder named, and no [record] dir in %s", l->config->path);
-        return BT_ERR_INVAL;
-    }
     for (unsigned i = 0; i < l->config->core_count; i++)
         images[i] = &l->cores[i].image;
-    int error = recorder_start(l->config, dir ? dir : l->config->record_dir, images, &r, why);
+    int error = recorder_start(l->config, path, images, &r, why);
     if (error)
         return error;
     uv_mutex_lock(&l->lock);
@@ -71,7 +67,7 @@ static void take_trace(struct live *l, const uint8_t *data, size_t len)
     pipeline_push(l->pipeline, data, len, l->config->backpressure || l->units.wanted);
 }
 
-static void take_trace_loss(struct live *l, enum bt_gap_cause cause)
+void live_trace_lost(struct live *l, enum bt_gap_cause cause)
 {
     pipeline_lost(l->pipeline, cause, 0);
     uv_mutex_lock(&l->lock);
@@ -97,7 +93,7 @@ static void on_link_bytes(void *ctx, const uint8_t *data, size_t len)
 
 static void on_trace_lost(void *ctx, enum bt_gap_cause cause)
 {
-    take_trace_loss(ctx, cause);
+    live_trace_lost(ctx, cause);
 }
 
 static uint8_t *on_room(void *user, size_t least, size_t *size)
@@ -130,7 +126,7 @@ static void take_readout(struct live *l)
     l->readout.used = 0;
     uv_mutex_unlock(&l->lock);
     if (n == l->config->buffer)
-        take_trace_loss(l, BT_GAP_OVERWRITTEN);
+        live_trace_lost(l, BT_GAP_OVERWRITTEN);
     if (n)
         take_trace(l, l->readout.bytes, n);
 }
@@ -229,8 +225,12 @@ void live_drain_work(uv_work_t *work)
     } else {
         all = trace_link_wait(l->trace, strtoull(answer + 3, NULL, 10), ms);
     }
-    if (l->trace)
+    if (l->trace) {
+        struct trace_link_stats stats;
         take_readout(l);
+        trace_link_stats(l->trace, &stats);
+        l->join.seen = stats.trace;
+    }
     all = pipeline_drain(l->pipeline, ms) && all;
     if (!all)
         l->drain = LIVE_DRAIN_TIMEOUT;
@@ -273,8 +273,8 @@ static int open_pipeline(struct live *l, const struct pipeline_config *p, struct
         message_set(why, "out of memory");
         return BT_ERR_NOMEM;
     }
-    if (l->config->record_dir[0])
-        error = live_record(l, NULL, why);
+    if (l->config->record_dir[0] && l->config->record_start)
+        error = live_record(l, l->config->record_dir, why);
     if (!error && config_has_trace_input(l->config))
         error = trace_link_start(l->config, &sink, &l->trace, why);
     return error;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/monitor/status.h"
 
+#include "server/base/log.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -38,6 +40,9 @@ void status_report_clients(const struct status_clients *s, unsigned limit, const
                   " bytes received, %" PRIu64 " sent; %" PRIu64 " refused, %" PRIu64
                   " dropped at a limit\n",
                   s->here, limit, s->looking_on, s->received, s->sent, s->refused, s->dropped);
+    if (log_lost())
+        console_print(c, "log           %" PRIu64 " lines were lost: nobody took them\n",
+                      log_lost());
 }
 
 void status_report_client(const struct gdb_client *k, bool me, const char *role, uint64_t now,

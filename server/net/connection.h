@@ -11,6 +11,7 @@
 #define SERVER_CONNECTION_H
 
 #include "btrace/types.h"
+#include "server/net/identity.h"
 
 #define CONNECTION_PEER_MAX 160
 
@@ -46,6 +47,8 @@ struct connection {
     const struct connection_ops *ops;
     struct connection_user user;
     char peer[CONNECTION_PEER_MAX]; /* who it is, for logs: "10.1.0.5:40112" */
+    struct identity who;            /* the same, as far as it is proven */
+    enum access_role role;          /* what it may; set by whoever admits it */
 };
 
 /* Begins to read. Input may come before this returns. BT_OK or BT_ERR_IO. */

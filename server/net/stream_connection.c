@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #define READ_SIZE   65536
 #define LINGER_MS   2000
 #define LINGER_MOST 15         /* times */
+#define NOBODY      65534      /* who has no number in a user namespace: user_namespaces(7) */
 #define DRAIN_SIZE  (1u << 20) /* bytes that are read and dropped at most after the end */
 
 /* Whether its owner still wants it: from each state to one behind it. */
@@ -259,7 +261,9 @@ static const struct connection_ops stream_connection_ops = {
     .close = stream_connection_close,
 };
 
-int stream_connection_address(int fd, struct sockaddr_storage *address)
+/* Of an IPv4 address that came in through IPv6 the IPv4 address, so that there is one way to write
+ * it in a list. BT_ERR_UNSUPPORTED: it has none, as on a Unix socket. */
+static int peer_address(int fd, struct sockaddr_storage *address)
 {
     socklen_t length = sizeof *address;
     memset(address, 0, sizeof *address);
@@ -278,7 +282,20 @@ int stream_connection_address(int fd, struct sockaddr_storage *address)
     return address->ss_family == AF_INET ? BT_OK : BT_ERR_UNSUPPORTED;
 }
 
-static void name_unix_peer(int fd, char *text, size_t size)
+/* Whether this process sees all users: in a user namespace those that have no number there are all
+ * the same. */
+static bool sees_all_users(void)
+{
+    unsigned long inside = 1, outside = 1, count = 0;
+    FILE *map = fopen("/proc/self/uid_map", "re");
+    if (map && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) != 3)
+        count = 0;
+    if (map)
+        fclose(map);
+    return inside == 0 && outside == 0 && count == UINT32_MAX;
+}
+
+static void note_unix_peer(int fd, struct identity *id, char *text, size_t size)
 {
     struct ucred who;
     socklen_t length = sizeof who;
@@ -286,18 +303,23 @@ static void name_unix_peer(int fd, char *text, size_t size)
         snprintf(text, size, "a local user");
         return;
     }
+    if (who.uid != NOBODY || sees_all_users())
+        id->uid = who.uid;
     const struct passwd *user = getpwuid(who.uid);
     snprintf(text, size, "user %s, process %d", user ? user->pw_name : "without a name",
              (int)who.pid);
 }
 
-static void name_peer(int fd, char *text, size_t size)
+static void note_peer(int fd, struct identity *id, char *text, size_t size)
 {
     struct sockaddr_storage a;
     char host[INET6_ADDRSTRLEN];
-    if (stream_connection_address(fd, &a) != BT_OK) {
-        name_unix_peer(fd, text, size);
-    } else if (a.ss_family == AF_INET) {
+    if (peer_address(fd, &a) != BT_OK) {
+        note_unix_peer(fd, id, text, size);
+        return;
+    }
+    id->address = a;
+    if (a.ss_family == AF_INET) {
         struct sockaddr_in v4;
         memcpy(&v4, &a, sizeof v4);
         uv_ip4_name(&v4, host, sizeof host);
@@ -316,6 +338,7 @@ static struct stream_connection *stream_connection_make(uv_loop_t *loop)
     if (!s)
         return NULL;
     s->base.ops = &stream_connection_ops;
+    s->base.who.uid = IDENTITY_NO_USER;
     s->sink = &s->socket.stream;
     uv_timer_init(loop, &s->linger);
     s->linger.data = s;
@@ -331,6 +354,20 @@ static bool is_tcp(int fd)
     return domain == AF_INET || domain == AF_INET6;
 }
 
+/* The questions of keepalive begin after a third of the time. What was sent and is not acknowledged
+ * counts from then on, and so does a window that stays closed: tcp(7). */
+void stream_connection_watch(int fd, unsigned seconds)
+{
+    int on = 1, third = (int)seconds / 3, count = 2, ms = (int)seconds * 1000;
+    if (!is_tcp(fd))
+        return;
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &third, sizeof third);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &third, sizeof third);
+    setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof count);
+    setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+}
+
 struct connection *stream_connection_new(uv_loop_t *loop, int fd)
 {
     struct stream_connection *s = stream_connection_make(loop);
@@ -339,7 +376,7 @@ struct connection *stream_connection_new(uv_loop_t *loop, int fd)
         close(fd);
         return NULL;
     }
-    name_peer(fd, s->base.peer, sizeof s->base.peer);
+    note_peer(fd, &s->base.who, s->base.peer, sizeof s->base.peer);
     if (is_tcp(fd)) {
         uv_tcp_init(loop, &s->socket.tcp);
         error = uv_tcp_open(&s->socket.tcp, fd);
@@ -373,6 +410,7 @@ struct connection *stream_connection_stdio(uv_loop_t *loop)
     if (!s)
         return NULL;
     snprintf(s->base.peer, sizeof s->base.peer, "standard input");
+    s->base.role = ROLE_CONTROL; /* who starts a program may end it, too */
     uv_pipe_init(loop, &s->socket.pipe, 0);
     uv_pipe_init(loop, &s->output, 0);
     s->socket.handle.data = s->output.data = s;

@@ -12,17 +12,16 @@
  * socket is closed. */
 struct connection *stream_connection_new(uv_loop_t *loop, int fd);
 
+/*
+ * Of a TCP socket: a peer that shows no sign of life for so many seconds is gone, whether it was
+ * sent something or not. Nothing happens for other sockets. */
+void stream_connection_watch(int fd, unsigned seconds);
+
 /* Standard input and output as one connection; NULL: they are no pipes or sockets, as they are for
  * a program that GDB starts. */
 struct connection *stream_connection_stdio(uv_loop_t *loop);
 
 #define STREAM_CONNECTION_NO_PIPE                                                                  \
     "standard input and output are no pipes; GDB starts it so: target remote | btraced ..."
-
-/*
- * The other side's address. Of an IPv4 address that came in through IPv6 the IPv4 address, so that
- * there is one way to write it in a list. BT_ERR_UNSUPPORTED: it has none,
- * as on a Unix socket. */
-int stream_connection_address(int fd, struct sockaddr_storage *address);
 
 #endif

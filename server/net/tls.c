@@ -18,61 +18,143 @@ struct tls_context {
     SSL_CTX *ssl;
     unsigned users;
     bool server;
+    bool client_eku; /* server */
     unsigned name_count;
     char names[TLS_MAX_NAMES][TLS_ALLOW_SIZE]; /* server: who is allowed */
     char server_name[256];                     /* client */
     bool shows_certificate;                    /* client */
 };
 
+/* What is known of the other side while its certificates are looked at. */
+struct tls_peer {
+    char name[TLS_NAME_SIZE]; /* of the certificate that was looked at last; at last the name that
+                                 admitted */
+    char *names;              /* struct identity; NULL: none yet */
+    int64_t expires;          /* the first of the chain; 0: none yet */
+    bool no_eku;              /* it says nothing of clients */
+};
+
+static void tls_peer_release(struct tls_peer *p)
+{
+    free(p->names);
+    p->names = NULL;
+}
+
 /* Whom a certificate names. */
 
-static bool is_allowed(const struct tls_context *t, const unsigned char *name, int length)
+static bool name_is_allowed(const struct tls_context *t, const char *name)
 {
     for (unsigned i = 0; i < t->name_count; i++)
-        if (length >= 0 && strlen(t->names[i]) == (size_t)length &&
-            memcmp(t->names[i], name, (size_t)length) == 0)
+        if (strcmp(t->names[i], name) == 0)
             return true;
     return false;
 }
 
-static bool common_name_allowed(const struct tls_context *t, X509 *certificate)
+/* A name that has a NUL in it is none: what looks at it next would see its beginning. */
+static bool add_name(char **names, size_t *used, const unsigned char *text, int length)
+{
+    if (length <= 0 || memchr(text, '\0', (size_t)length))
+        return true;
+    char *grown = realloc(*names, *used + (size_t)length + 2);
+    if (!grown)
+        return false;
+    memcpy(grown + *used, text, (size_t)length);
+    *used += (size_t)length + 1;
+    grown[*used - 1] = grown[*used] = '\0';
+    *names = grown;
+    return true;
+}
+
+static bool add_common_names(X509 *certificate, char **names, size_t *used)
 {
     const X509_NAME *subject = X509_get_subject_name(certificate);
-    int at = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
-    unsigned char *text = NULL;
-    if (at < 0)
-        return false;
-    int length =
-        ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
-    bool allowed = is_allowed(t, text, length);
-    OPENSSL_free(text);
-    return allowed;
+    bool good = true;
+    for (int at = -1;
+         good && (at = X509_NAME_get_index_by_NID(subject, NID_commonName, at)) >= 0;) {
+        unsigned char *text = NULL;
+        int length =
+            ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)));
+        good = add_name(names, used, text, length);
+        OPENSSL_free(text);
+    }
+    return good;
 }
 
 /* DNS names and mail addresses among the alternative names. */
-static bool alternative_allowed(const struct tls_context *t, X509 *certificate)
+static bool add_alternative_names(X509 *certificate, char **names, size_t *used)
 {
-    GENERAL_NAMES *names = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
-    bool allowed = false;
-    for (int i = 0; i < sk_GENERAL_NAME_num(names) && !allowed; i++) {
+    GENERAL_NAMES *all = X509_get_ext_d2i(certificate, NID_subject_alt_name, NULL, NULL);
+    bool good = true;
+    for (int i = 0; i < sk_GENERAL_NAME_num(all) && good; i++) {
         int type;
-        const ASN1_STRING *value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names, i), &type);
+        const ASN1_STRING *value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(all, i), &type);
         if (type == GEN_DNS || type == GEN_EMAIL)
-            allowed = is_allowed(t, ASN1_STRING_get0_data(value), ASN1_STRING_length(value));
+            good = add_name(names, used, ASN1_STRING_get0_data(value), ASN1_STRING_length(value));
     }
-    GENERAL_NAMES_free(names);
-    return allowed;
+    GENERAL_NAMES_free(all);
+    return good;
+}
+
+/* The names, as struct identity has them; NULL: out of memory. */
+static char *names_of(X509 *certificate)
+{
+    size_t used = 0;
+    char *names = calloc(1, 1);
+    if (names && add_common_names(certificate, &names, &used) &&
+        add_alternative_names(certificate, &names, &used))
+        return names;
+    free(names);
+    return NULL;
 }
 
 /* Names come from outside: what is not printable becomes a question mark. */
+static void make_printable(char *name)
+{
+    for (; *name; name++)
+        if (*name < ' ' || *name > '~')
+            *name = '?';
+}
+
 static void note_name(const X509 *certificate, char *name)
 {
     const X509_NAME *subject = X509_get_subject_name(certificate);
     if (X509_NAME_get_text_by_NID(subject, NID_commonName, name, TLS_NAME_SIZE) < 0)
         X509_NAME_oneline(subject, name, TLS_NAME_SIZE);
-    for (; *name; name++)
-        if (*name < ' ' || *name > '~')
-            *name = '?';
+    make_printable(name);
+}
+
+static void note_end(const X509 *certificate, int64_t *expires)
+{
+    struct tm tm;
+    if (ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) != 1)
+        return;
+    int64_t end = timegm(&tm);
+    if (*expires == 0 || end < *expires)
+        *expires = end;
+}
+
+/* The other side's own certificate, when its chain is good. An X509_V_ code. */
+static int judge_certificate(const struct tls_context *t, X509 *certificate, struct tls_peer *p)
+{
+    const char *by = NULL;
+    tls_peer_release(p);
+    p->names = names_of(certificate);
+    if (!p->names)
+        return X509_V_ERR_OUT_OF_MEM;
+    p->no_eku = t->client_eku && !(X509_get_extension_flags(certificate) & EXFLAG_XKUSAGE);
+    if (p->no_eku)
+        return X509_V_ERR_INVALID_PURPOSE;
+    for (const char *name = p->names; *name && !by; name += strlen(name) + 1)
+        if (name_is_allowed(t, name))
+            by = name;
+    if (!by && !name_is_allowed(t, "*"))
+        return X509_V_ERR_CERT_REJECTED;
+    if (!by)
+        by = p->names;
+    if (*by)
+        snprintf(p->name, sizeof p->name, "%s", by);
+    make_printable(p->name);
+    return X509_V_OK;
 }
 
 /* Called for each certificate of the chain, the other side's own last. */
@@ -80,16 +162,18 @@ static int on_verify(int good, X509_STORE_CTX *store)
 {
     SSL *ssl = X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx());
     const struct tls_context *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    struct tls_peer *peer = SSL_get_app_data(ssl);
     X509 *certificate = X509_STORE_CTX_get_current_cert(store);
-    if (certificate)
-        note_name(certificate, SSL_get_app_data(ssl));
+    if (certificate) {
+        note_name(certificate, peer->name);
+        note_end(certificate, &peer->expires);
+    }
     if (!good || !t->server || X509_STORE_CTX_get_error_depth(store) > 0)
         return good;
-    if (is_allowed(t, (const unsigned char *)"*", 1) || common_name_allowed(t, certificate) ||
-        alternative_allowed(t, certificate))
-        return 1;
-    X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REJECTED);
-    return 0;
+    int error = judge_certificate(t, certificate, peer);
+    if (error != X509_V_OK)
+        X509_STORE_CTX_set_error(store, error);
+    return error == X509_V_OK;
 }
 
 /* The reason that OpenSSL gives first, which is the nearest to the cause; the queue is
@@ -138,7 +222,7 @@ static const char *date_problem(const SSL_CTX *ssl)
 
 /* Which file is wrong, and how. */
 struct problem {
-    enum { PROBLEM_NONE, PROBLEM_CA, PROBLEM_CERT, PROBLEM_KEY } file;
+    enum { PROBLEM_NONE, PROBLEM_CA, PROBLEM_CERT, PROBLEM_KEY, PROBLEM_CRL } file;
     const char *text;
 };
 
@@ -158,6 +242,65 @@ static struct problem load_files(SSL_CTX *ssl, const char *ca, const char *cert,
     if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1 ||
         SSL_CTX_check_private_key(ssl) != 1)
         return (struct problem){PROBLEM_KEY, openssl_reason()};
+    return (struct problem){PROBLEM_NONE, NULL};
+}
+
+/* Revocation. */
+
+/* NULL, or why a list does not hold now. */
+static const char *crl_problem(const X509_CRL *crl)
+{
+    const ASN1_TIME *next = X509_CRL_get0_nextUpdate(crl);
+    if (X509_cmp_current_time(X509_CRL_get0_lastUpdate(crl)) > 0)
+        return "a list of revoked certificates is not valid yet: is this machine's clock right?";
+    if (next && X509_cmp_current_time(next) < 0)
+        return "a list of revoked certificates has expired: its authority makes a new one";
+    return NULL;
+}
+
+/* NULL, or why the file's lists cannot be used. */
+static const char *load_crls(SSL_CTX *ssl, const char *path)
+{
+    BIO *file = BIO_new_file(path, "r");
+    unsigned count = 0;
+    const char *problem = NULL;
+    X509_CRL *crl;
+    if (!file)
+        return openssl_reason();
+    while (!problem && (crl = PEM_read_bio_X509_CRL(file, NULL, NULL, NULL))) {
+        count++;
+        if (X509_STORE_add_crl(SSL_CTX_get_cert_store(ssl), crl) != 1)
+            problem = openssl_reason();
+        X509_CRL_free(crl);
+    }
+    BIO_free(file);
+    unsigned long end = ERR_peek_last_error();
+    if (!problem && ERR_GET_REASON(end) != PEM_R_NO_START_LINE)
+        problem = openssl_reason();
+    if (!problem && count == 0)
+        problem = "there is no list of revoked certificates (X509 CRL) in it";
+    ERR_clear_error();
+    return problem;
+}
+
+/* Lists that came with the authority count like those of `crl`. */
+static struct problem use_crls(SSL_CTX *ssl, const char *path)
+{
+    X509_STORE *store = SSL_CTX_get_cert_store(ssl);
+    const char *problem = *path ? load_crls(ssl, path) : NULL;
+    bool any = *path != '\0';
+    if (problem)
+        return (struct problem){PROBLEM_CRL, problem};
+    const STACK_OF(X509_OBJECT) *all = X509_STORE_get0_objects(store);
+    for (int i = 0; i < sk_X509_OBJECT_num(all) && !problem; i++) {
+        const X509_CRL *crl = X509_OBJECT_get0_X509_CRL(sk_X509_OBJECT_value(all, i));
+        any |= crl != NULL;
+        problem = crl ? crl_problem(crl) : NULL;
+    }
+    if (problem)
+        return (struct problem){*path ? PROBLEM_CRL : PROBLEM_CA, problem};
+    if (any)
+        X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
     return (struct problem){PROBLEM_NONE, NULL};
 }
 
@@ -186,21 +329,24 @@ static struct tls_context *tls_context_new(bool server)
 struct tls_context *tls_context_server(const struct tls_files *tls, const char *path,
                                        struct message *why)
 {
-    static const char *const keys[] = {"", "ca", "cert", "key"};
+    static const char *const keys[] = {"", "ca", "cert", "key", "crl"};
     struct tls_context *t = tls_context_new(true);
     if (!t) {
         message_set(why, "TLS cannot be set up: %s", openssl_reason());
         return NULL;
     }
+    t->client_eku = tls->client_eku;
     t->name_count = tls->allow_count;
     for (unsigned i = 0; i < tls->allow_count; i++)
         snprintf(t->names[i], sizeof t->names[i], "%s", tls->allow[i]);
     struct problem p = load_files(t->ssl, tls->ca, tls->cert, tls->key);
     if (p.file == PROBLEM_NONE && date_problem(t->ssl))
         p = (struct problem){PROBLEM_CERT, date_problem(t->ssl)};
+    if (p.file == PROBLEM_NONE)
+        p = use_crls(t->ssl, tls->crl);
     if (p.file != PROBLEM_NONE) {
-        const char *files[] = {"", tls->ca, tls->cert, tls->key};
-        const unsigned lines[] = {0, tls->ca_line, tls->cert_line, tls->key_line};
+        const char *files[] = {"", tls->ca, tls->cert, tls->key, tls->crl};
+        const unsigned lines[] = {0, tls->ca_line, tls->cert_line, tls->key_line, tls->crl_line};
         message_set(why, "%s:%u: %s: cannot use '%s': %s", path, lines[p.file], keys[p.file],
                     files[p.file], p.text);
         tls_context_drop(t);
@@ -264,9 +410,9 @@ static bool expect_name(SSL *ssl, const char *name)
     return SSL_set_tlsext_host_name(ssl, name) == 1 && SSL_set1_host(ssl, name) == 1;
 }
 
-/* With memory buffers; NULL: out of memory. `name` gets whom the certificate that was checked last
- * names, for logs and messages, and must stay as long as the session. */
-static SSL *tls_context_session(struct tls_context *t, char name[TLS_NAME_SIZE])
+/* With memory buffers; NULL: out of memory. `peer` gets what its certificates say, and must stay as
+ * long as the session. */
+static SSL *tls_context_session(struct tls_context *t, struct tls_peer *peer)
 {
     SSL *ssl = SSL_new(t->ssl);
     BIO *in = BIO_new(BIO_s_mem()), *out = BIO_new(BIO_s_mem());
@@ -279,8 +425,7 @@ static SSL *tls_context_session(struct tls_context *t, char name[TLS_NAME_SIZE])
     BIO_set_mem_eof_return(in, -1);
     BIO_set_mem_eof_return(out, -1);
     SSL_set_bio(ssl, in, out);
-    name[0] = '\0';
-    SSL_set_app_data(ssl, name);
+    SSL_set_app_data(ssl, peer);
     if (t->server)
         SSL_set_accept_state(ssl);
     else
@@ -311,9 +456,15 @@ static void alert_text(const struct tls_context *t, int alert, char *text, size_
 static void certificate_text(const struct tls_context *t, SSL *ssl, long result, char *text,
                              size_t size)
 {
-    const char *name = SSL_get_app_data(ssl);
+    const struct tls_peer *peer = SSL_get_app_data(ssl);
+    const char *name = peer->name;
     const char *what = X509_verify_cert_error_string(result);
-    if (t->server && result == X509_V_ERR_CERT_REJECTED)
+    if (t->server && result == X509_V_ERR_INVALID_PURPOSE && peer->no_eku)
+        snprintf(text, size,
+                 "its certificate '%s' does not say that it is for clients (extendedKeyUsage = "
+                 "clientAuth), see 'client_eku' of [tls]",
+                 name);
+    else if (t->server && result == X509_V_ERR_CERT_REJECTED)
         snprintf(text, size, "its certificate names '%s', which is not in 'allow' of [tls]", name);
     else if (!t->server &&
              (result == X509_V_ERR_HOSTNAME_MISMATCH || result == X509_V_ERR_IP_ADDRESS_MISMATCH))
@@ -371,7 +522,7 @@ struct tls_connection {
     enum tls_state state;
     bool paused;
     bool ended; /* the owner has been told that nothing more comes */
-    char name[TLS_NAME_SIZE];
+    struct tls_peer other;
 };
 
 /* The handshake is over, and nothing has failed. */
@@ -470,11 +621,13 @@ static void tls_report_done(struct tls_connection *t, const char *why)
         tls_flush(t); /* the alert that says so */
     else
         connection_pause(t->lower, true);
-    if (t->name[0] && !why) {
+    if (t->other.name[0] && !why) {
         char address[CONNECTION_PEER_MAX];
         snprintf(address, sizeof address, "%s", t->base.peer);
-        snprintf(t->base.peer, sizeof t->base.peer, "%s (%.60s)", t->name, address);
+        snprintf(t->base.peer, sizeof t->base.peer, "%s (%.60s)", t->other.name, address);
     }
+    t->base.who.names = t->other.names;
+    t->base.who.expires = t->other.expires;
     t->done(t->done_ctx, &t->base, why);
 }
 
@@ -584,6 +737,7 @@ static void on_released(void *ctx)
     if (t->base.user.released)
         t->base.user.released(t->base.user.ctx);
     SSL_free(t->ssl);
+    tls_peer_release(&t->other);
     tls_context_drop(t->context);
     free(t);
 }
@@ -620,12 +774,46 @@ static const struct connection_ops tls_ops = {
     .close = tls_close,
 };
 
+static int verify_again(struct tls_context *now, X509 *certificate, STACK_OF(X509) * chain,
+                        struct tls_peer *peer)
+{
+    X509_STORE_CTX *store = X509_STORE_CTX_new();
+    int error = X509_V_ERR_OUT_OF_MEM;
+    if (store &&
+        X509_STORE_CTX_init(store, SSL_CTX_get_cert_store(now->ssl), certificate, chain) == 1 &&
+        X509_STORE_CTX_set_default(store, "ssl_client") == 1)
+        error = X509_verify_cert(store) == 1 ? X509_V_OK : X509_STORE_CTX_get_error(store);
+    X509_STORE_CTX_free(store);
+    ERR_clear_error();
+    return error == X509_V_OK ? judge_certificate(now, certificate, peer) : error;
+}
+
+bool tls_connection_holds(const struct connection *c, struct tls_context *now, char *why,
+                          size_t size)
+{
+    const struct tls_connection *t = (const struct tls_connection *)c;
+    struct tls_peer peer = {.names = NULL};
+    if (c->ops != &tls_ops || !now)
+        return true;
+    X509 *certificate = SSL_get1_peer_certificate(t->ssl);
+    int error = certificate ? verify_again(now, certificate, SSL_get_peer_cert_chain(t->ssl), &peer)
+                            : X509_V_ERR_CERT_REJECTED;
+    X509_free(certificate);
+    tls_peer_release(&peer);
+    if (error == X509_V_ERR_CERT_REJECTED)
+        snprintf(why, size, "your name is not in 'allow' of [tls] any more");
+    else if (error != X509_V_OK)
+        snprintf(why, size, "your certificate is not accepted any more: %s",
+                 X509_verify_cert_error_string(error));
+    return error == X509_V_OK;
+}
+
 struct connection *
 tls_connection_new(struct connection *lower, struct tls_context *context,
                    void (*done)(void *ctx, struct connection *c, const char *why), void *ctx)
 {
     struct tls_connection *t = calloc(1, sizeof *t);
-    SSL *ssl = t ? tls_context_session(context, t->name) : NULL;
+    SSL *ssl = t ? tls_context_session(context, &t->other) : NULL;
     if (!ssl) {
         free(t);
         connection_close(lower);
@@ -643,6 +831,7 @@ tls_connection_new(struct connection *lower, struct tls_context *context,
     t->done = done;
     t->done_ctx = ctx;
     snprintf(t->base.peer, sizeof t->base.peer, "%s", lower->peer);
+    t->base.who = lower->who;
     if (!tls_context_is_server(context)) {
         SSL_do_handshake(ssl); /* the first word is the client's */
         ERR_clear_error();

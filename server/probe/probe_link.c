@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#define RESET_HOLD_US   20000u
 #define RESET_LIMIT_US  500000u
 #define RESET_POLL_US   5000u
 #define IDLE_CLOCKS     8
@@ -54,17 +53,13 @@ static bool link_again(const struct probe_link *p, int error, unsigned *tries)
     return debug_link_again(error, p->dp.failure, tries);
 }
 
-static int hold_reset(struct probe_link *p, bool low)
-{
-    uint8_t pins;
-    return p->link.ops->pins(p->link.self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET, 0, &pins);
-}
-
-static int connect_port(struct probe_link *p, struct message *why)
+/* With `under_reset` nRESET is low behind it. */
+static int connect_port(struct probe_link *p, bool under_reset, struct message *why)
 {
     const struct config_probe *o = &p->config->probe;
     p->connect = (struct adiv5_connect_options){
         .wire = (enum debug_wire)o->wire,
+        .hold_reset = under_reset,
         .clock_hz = o->clock,
         .idle_clocks = IDLE_CLOCKS,
         .wait_retries = WAIT_RETRIES,
@@ -77,9 +72,12 @@ static int connect_port(struct probe_link *p, struct message *why)
     do {
         error = adiv5_connect(&p->dp, &p->connect);
     } while (link_again(p, error, &tries));
+    p->connect.hold_reset = false;
     uint32_t hz = p->link.ops->clock ? p->link.ops->clock(p->link.self) : o->clock;
     snprintf(p->wire, sizeof p->wire, "%s at %u.%03u MHz",
              o->wire == DEBUG_WIRE_SWD ? "SWD" : "JTAG", hz / 1000000, hz / 1000 % 1000);
+    if (error && p->dp.failure == DEBUG_FAIL_NO_RESET)
+        return link_refused(p, error, "nRESET cannot be driven", why);
     return error ? link_refused(p, error, "the target does not answer", why) : BT_OK;
 }
 
@@ -130,7 +128,7 @@ static int halt_out_of_reset(struct probe_link *p)
         error = mem_ap_write32(&p->ap, SCS_DHCSR, DHCSR_KEY | DHCSR_DEBUGEN | DHCSR_HALT);
     if (!error)
         error = mem_ap_write32(&p->ap, SCS_DEMCR, demcr | DEMCR_CORERESET);
-    int freed = hold_reset(p, false);
+    int freed = adiv5_drive_reset(&p->dp, false, 0);
     uint64_t begin = link_now_us(NULL);
     while (!error && !freed && (dhcsr & DHCSR_S_HALT) == 0) {
         link_sleep_us(NULL, RESET_POLL_US);
@@ -147,13 +145,7 @@ static int halt_out_of_reset(struct probe_link *p)
 
 static int reach_target(struct probe_link *p, bool under_reset, struct message *why)
 {
-    if (under_reset) {
-        int error = hold_reset(p, true);
-        if (error)
-            return link_refused(p, error, "nRESET cannot be driven", why);
-        link_sleep_us(NULL, RESET_HOLD_US);
-    }
-    int error = connect_port(p, why);
+    int error = connect_port(p, under_reset, why);
     if (!error)
         error = find_memory(p, why);
     if (!error && under_reset) {
@@ -162,7 +154,7 @@ static int reach_target(struct probe_link *p, bool under_reset, struct message *
             link_refused(p, error, "the core does not halt under reset", why);
     }
     if (error && under_reset)
-        (void)hold_reset(p, false);
+        (void)adiv5_drive_reset(&p->dp, false, 0);
     return error;
 }
 

@@ -499,15 +499,6 @@ static void probe_a_close(struct probe_target *t, bool run)
     }
 }
 
-static int drive_reset(struct probe_target *t, bool low)
-{
-    const struct debug_link *link = &t->link.dp.link;
-    uint8_t pins;
-    if (!link->ops->pins)
-        return BT_ERR_UNSUPPORTED;
-    return link->ops->pins(link->self, low ? 0 : DEBUG_PIN_NRESET, DEBUG_PIN_NRESET, 0, &pins);
-}
-
 /* The debug port may be deaf for a while. */
 static int await_cores(struct probe_target *t)
 {
@@ -527,11 +518,11 @@ static int await_cores(struct probe_target *t)
 static int reset_by_pin(struct probe_target *t)
 {
     const struct debug_clock *clock = &probe_link_clock;
-    int error = drive_reset(t, true);
+    int error = adiv5_drive_reset(&t->link.dp, true, 0);
     if (error)
         return error;
     clock->sleep_us(clock->user, RESET_HOLD_US);
-    error = drive_reset(t, false);
+    error = adiv5_drive_reset(&t->link.dp, false, 0);
     int back = await_cores(t);
     return error ? error : back;
 }

@@ -2,6 +2,7 @@
 #include "server/recording/recorder.h"
 
 #include "drivers/snapshot/snapshot_writer.h"
+#include "server/recording/record_place.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define NUMBER_MAX 9999u
 
@@ -184,6 +186,12 @@ static int board_create(struct recorder_board *b, const struct config *config, c
     int error = recorder_make_folder(path, b->folder, sizeof b->folder, why);
     if (error)
         return error;
+    if (record_place_room(config->record_keep_free, b->folder) == 0) {
+        rmdir(b->folder);
+        message_set(why, "cannot record to '%s': the disk is as full as [record] keep_free allows",
+                    b->folder);
+        return BT_ERR_RANGE;
+    }
     b->core_count = config->core_count;
     for (unsigned i = 0; i < config->core_count; i++)
         b->m_profile[i] = strncasecmp(config->cores[i].type, "Cortex-M", 8) == 0 ||
@@ -253,9 +261,10 @@ static int board_add_state(struct recorder_board *b, unsigned core, const struct
     return error;
 }
 
-#define PIECES    4096u /* that wait: neighbours in a buffer are one */
-#define FRAME     16u
-#define COMMIT_MS 1000 /* at least, between two commits for halts */
+#define PIECES     4096u /* that wait: neighbours in a buffer are one */
+#define FRAME      16u
+#define COMMIT_MS  1000       /* at least, between two commits for halts */
+#define LOOK_BYTES (4u << 20) /* written between two looks at the room on the disk */
 
 /* Bytes in order: the end of those before, which was held back, and `data` in a buffer that is
  * held. */
@@ -295,19 +304,38 @@ struct recorder {
     size_t tail_len;
 
     struct recorder_board board; /* the recorder's own thread; its numbers are constant */
+    uint64_t unlooked; /* its own, too: bytes written since the room on the disk was looked at */
+    struct {
+        uint64_t max_size, keep_free; /* bytes; constant */
+    } limits;
     pthread_t thread;
     bool formatted; /* constant */
     enum formatter_mode mode;
 };
 
 /* Of the first error only. Called with the mutex held. */
-static void recorder_set_error(struct recorder *r, int error, int reason)
+static void recorder_set_error(struct recorder *r, int error, const char *reason)
 {
     if (r->stats.error)
         return;
     r->stats.error = error;
     snprintf(r->stats.why, sizeof r->stats.why, "recording to '%.120s' has ended: %.80s",
-             r->board.folder, error == BT_ERR_IO ? strerror(reason) : bt_strerror(error));
+             r->board.folder, reason);
+}
+
+/* Why so many more bytes are not to be written; NULL: they are. */
+static const char *recorder_limit(struct recorder *r, uint64_t more)
+{
+    uint64_t size = snapshot_writer_size(r->board.writer, r->board.buffer);
+    if (r->limits.max_size && size + more > r->limits.max_size)
+        return "it is as long as [record] max_size allows";
+    r->unlooked += more;
+    if (r->unlooked < LOOK_BYTES)
+        return NULL;
+    r->unlooked = 0;
+    return record_place_room(r->limits.keep_free, r->board.folder) < LOOK_BYTES
+               ? "the disk is as full as [record] keep_free allows"
+               : NULL;
 }
 
 /*
@@ -412,12 +440,16 @@ static void *recorder_thread(void *arg)
         bool failed = r->stats.error != 0;
         pthread_mutex_unlock(&r->mutex);
 
-        int error = more && !failed ? recorder_write_piece(r, &piece) : BT_OK;
+        const char *reason = more && !failed ? recorder_limit(r, piece.tail_len + piece.len) : NULL;
+        int error = reason ? BT_ERR_RANGE : BT_OK;
+        if (more && !failed && !error)
+            error = recorder_write_piece(r, &piece);
         if (commit && !error) {
             error = recorder_write_halts(r, halts);
             commit_at = monotonic_ms() + COMMIT_MS;
         }
-        int reason = errno;
+        if (!reason)
+            reason = error == BT_ERR_IO ? strerror(errno) : bt_strerror(error);
         if (taken)
             free_states(halts);
         if (more)
@@ -622,6 +654,8 @@ int recorder_start(const struct config *config, const char *path,
         return BT_ERR_NOMEM;
     }
     r->formatted = config->formatted;
+    r->limits.max_size = config->record_max_size;
+    r->limits.keep_free = config->record_keep_free;
     r->mode = config->mode;
     formatter_init(&r->phase, config->mode);
     int error = board_create(&r->board, config, path, images, why);

@@ -156,6 +156,46 @@ static struct recording_core *recording_core_of(struct recording *r,
     return &r->cores[r->core_count];
 }
 
+/* The RAM of an MTB begins anywhere: its packets oldest first, and only those that were written. */
+static int order_mtb(struct recording *r, struct recording_source *s, struct message *why)
+{
+    const struct mtb_config *c = &s->config.mtb;
+    const uint8_t *ram;
+    uint64_t size;
+    if (s->config.protocol != STREAM_MTB || !c->as_it_stood)
+        return BT_OK;
+    if (s->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA || s->buffer->file_count != 1)
+        return message_fail(why, BT_ERR_FORMAT,
+                            "%s: the RAM of an MTB is one file of format source_data",
+                            s->device->path);
+    int error = snapshot_map_buffer(r->snapshot, s->buffer, 0, &ram, &size);
+    if (error)
+        return message_fail(why, error, "%s: cannot read the trace: %s", s->device->path,
+                            bt_strerror(error));
+    if (size != c->size)
+        return message_fail(why, BT_ERR_FORMAT,
+                            "%s: MASTER says that the buffer has %u bytes, its file has %llu",
+                            s->device->path, c->size, (unsigned long long)size);
+    s->ordered = malloc(c->size);
+    if (!s->ordered)
+        return BT_ERR_NOMEM;
+    size_t old = c->wrapped ? c->size - c->position : 0;
+    memcpy(s->ordered, ram + c->position, old);
+    memcpy(s->ordered + old, ram, c->position);
+    s->ordered_size = old + c->position;
+    return BT_OK;
+}
+
+int recording_map(struct recording *r, const struct recording_source *source, size_t i,
+                  const uint8_t **data, uint64_t *size)
+{
+    if (!source->ordered)
+        return snapshot_map_buffer(r->snapshot, source->buffer, i, data, size);
+    *data = source->ordered;
+    *size = source->ordered_size;
+    return BT_OK;
+}
+
 static int recording_add_source(struct recording *r, const struct snapshot_device *device,
                                 const struct snapshot_buffer *buffer, struct message *why)
 {
@@ -175,11 +215,14 @@ static int recording_add_source(struct recording *r, const struct snapshot_devic
     s->device = device;
     s->name = device->name;
     s->buffer = buffer;
+    error = order_mtb(r, s, why);
+    if (error)
+        return error;
     s->core_name = s->core ? s->core->name : device->name;
     struct recording_core *core = recording_core_of(r, s->core);
     s->image = &core->image;
     s->config.core = (uint16_t)(core - r->cores);
-    if (s->image->count == 0)
+    if (s->image->count == 0 && !protocol->no_instructions)
         recording_warn(r,
                        "no program image for '%s': add [dump] sections to the core's file or name "
                        "the program with --elf",
@@ -291,6 +334,8 @@ void recording_close(struct recording *r)
     for (size_t i = 0; r->cores && i <= r->core_count; i++)
         code_image_release(&r->cores[i].image);
     free(r->cores);
+    for (size_t i = 0; r->sources && i < r->source_count; i++)
+        free(r->sources[i].ordered);
     free(r->sources);
     for (size_t i = 0; i < r->elf_count; i++)
         elf_image_close(r->elf[i]);
@@ -299,6 +344,15 @@ void recording_close(struct recording *r)
     free(r->warnings);
     snapshot_close(r->snapshot);
     memset(r, 0, sizeof *r);
+}
+
+void recording_keep_instructions(struct recording *r)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < r->source_count; i++)
+        if (!source_protocol(r->sources[i].config.protocol)->no_instructions)
+            r->sources[kept++] = r->sources[i];
+    r->source_count = kept;
 }
 
 const struct recording_source *recording_find(const struct recording *r, const char *name,

@@ -24,6 +24,8 @@ struct recording_source {
     unsigned trace_id;
     struct stream_config config;
     struct code_image *image; /* of the core; owned by the recording */
+    uint8_t *ordered;         /* an MTB's RAM, oldest packet first; NULL: the files as they are */
+    uint64_t ordered_size;
 };
 
 struct recording_core {
@@ -54,6 +56,13 @@ void recording_close(struct recording *r);
 /* As above, of a perf.data file of Linux; its programs are looked for at `places`. */
 int recording_open_perf(struct recording *r, const char *path, const struct perf_places *places,
                         const char *const *elf, size_t elf_count, struct message *why);
+
+/* Leaves those sources that tell which instructions ran. */
+void recording_keep_instructions(struct recording *r);
+
+/* Bytes of file `i` of the source's buffer, in the order in which they are decoded. */
+int recording_map(struct recording *r, const struct recording_source *source, size_t i,
+                  const uint8_t **data, uint64_t *size);
 
 /* Source by device name, or (NULL) by trace ID; NULL if there is none. */
 const struct recording_source *recording_find(const struct recording *r, const char *name,

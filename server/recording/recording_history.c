@@ -8,6 +8,7 @@
 
 #define PIECE      (64u << 10) /* raw bytes between two calls of `piece` */
 #define PLACES_MIN 64
+#define LOOK       (1u << 20) /* raw bytes that tell how a port's stream is stored */
 
 /* A run of trace ID `id` belongs to the source of ID `wanted`; 0: of all, they are one thread's. */
 static bool is_of_source(unsigned id, unsigned wanted)
@@ -72,23 +73,42 @@ static int feed_file(const struct recording_source *source, size_t file, const u
         else
             formatter_feed(&pass->formatter, data + at, len, on_feed_run, f);
         pass->raw_bytes += len;
-        recording_give_back(data + at, len);
+        if (!source->ordered)
+            recording_give_back(data + at, len);
     }
     return f->error;
+}
+
+/* A port's stream is stored as it came, or by a DSTREAM in blocks, under the same name. */
+static int recording_mode(struct recording *r, const struct snapshot_buffer *buffer,
+                          enum formatter_mode *mode)
+{
+    const uint8_t *data;
+    uint64_t size;
+    *mode = FORMATTER_ALIGNED;
+    if (buffer->format != SNAPSHOT_FORMAT_DSTREAM_CORESIGHT)
+        return BT_OK;
+    int error = snapshot_map_buffer(r->snapshot, buffer, 0, &data, &size);
+    if (!error)
+        *mode = formatter_find_blocks(data, size < LOOK ? (size_t)size : LOOK);
+    return error;
 }
 
 int recording_feed(struct recording *r, const struct recording_source *source,
                    const struct recording_sink *sink, struct recording_pass *pass)
 {
+    enum formatter_mode mode;
     struct feed f = {sink, source->trace_id, BT_OK};
     memset(pass, 0, sizeof *pass);
     pass->formatted = source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA;
-    bool aligned = source->buffer->format == SNAPSHOT_FORMAT_CORESIGHT;
-    formatter_init(&pass->formatter, aligned ? FORMATTER_ALIGNED : FORMATTER_SYNC);
+    int failed = recording_mode(r, source->buffer, &mode);
+    if (failed)
+        return failed;
+    formatter_init(&pass->formatter, mode);
     for (size_t i = 0; i < source->buffer->file_count; i++) {
         const uint8_t *data;
         uint64_t size;
-        int error = snapshot_map_buffer(r->snapshot, source->buffer, i, &data, &size);
+        int error = recording_map(r, source, i, &data, &size);
         if (!error)
             error = recording_feed_gap(sink, source->buffer->files[i].before);
         if (source->buffer->files[i].anew)
@@ -248,7 +268,7 @@ static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size
     while (w.offset < offset + len) {
         const uint8_t *data;
         uint64_t size;
-        int error = snapshot_map_buffer(rh->recording->snapshot, buffer, a.file, &data, &size);
+        int error = recording_map(rh->recording, rh->source, a.file, &data, &size);
         if (error)
             return error;
         if (a.at == size) {
@@ -267,7 +287,7 @@ static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size
         else
             want_take_bytes(&w, data + a.at, slice);
         a.at += slice;
-        if (a.at % PIECE == 0 || a.at == size)
+        if (!rh->source->ordered && (a.at % PIECE == 0 || a.at == size))
             recording_history_give_back(data, a.at);
     }
     return BT_OK;

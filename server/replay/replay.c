@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/replay/replay.h"
 
+#include "decoder/source/source.h"
 #include "server/history/btrace_blocks.h"
 #include "server/recording/recorder.h"
 #include "server/reverse/reverse_machine.h"
@@ -234,12 +235,12 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
         return BT_ERR_NOMEM;
     }
     for (size_t i = 0; i < r->recording.source_count; i++) {
-        r->trace_count++;
-        error =
-            recording_history_init(&r->traces[i], &r->recording, &r->recording.sources[i], NULL);
+        const struct recording_source *s = &r->recording.sources[i];
+        if (source_protocol(s->config.protocol)->no_instructions)
+            continue;
+        error = recording_history_init(&r->traces[r->trace_count++], &r->recording, s, NULL);
         if (error) {
-            message_set(why, "%s: cannot decode '%s': %s", path, r->recording.sources[i].name,
-                        bt_strerror(error));
+            message_set(why, "%s: cannot decode '%s': %s", path, s->name, bt_strerror(error));
             return error;
         }
     }
@@ -326,7 +327,9 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     bool there = (dumped || kind == VALUES_MEMORY_CONST) &&
                  code_image_read(c->image, &c->key, address, b, sizeof b) == sizeof b;
     if (!there || (kind == VALUES_MEMORY_RAM && !is_present(c, address)))
-        return kind == VALUES_MEMORY_RAM ? VALUES_MEMORY_UNREAD : VALUES_MEMORY_OTHER;
+        return kind == VALUES_MEMORY_RAM      ? VALUES_MEMORY_UNREAD
+               : kind == VALUES_MEMORY_SHARED ? kind
+                                              : VALUES_MEMORY_OTHER;
     *value = c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
                            : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];
     return kind;
@@ -341,6 +344,7 @@ static int motion_machine(void *ctx, int core, struct reverse_machine *m)
                                   .m_profile = is_m,
                                   .program =
                                       reverse_program_of(r->recording.elf, r->recording.elf_count),
+                                  .bit_band = c->device && reverse_has_bit_band(c->device->type),
                                   .v4t = c->device && reverse_is_v4t(c->device->type),
                                   .big_endian = c->big_endian,
                                   .read = read_word,
@@ -475,13 +479,15 @@ static size_t read_recorded_memory(const struct replay_core *c, uint64_t address
     return n;
 }
 
-static void refuse_resume(struct target *t, int core)
+/* A stop where it stands, with the reason: a front end that continues by itself shows the end of
+ * history, and LLDB would take an error for the end of the session. */
+static void refuse_resume(const struct replay_client *k, struct target *t, int core)
 {
-    const struct target_stop stop = {.kind = TARGET_HALT_FAILED, .core = core};
-    target_stopped(
-        t, &(struct target_halt){.stop = &stop,
-                                 .text = "a recording cannot run on: go back with reverse-stepi or "
-                                         "'record goto'"});
+    const struct target_stop stop = {.kind = TARGET_HALT_REPLAY_END, .core = core};
+    if (k->session)
+        gdb_session_output(k->session, "a recording cannot run on: go back with reverse-stepi or "
+                                       "'record goto'\n");
+    target_stopped(t, &(struct target_halt){.stop = &stop});
 }
 
 /* Nothing is planted: GDB checks its breakpoints against its own record, the server against the
@@ -521,7 +527,7 @@ static void replay_answer(struct target *t, const struct target_request *r)
         a.stop = &stands;
         break;
     case TARGET_RESUME:
-        refuse_resume(t, r->resume ? r->resume->core : 0);
+        refuse_resume(k, t, r->resume ? r->resume->core : 0);
         return;
     case TARGET_WRITE_REGISTERS:
     case TARGET_WRITE_MEMORY:
@@ -620,7 +626,21 @@ void replay_client_free(struct replay_client *k)
         return;
     target_release(&k->target);
     reverse_motion_release(&k->reverse);
+    call_job_free(k->question);
     free(k);
+}
+
+static void question_go_on(struct replay_client *k)
+{
+    if (!k->question)
+        return;
+    if (!call_job_work(k->question)) {
+        motion_later(k);
+        return;
+    }
+    call_job_free(k->question);
+    k->question = NULL;
+    gdb_session_command_done(k->session);
 }
 
 void replay_go_on(struct replay *r)
@@ -628,6 +648,7 @@ void replay_go_on(struct replay *r)
     for (struct replay_client *k = r->clients, *next; k; k = next) {
         next = k->next;
         reverse_motion_idle(&k->reverse);
+        question_go_on(k);
     }
 }
 
@@ -680,7 +701,11 @@ static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
 
 static void op_interrupt(void *ctx)
 {
-    reverse_motion_interrupt(&((struct replay_client *)ctx)->reverse);
+    struct replay_client *k = ctx;
+    if (k->question)
+        call_job_interrupt(k->question);
+    else
+        reverse_motion_interrupt(&k->reverse);
 }
 
 static int op_btrace_enable(void *ctx, int core, struct target_error *why)

@@ -10,6 +10,7 @@
 #include "protocol/rsp/text_buf.h"
 #include "server/access/gdb_clients.h"
 #include "server/base/console.h"
+#include "server/history/call_history.h"
 #include "server/recording/recording_history.h"
 #include "server/reverse/reverse_motion.h"
 
@@ -66,6 +67,7 @@ struct replay_client {
         bool delivered; /* the history was read since it was enabled or GDB connected */
     } cores[TARGET_CORES_MAX];
     struct reverse_motion reverse;
+    struct call_job *question;        /* about the history, by `monitor`; NULL: none */
     uint8_t bytes[TARGET_ACCESS_MAX]; /* of the last memory read */
 };
 
@@ -87,7 +89,7 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
 void replay_client_leave(struct replay_client *k);
 void replay_client_free(struct replay_client *k);
 
-/* Goes on with searches that take longer; see io.later. */
+/* Goes on with searches and questions that take longer; see io.later. */
 void replay_go_on(struct replay *r);
 
 /* The numbers of a recording in the text format of Prometheus. */

@@ -119,20 +119,34 @@ static bool replay_query(const struct replay_client *k, int core, struct call_qu
     return one->trace;
 }
 
+/* In slices; where nobody calls for them, at once. */
+static int answer_question(struct replay_client *k, struct call_job *job)
+{
+    const struct replay *r = k->replay;
+    if (!job)
+        return BT_OK;
+    if (r->io.later) {
+        k->question = job;
+        r->io.later(r->io.ctx);
+        return TARGET_PENDING;
+    }
+    while (!call_job_work(job))
+        continue;
+    call_job_free(job);
+    return BT_OK;
+}
+
 static int cmd_history(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     struct call_query q;
-    if (replay_query(k, core, &q, c))
-        call_history_command(&q, rest, c);
-    return BT_OK;
+    return replay_query(k, core, &q, c) ? answer_question(k, call_history_begin(&q, rest, c))
+                                        : BT_OK;
 }
 
 static int cmd_when(struct replay_client *k, int core, const char *rest, const struct console *c)
 {
     struct call_query q;
-    if (replay_query(k, core, &q, c))
-        call_history_when(&q, rest, c);
-    return BT_OK;
+    return replay_query(k, core, &q, c) ? answer_question(k, call_when_begin(&q, rest, c)) : BT_OK;
 }
 
 static int cmd_version(struct replay_client *k, int core, const char *rest, const struct console *c)

@@ -154,6 +154,23 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
     return address_in_block(p, &key, &block, position - number, pc);
 }
 
+bool reverse_ran(struct reverse *p, uint64_t address)
+{
+    struct reverse_history_window s;
+    struct bt_block block;
+    size_t index;
+    uint64_t near = p->position < p->end ? p->position : p->end - 1;
+    if (p->first == p->end || reverse_history_window_find(p, near, &index) ||
+        reverse_history_window(p, index, &s))
+        return false;
+    for (size_t i = 0; i < s.block_count; i++) {
+        reverse_block(&s, i, &block);
+        if (block.first < address + 4 && address < bt_block_last(&block) + 4)
+            return true;
+    }
+    return false;
+}
+
 int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security)
 {
     struct reverse_history_window s;

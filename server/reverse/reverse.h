@@ -49,6 +49,9 @@ static inline bool reverse_active(const struct reverse *p)
 /* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
 int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
 
+/* Does an instruction that was executed near the position lie in the four bytes there? */
+bool reverse_ran(struct reverse *p, uint64_t address);
+
 /* The security state that the instruction at a position less than p->end was executed in. BT_OK,
  * BT_ERR_RANGE, or what reading the history returned. */
 int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security);

@@ -93,9 +93,14 @@ enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_
         if (kind == ELF_USE_CONST)
             return VALUES_MEMORY_CONST;
         if (kind == ELF_USE_RAM)
-            return stack || !shared ? VALUES_MEMORY_RAM : VALUES_MEMORY_OTHER;
+            return stack || !shared ? VALUES_MEMORY_RAM : VALUES_MEMORY_SHARED;
     }
     return stack ? VALUES_MEMORY_RAM : VALUES_MEMORY_OTHER;
+}
+
+bool reverse_has_bit_band(const char *type)
+{
+    return strcasecmp(type, "Cortex-M3") == 0 || strcasecmp(type, "Cortex-M4") == 0;
 }
 
 bool reverse_is_v4t(const char *type)

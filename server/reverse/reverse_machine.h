@@ -20,6 +20,7 @@ enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_
                                        uint32_t address, uint32_t sp, bool shared);
 
 /* "ARM7TDMI" and the like: see decoder/values/values.h. */
+bool reverse_has_bit_band(const char *type);
 bool reverse_is_v4t(const char *type);
 
 #endif

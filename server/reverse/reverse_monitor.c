@@ -159,8 +159,8 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
                                                "`maint flush register-cache` shows it\n");
     } else if (regs->known >> reg & 1) {
         console_print(c,
-                      "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without, so it is given the "
-                      "nearest value that is\n",
+                      "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without a number, and "
+                      "backtraces end there\n",
                       names[reg], regs->value[reg]);
     } else {
         console_print(c, "%s: not known at this place\n", names[reg]);
@@ -202,10 +202,9 @@ static void cmd_memory(struct reverse_motion *m, int core, const char *rest,
         console_print(c, "monitor past memory known|present, not '%s'\n", rest);
     for (int i = 0; i < m->core_count; i++)
         m->cores[i].values.memory = m->memory;
-    console_print(
-        c, m->memory == REVERSE_MEMORY_ERROR
-               ? "stack words that are not known are errors, other memory is the present one\n"
-               : "memory that is not known is shown with its present contents\n");
+    console_print(c, m->memory == REVERSE_MEMORY_ERROR
+                         ? "memory that is not known is an error\n"
+                         : "memory that is not known is shown with its present contents\n");
 }
 
 static void cmd_window(struct reverse_motion *m, int core, const char *rest,
@@ -265,7 +264,7 @@ static const struct {
     {"goto", cmd_goto, "N|begin|end|-N|+N: the next stepi goes to that instruction"},
     {"where", cmd_where, "the position in the history"},
     {"explain", cmd_explain, "[REGISTER]: whether it is known here, and from what"},
-    {"past memory", cmd_memory, "known|present: what stack words show that are not known"},
+    {"past memory", cmd_memory, "known|present: what memory shows that is not known"},
     {"past window", cmd_window, "N: instructions before the halt whose values are worked out"},
     {"past assume", cmd_assume, "on|off: calls keep the registers that the standard says"},
     {"past", cmd_reverse, "how these three stand"},

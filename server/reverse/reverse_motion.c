@@ -10,6 +10,7 @@
 #define SLICE      16   /* windows between two looks at what GDB sends */
 #define ROUNDS_MAX 6    /* of fetching memory for one position */
 #define AHEAD      6000 /* units of values_work() between two such looks */
+#define CODE_WORDS 1024 /* of one piece of memory that are looked for in the path */
 
 enum reverse_found {
     REVERSE_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
@@ -66,6 +67,12 @@ static void report_unwatched(struct reverse_motion *m)
     if (watch)
         m->host->report(m->ctx,
                         "in reverse execution steps do not see what watchpoints wait for\n");
+}
+
+static void report_present(struct reverse_motion *m)
+{
+    if (m->memory == REVERSE_MEMORY_PRESENT)
+        m->host->report(m->ctx, "memory that is not known here is shown as it is now\n");
 }
 
 /* Searches. */
@@ -352,6 +359,7 @@ static void set_stop(struct reverse_motion *m, enum target_halt_reason kind, uin
     moving_core(m)->reported = UINT32_MAX;
     m->state = REVERSE_VALUES;
     m->rounds = 0;
+    report_present(m);
 }
 
 /* A step never tells that it has reached the end going forward: GDB hangs on that. */
@@ -651,6 +659,16 @@ int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *
     return error;
 }
 
+/* The path follows from these bytes: they are what they were, also where no program file says so.
+ */
+static bool is_code_that_ran(struct reverse_motion *m, struct reverse_core *c, uint64_t address)
+{
+    lock_history(m);
+    bool ran = reverse_ran(&c->reverse, address);
+    unlock_history(m);
+    return ran;
+}
+
 size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t address, uint8_t *bytes,
                              size_t len)
 {
@@ -658,5 +676,13 @@ size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t addres
     lock_history(m);
     work_out(c);
     unlock_history(m);
-    return reverse_values_memory(&c->values, &c->machine, c->reverse.position, address, bytes, len);
+    size_t done = 0;
+    for (unsigned words = 0;; words++) {
+        done += reverse_values_memory(&c->values, &c->machine, c->reverse.position, address + done,
+                                      bytes + done, len - done);
+        if (done == len || words == CODE_WORDS || !is_code_that_ran(m, c, address + done))
+            return done;
+        size_t rest = 4 - (size_t)((address + done) % 4);
+        done = rest < len - done ? done + rest : len;
+    }
 }

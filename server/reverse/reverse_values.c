@@ -6,19 +6,19 @@
 #include <string.h>
 
 /* Which handler a core of M profile runs. */
-#define HANDLER_ANY  0xffffu /* it is not known which */
-#define FAR          2       /* windows that are looked through, in each direction */
-#define NEAR         1
-#define HALF         (REVERSE_LOCAL_WINDOW / 2)
-#define EDGE         (HALF / 2) /* so near to where a window ends another one is wanted */
-#define AHEAD        16384u     /* instructions that history is decoded before they are reached */
-#define SP           TARGET_REG_SP
-#define LR           TARGET_REG_LR
-#define CPSR_T       (1u << 5)
-#define XPSR_T       (1u << 24)
-#define XPSR_NUMBER  0x1ffu
-#define IT_BITS      0x0600fc00u /* of the present: what they were is not told */
-#define ESTIMATE_MAX 4096u       /* positions that an estimate is looked for in */
+#define HANDLER_ANY   0xffffu /* it is not known which */
+#define FAR           2       /* windows that are looked through, in each direction */
+#define NEAR          1
+#define HALF          (REVERSE_LOCAL_WINDOW / 2)
+#define EDGE          (HALF / 2) /* so near to where a window ends another one is wanted */
+#define AHEAD         16384u     /* instructions that history is decoded before they are reached */
+#define SP            TARGET_REG_SP
+#define LR            TARGET_REG_LR
+#define CPSR_T        (1u << 5)
+#define NO_STACK_NEAR 0x8000u /* bytes on either side */
+#define XPSR_T        (1u << 24)
+#define XPSR_NUMBER   0x1ffu
+#define IT_BITS       0x0600fc00u /* of the present: what they were is not told */
 
 static bool is_turn(const struct bt_event *e)
 {
@@ -399,18 +399,6 @@ bool reverse_values_explain(const struct reverse_values *v, uint64_t position, u
            values_register(v->now.values, (size_t)(position - v->now.from), reg, answer);
 }
 
-/* The value that the register had nearest to the position, else the present one. */
-static uint32_t estimate_register(const struct reverse_values *v, const struct reverse_machine *m,
-                                  uint64_t position, unsigned reg)
-{
-    const struct reverse_known *k = &v->now;
-    struct values_answer answer;
-    if (now_holds(v, position) && k->values && !k->conflict &&
-        values_nearest(k->values, (size_t)(position - k->from), reg, ESTIMATE_MAX, &answer))
-        return answer.value;
-    return m->regs.known >> reg & 1 ? m->regs.value[reg] : 0;
-}
-
 static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct reverse_machine *m,
                        uint64_t position, enum bt_isa isa)
 {
@@ -453,19 +441,30 @@ static bool was_nonsecure(const struct target_regs *now, const struct target_reg
 
 /*
  * GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
- * The one in use is SP: as `now`, at the halt, but that handlers have the main stack. The others
- * are shown as they are.
+ * The one in use is SP: as at the halt, but that handlers have the main stack. Of the others nobody
+ * knows where they were, if the program uses more than one.
  */
-static void fill_stacks(const struct target_regs *now, struct target_regs *regs)
+static void fill_stacks(const struct reverse_machine *m, struct target_regs *regs, bool kept)
 {
+    const struct target_regs *now = &m->regs;
     bool handler = regs->value[TARGET_REG_PSR] & XPSR_NUMBER;
     bool psp = now->stack_known >> TARGET_STACK_PSP & now->known >> SP & 1 &&
                now->stack[TARGET_STACK_PSP] == now->value[SP];
     unsigned used = !handler && psp ? TARGET_STACK_PSP : TARGET_STACK_MSP;
     unsigned banked = used + (was_nonsecure(now, regs) ? TARGET_STACK_MSP_NS : TARGET_STACK_MSP_S);
-    memcpy(regs->stack, now->stack, sizeof regs->stack);
+    bool alone = kept || (m->program.one_stack && !m->program.two_states);
+    for (unsigned i = 0; i < TARGET_STACKS; i++)
+        regs->stack[i] = alone ? now->stack[i] : REVERSE_NO_STACK;
     regs->stack[used] = regs->stack[banked] = (uint32_t)regs->value[SP];
     regs->stack_known = now->stack_known | 1u << used | 1u << banked;
+}
+
+/* Nothing has changed the other stack pointers up to the halt. */
+static bool stacks_kept(const struct reverse_values *v, uint64_t position)
+{
+    const struct reverse_known *k = &v->now;
+    return now_holds(v, position) && k->halted && k->values &&
+           values_stacks_kept(k->values, (size_t)(position - k->from));
 }
 
 int reverse_values_regs(struct reverse_values *v, struct reverse *p,
@@ -487,14 +486,12 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
         struct values_answer answer;
         bool known = reverse_values_explain(v, position, reg, &answer);
         bool needed = reg == SP || reg == LR;
-        regs->value[reg] = known    ? answer.value
-                           : needed ? estimate_register(v, m, position, reg)
-                                    : 0;
+        regs->value[reg] = known ? answer.value : needed ? REVERSE_NO_STACK : 0;
         regs->known |= (uint32_t)(known || needed) << reg;
         guessed |= (uint32_t)(!known && needed) << reg;
     }
     if (m->m_profile)
-        fill_stacks(&m->regs, regs);
+        fill_stacks(m, regs, stacks_kept(v, position));
     if (estimated)
         *estimated = guessed;
     return BT_OK;
@@ -511,27 +508,43 @@ static void put_known_word(uint32_t word, uint32_t value, bool big, uint64_t add
     }
 }
 
+/* Might it have held something else at that time? Where nobody says what is there, as devices are.
+ */
+static bool may_be_stale(const struct reverse_machine *m, uint32_t address)
+{
+    uint32_t present;
+    enum values_memory kind =
+        m->read ? m->read(m->context, address, &present) : VALUES_MEMORY_OTHER;
+    if (kind == VALUES_MEMORY_OTHER) /* DDI 0403E.e B3.1: SRAM and RAM */
+        return m->m_profile &&
+               (address - 0x20000000u < 0x20000000u || address - 0x60000000u < 0x40000000u);
+    return kind != VALUES_MEMORY_CONST;
+}
+
+/* Where GDB looks for the frames of an SP that is not known. */
+static bool is_no_stack(uint32_t word)
+{
+    return word - (REVERSE_NO_STACK - NO_STACK_NEAR) < 2 * NO_STACK_NEAR;
+}
+
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
                              uint64_t position, uint64_t address, uint8_t *bytes, size_t len)
 {
     const struct reverse_known *k = &v->now;
-    if (!now_holds(v, position) || address > UINT32_MAX || k->conflict)
+    if (address > UINT32_MAX)
         return len;
-    size_t at = (size_t)(position - k->from);
+    bool holds = now_holds(v, position) && !k->conflict && k->values;
+    size_t at = holds ? (size_t)(position - k->from) : 0;
     for (uint64_t word = address & ~UINT64_C(3); word < address + len && word <= UINT32_MAX - 3;
          word += 4) {
         struct values_answer answer;
         uint32_t status; /* an estimate, as the PSR itself */
-        if (k->values && values_word(k->values, at, (uint32_t)word, &answer)) {
+        if (holds && values_word(k->values, at, (uint32_t)word, &answer))
             put_known_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
-            continue;
-        }
-        if (k->values && values_status(k->values, at, (uint32_t)word, &status)) {
+        else if (holds && values_status(k->values, at, (uint32_t)word, &status))
             put_known_word((uint32_t)word, status, m->big_endian, address, bytes, len);
-            continue;
-        }
-        bool stale = k->stack_known && word >= (k->stack_low & ~3u) && word < k->stack_high;
-        if (stale && v->memory == REVERSE_MEMORY_ERROR)
+        else if (is_no_stack((uint32_t)word) ||
+                 (v->memory == REVERSE_MEMORY_ERROR && may_be_stale(m, (uint32_t)word)))
             return word > address ? (size_t)(word - address) : 0;
     }
     return len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What GDB is told of registers and memory at a replay position, from the value reconstruction in
- * decoder/values/values.h: known values; for PC, SP, LR and PSR always a number, an estimate where
- * it is not known; nothing for other registers. Windows that end at the halt are worked out when
+ * decoder/values/values.h: known values; for PC, SP, LR and PSR always a number; nothing for other
+ * registers. Windows that end at the halt are worked out when
  * they are asked for, short ones first, and kept until the core moves on. */
 #ifndef SERVER_REVERSE_VALUES_H
 #define SERVER_REVERSE_VALUES_H
@@ -30,6 +30,7 @@ struct reverse_machine {
     bool m_profile;
     struct reverse_program program;
     bool v4t;
+    bool bit_band; /* M profile: bits of RAM have second addresses */
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: nothing is reconstructed from them */
     /*
@@ -44,7 +45,13 @@ struct reverse_machine {
     void *context;
 };
 
-/* What is told of a stack word whose value at that time is not known. */
+/*
+ * GDB 13 cannot step without a number for SP and LR ("PC not available"). Where one of them is not
+ * known it gets this one, near which no memory can be read at a replay position: backtraces end.
+ */
+#define REVERSE_NO_STACK 0xdead0000u
+
+/* What is told of a word of RAM whose value at that time is not known. */
 enum reverse_memory {
     REVERSE_MEMORY_ERROR,   /* nothing: GDB shows an error */
     REVERSE_MEMORY_PRESENT, /* its present contents */
@@ -70,14 +77,12 @@ struct reverse_window {
 
 /* A window that has been worked out. */
 struct reverse_known {
-    struct values *values;          /* NULL: nothing is known */
-    uint64_t from, to;              /* positions */
-    uint64_t wanted;                /* where it was to begin */
-    bool halted;                    /* it ends at the halt */
-    bool built;                     /* from, to are valid, even if nothing is known */
-    bool conflict;                  /* it contradicts itself: not shown */
-    bool stack_known;               /* the two below are valid */
-    uint32_t stack_low, stack_high; /* least and greatest SP */
+    struct values *values; /* NULL: nothing is known */
+    uint64_t from, to;     /* positions */
+    uint64_t wanted;       /* where it was to begin */
+    bool halted;           /* it ends at the halt */
+    bool built;            /* from, to are valid, even if nothing is known */
+    bool conflict;         /* it contradicts itself: not shown */
     struct values_counts counts;
 };
 
@@ -171,7 +176,7 @@ static inline void reverse_values_drop(struct reverse_values *v)
 /*
  * Registers at a position that reverse_values_at() was called for. Bit n of *estimated:
  * regs->value[n] is none that is known; `estimated` may be NULL. Stack pointers: the one in use is
- * SP, the others are those of the halt.
+ * SP, the others are those of the halt or, where several are in use, REVERSE_NO_STACK.
  */
 int reverse_values_regs(struct reverse_values *v, struct reverse *p,
                         const struct reverse_machine *m, uint64_t position,

@@ -230,6 +230,7 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->m_one_stack = m->m_profile && m->program.one_stack;
     w->m_two_states = m->m_profile && m->program.two_states;
     w->a_banks = !m->m_profile && m->program.plain_modes;
+    w->m_bit_band = m->m_profile && m->bit_band;
     w->m_fpu = m->m_profile && m->program.has_float;
     w->big_endian = m->big_endian;
     w->v4t = m->v4t;
@@ -368,11 +369,8 @@ void reverse_work_take(struct reverse_work *w, struct reverse_known *known)
     known->to = w->to;
     known->halted = w->halted;
     known->built = true;
-    if (known->values) {
+    if (known->values)
         values_counts(known->values, &known->counts);
-        known->stack_known =
-            values_range(known->values, TARGET_REG_SP, &known->stack_low, &known->stack_high);
-    }
     known->conflict = known->counts.conflicts != 0;
     w->values = NULL;
     reverse_work_end(w);

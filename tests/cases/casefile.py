@@ -7,6 +7,7 @@ skipped would be a check that cannot fail.
 import re
 
 import etmv4
+import instrumentation
 import port
 from packets import ETM3_PACKETS, PACKETS
 
@@ -15,14 +16,14 @@ SECURITY = ('S', 'NS', 'HYP')
 EXCEPTION_NAMES = {1: 'debug', 2: 'SMC', 3: 'HYP', 4: 'async-abort', 5: 'thumbee-check', 8: 'reset',
                    9: 'UND', 10: 'SVC', 11: 'pabt', 12: 'dabt', 13: 'generic', 14: 'IRQ', 15: 'FIQ'}
 GAP_CAUSES = ('bad-packet', 'no-code', 'unknown-address', 'desync', 'wire', 'lost-bytes',
-              'overwritten', 'no-sync', 'filter', 'overflow', 'debug')
+              'overwritten', 'no-sync', 'silent', 'filter', 'overflow', 'debug')
 REGISTERS = {'ETMCR': 0x000, 'ETMCCR': 0x001, 'ETMIDR': 0x079, 'ETMCCER': 0x07A,
-             'ETMTRACEIDR': 0x080, **etmv4.REGISTERS}
+             'ETMTRACEIDR': 0x080, **etmv4.REGISTERS, **instrumentation.REGISTERS}
 # Not of the trace unit: see decoder/port/port_cycle.h, etmv1.h, etmv2.h.
 SETTINGS = ('PORT_LAYOUT', 'SCTLR', 'HOLD_SINGLE', 'DATA_LATENCY', 'VALUE_ORDER', 'SWP_ADDRESSES',
             'CPRT_VALUES', 'TD_IDLE', 'STATUS_CODES', 'TFO_HEADER', 'TFO_VALUE', 'GROUP_LATENCY',
             'TFO4_CYCLES', 'WAIT_CODE', 'TRIGGER_TFO', 'MISS_TAG0', 'WORD_ORDER', 'PIPESTAT3',
-            'ABORT_STATUS')
+            'ABORT_STATUS', 'WAIT_SYNC')
 PORT_REGS = {'ETM1': {'ETMCR': 0x10}, 'ETM2': {'ETMCR': 0x10, 'ETMIDR': 0x41000100}}
 # Protocols that are bytes, not cycles of a port: name of the source, registers, core.
 BYTE_PROTOCOLS = {
@@ -31,11 +32,12 @@ BYTE_PROTOCOLS = {
     'ETM3': ('ETM_0', {'ETMCR': 0, 'ETMIDR': 0x410CF250, 'ETMCCER': 0x344008F2,
                        'ETMTRACEIDR': 0x10}, 'Cortex-A7'),
     **{name: ('ETM_0', etmv4.registers(name, core), core) for name, core in etmv4.CORES.items()},
+    **instrumentation.PROTOCOLS,
 }
 DUMP_ATTRIBUTES = ('space',)
 
 PACKET_TABLES = {'PTM': PACKETS, 'ETM3': ETM3_PACKETS, 'ETM4': etmv4.PACKETS,
-                 'ETE': etmv4.PACKETS}
+                 'ETE': etmv4.PACKETS, **instrumentation.PACKETS}
 # In place of a number: known in its low bits only; what follows an exception packet.
 ADDRESS_WORDS = ('partial', 'return', 'target', 'none')
 
@@ -59,6 +61,18 @@ class Packet:
             detail['header'] = self.data[0]
         text = '' if self.kind == 'unsynced' else self.data.hex(' ').upper()
         return self.offset, text, self.kind, detail
+
+
+class NibblePacket(Packet):
+    """The same where packets begin at any nibble: offset and data count nibbles."""
+
+    def row(self):
+        detail = dict(self.detail)
+        if self.kind == 'unsynced':
+            detail['count'] = len(self.data) // 2
+        elif self.kind != 'async':
+            detail['nibbles'] = ''.join(f'{nibble:X}' for nibble in self.data)
+        return self.offset // 2, '', self.kind, detail
 
 
 class Case:
@@ -89,7 +103,7 @@ def number(text, what='number'):
 def value_of(key, text):
     """Values that are numbers are compared as numbers, names as names."""
     if key in ('isa', 'sec', 'atoms', 'gap', 'cause', 'name', 'access', 'state', 'from-isa',
-               'from-sec'):
+               'from-sec', *instrumentation.WORDS):
         return text
     if key == 'address' and text in ADDRESS_WORDS:
         return text
@@ -132,6 +146,8 @@ def parse_packet(words, protocol):
     table = PACKET_TABLES[protocol]
     if kind not in table:
         raise CaseError(f"unknown packet '{kind}'")
+    if protocol in instrumentation.PROTOCOLS:
+        return kind, pairs(words, table[kind])
     positional, required, optional = table[kind]
     detail = dict(etmv4.DEFAULTS.get(kind, ()))
     for item in positional:
@@ -151,6 +167,8 @@ def parse_packet(words, protocol):
 
 def parse_trace_line(text, offset, protocol):
     """`12: 84 86  x3 atom E` gives three packets if x3, else one; checks the offset."""
+    if protocol in instrumentation.NIBBLES:
+        return parse_nibbles(text, offset, protocol)
     m = re.fullmatch(r'(\d+): ((?:[0-9A-F]{2}(?:\*\d+)?)(?: [0-9A-F]{2}(?:\*\d+)?)*)  +(.*)', text)
     if not m:
         raise CaseError('expected: OFFSET: BYTES  packet')
@@ -165,6 +183,19 @@ def parse_trace_line(text, offset, protocol):
     kind, detail = parse_packet(words, protocol)
     size = len(data)
     return [Packet(offset + i * size, bytes(data), kind, detail) for i in range(repeat)]
+
+
+def parse_nibbles(text, offset, protocol):
+    """`22: F003  version value=3`: nibbles in the order of the stream, offsets count them."""
+    m = re.fullmatch(r'(\d+): ([0-9A-F]+(?:\*\d+)?(?: [0-9A-F]+)*)  +(.*)', text)
+    if not m or int(m[1]) != offset:
+        raise CaseError(f'expected: {offset}: NIBBLES  packet')
+    digits = ''
+    for token in m[2].split():
+        part, _, times = token.partition('*')
+        digits += part * int(times or 1)
+    kind, detail = parse_packet(m[3].split(), protocol)
+    return [NibblePacket(offset, bytes(int(digit, 16) for digit in digits), kind, detail)]
 
 
 def block(first, end, count, isa, mark, cycles):
@@ -274,6 +305,13 @@ def parse_word(event, key, pattern):
     return parse
 
 
+def parse_pairs(event):
+    """Events whose details stand as the listing has them: `stimulus port=0 value=0x41`."""
+    def parse(words):
+        return event, pairs(words, instrumentation.EVENTS[event])
+    return parse
+
+
 def parse_count(words):
     """`count 9`: cycles since the count before; ? if the trace unit does not know."""
     text = take(words, r'\d+|\?', "number of cycles or '?'")
@@ -287,6 +325,11 @@ def parse_software(words):
     detail['value'] = number(take(words, SHAPES['address'], 'value'))
     pairs(words, ())
     return 'software', detail
+
+
+def parse_transaction(words):
+    """`transaction start=1`."""
+    return 'transaction', pairs(words, ('start',))
 
 
 def parse_trigger(words):
@@ -311,8 +354,10 @@ EVENTS = {
     'trigger': parse_trigger,
     'count': parse_count,
     'software': parse_software,
+    'transaction': parse_transaction,
     'cycles': parse_cycles,
     'warning': parse_gap('warning'),
+    **{event: parse_pairs(event) for event in instrumentation.EVENTS},
 }
 
 
@@ -385,6 +430,10 @@ class Reader:
         `protocol ETM3`, `protocol ETM3 Cortex-M4`: ETMv3 as its registers say. ETM4 and ETE: the
         registers are those of such a core.
         """
+        if words and words[0] in instrumentation.PROTOCOLS and len(words) == 1:
+            self.case.protocol = name = words[0]
+            self.case.regs, self.case.core = dict(BYTE_PROTOCOLS[name][1]), BYTE_PROTOCOLS[name][2]
+            return
         if words and words[0] in ('ETM3', *etmv4.CORES) and len(words) <= 2:
             self.case.protocol = name = words[0]
             self.case.core = words[1] if len(words) == 2 else BYTE_PROTOCOLS[name][2]

@@ -55,6 +55,7 @@ ORIGINS = {
     'trigger': ('event',),
     'count': ('cycle-count',),
     'software': ('instrumentation',),
+    'transaction': ('transaction',),
 }
 
 

@@ -13,6 +13,7 @@ import struct
 import subprocess
 
 import etmv4
+import instrumentation
 import port
 from casefile import BYTE_PROTOCOLS, REGISTERS, CaseError
 
@@ -181,6 +182,9 @@ def write_snapshot(case, folder):
         minor = case.regs['ETMIDR'] >> 4 & 0xf
         name, kind, core = 'ETM_0', f'ETM3.{minor}', case.core or BYTE_PROTOCOLS['ETM3'][2]
         data = b''.join(p.data for p in case.trace)
+    elif case.protocol in instrumentation.PROTOCOLS:
+        name, kind, core = BYTE_PROTOCOLS[case.protocol][0], case.protocol, case.core
+        data = instrumentation.pack(case)
     elif case.protocol in etmv4.CORES:
         name, kind, core = 'ETM_0', etmv4.source_type(case.protocol, case.regs), case.core
         data = b''.join(p.data for p in case.trace)

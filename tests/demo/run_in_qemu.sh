@@ -18,8 +18,13 @@ code=$(symbol code_start)
 data=$(symbol data_start)
 rm -f "$out/qemu.log" "$out/gdb.sock"
 
+case $(qemu-system-arm --version) in # the option's older name is gone from version 10
+*"version 7."*) one="-singlestep" ;;
+*) one="-accel tcg,one-insn-per-tb=on" ;;
+esac
+# shellcheck disable=SC2086 # two words
 QEMU_AUDIO_DRV=none qemu-system-arm -M vexpress-a15 -display none -monitor none -serial none \
-    -singlestep -d exec,nochain,cpu,int -D "$out/qemu.log" -kernel "$elf" -S \
+    -audiodev none,id=none -global pl041.audiodev=none $one -d exec,nochain,cpu,int -D "$out/qemu.log" -kernel "$elf" -S \
     -chardev "socket,path=$out/gdb.sock,server=on,wait=off,id=gdb" -gdb chardev:gdb \
     2>"$out/qemu.err" &
 qemu=$!

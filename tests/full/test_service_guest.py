@@ -54,7 +54,7 @@ def write_chapter(out):
     """The README's commands, the answers of who edits, and the certificates that it asks for."""
     (out / "readme").write_text("\n".join(bench_lines()) + "\n")
     edit, connect = (next(line for line in commands(comments=True) if word in line)
-                     for word in ("systemctl edit", "btraced connect"))
+                     for word in ("systemctl edit", "btraced connect lab-7"))
     port = has(edit, r"# \[Socket\], ListenStream=(\d+)$")[1]
     (out / "socket-editor").write_text(SOCKET_EDITOR % (edit.strip(), port))
     (out / "socket-editor").chmod(0o755)
@@ -150,8 +150,8 @@ def _():
 def _():
     has(logged("session"), r"Breakpoint 1, main \(\)")
     has(logged("session"), r"^reset_handler \(\)")
-    has(logged("session"), r"^\* client 1 +127.* in control")
-    has(logged("session"), "^recording to rec$")
+    has(logged("session"), r"^\* client 1 +user root, process \d+ .*in control")
+    has(logged("session"), "^recording to /var/lib/btraced/rec$")
     for line in ("ActiveState=active", "SubState=running"):
         has(logged("running"), f"^{line}$")
 
@@ -160,7 +160,7 @@ def _():
 def _():
     has(logged("running"), r"^btraced +btraced$")
     has(logged("running"), r"^btraced +qemu-system-arm$")
-    has(logged("running"), r"^drwxr-s--- \d btraced btraced .* rec$")
+    has(logged("running"), r"^drwx--S--- \d btraced btraced .* rec$")
     for line in (r"CapEff:\s0+", r"NoNewPrivs:\s1", r"Seccomp:\s2"):
         has(logged("rights"), f"^{line}$")
 

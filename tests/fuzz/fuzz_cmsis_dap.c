@@ -90,7 +90,8 @@ static void use_link(struct cmsis_dap *dap)
         abort();
     (void)link.ops->connect(link.self, DEBUG_WIRE_SWD);
     (void)link.ops->sequence(link.self, 300, bits);
-    (void)link.ops->pins(link.self, 0, 0x80, 0, &pins);
+    (void)link.ops->pins(link.self, 0, 0x80, &pins);
+    (void)link.ops->reconnect(link.self);
     for (unsigned k = 0; k < 70; k++)
         list[k].request = (uint8_t)(k * 7 & 0x0f);
     int rc = link.ops->transfer(link.self, list, 70, &r);

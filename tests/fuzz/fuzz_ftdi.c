@@ -99,7 +99,7 @@ static void use_link(struct ftdi *f)
         rc = link.ops->block(link.self, (uint8_t)(DEBUG_AP | read | 0xc), words, WORDS, &r);
         check(rc, &r, WORDS);
     }
-    (void)link.ops->pins(link.self, 0, DEBUG_PIN_NRESET, 5000, &pins);
+    (void)link.ops->pins(link.self, 0, DEBUG_PIN_NRESET, &pins);
     free(words);
     free(list);
 }

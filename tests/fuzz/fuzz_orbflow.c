@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Any bytes as an ORBFLOW stream: however it is cut, the frames hold the same bytes of each source
  * in the same order, and they are what a second reader of the packets gets. */
-#include "decoder/port/formatter.h"
 #include "drivers/probe/orbtrace/orbflow.h"
 #include "drivers/probe/orbtrace/orbflow_frames.h"
 #include "tests/support/sink_room.h"
+#include "tests/support/source_sums.h"
 
 #include <stdlib.h>
 
@@ -14,35 +14,41 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Order-dependent sum of what came out. Losses that follow each other are one. */
-struct digest {
-    uint64_t sum;
+/* Losses that follow each other are one. */
+struct outcome {
+    struct source_sums sums;
     bool hole;
     struct formatter formatter;
 };
 
-static void add(struct digest *d, uint64_t value)
+static void add_byte(struct outcome *d, uint8_t id, uint8_t byte)
 {
-    d->sum = d->sum * 31 + value;
+    source_sums_add(&d->sums, id, byte);
     d->hole = false;
 }
 
-static void add_loss(struct digest *d)
+static void add_trigger(struct outcome *d)
+{
+    source_sums_mark(&d->sums, 5);
+    d->hole = false;
+}
+
+static void add_loss(struct outcome *d)
 {
     if (!d->hole)
-        add(d, 7);
+        source_sums_mark(&d->sums, 7);
     d->hole = true;
 }
 
 static void take_run(void *ctx, const struct formatter_run *run)
 {
-    struct digest *d = ctx;
+    struct outcome *d = ctx;
     if (run->kind == FORMATTER_LOSS)
         abort();
     if (run->kind == FORMATTER_TRIGGER)
-        add(d, 5);
+        add_trigger(d);
     for (uint32_t i = 0; run->kind == FORMATTER_DATA && i < run->len; i++)
-        add(d, 1000 + (uint64_t)run->id * 256 + run->data[i]);
+        add_byte(d, run->id, run->data[i]);
 }
 
 static void ignore_run(void *ctx, const struct formatter_run *run)
@@ -52,7 +58,7 @@ static void ignore_run(void *ctx, const struct formatter_run *run)
 
 static void take_frames(void *user, const uint8_t *data, size_t length)
 {
-    struct digest *d = user;
+    struct outcome *d = user;
     if (length == 0 || length % FORMATTER_FRAME != 0)
         abort();
     /* Any one of them may be the first that is seen. */
@@ -72,9 +78,9 @@ static void take_packet(void *user, uint8_t tag, const uint8_t *payload, size_t 
 {
     for (size_t i = 0; i < length; i++) {
         if (tag <= SOURCE_MAX)
-            add(user, 1000 + (uint64_t)tag * 256 + payload[i]);
+            add_byte(user, tag, payload[i]);
         else if (tag == TAG_TRIGGER)
-            add(user, 5);
+            add_trigger(user);
     }
 }
 
@@ -85,7 +91,7 @@ static void take_damage(void *user)
 
 static uint64_t through_frames(const uint8_t *data, size_t size, size_t step)
 {
-    struct digest d = {0};
+    struct outcome d = {0};
     const struct trace_sink sink = {
         .user = &d, .bytes = take_frames, .lost = take_loss, .room = sink_room};
     struct orbflow_frames *f = orbflow_frames_new();
@@ -95,7 +101,8 @@ static uint64_t through_frames(const uint8_t *data, size_t size, size_t step)
     for (size_t at = 0; at < size; at += step)
         orbflow_frames_feed(f, data + at, size - at < step ? size - at : step, &sink);
     orbflow_frames_free(f);
-    return d.sum;
+    source_sums_mark(&d.sums, 0);
+    return d.sums.all;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -103,13 +110,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 1 || size > CHUNK)
         return 0;
     size_t step = 1 + data[0] % 61;
-    struct digest packets = {0};
+    struct outcome packets = {0};
     struct orbflow o;
     const struct orbflow_sink sink = {&packets, take_packet, take_damage};
     orbflow_init(&o);
     orbflow_feed(&o, data + 1, size - 1, &sink);
-    if (through_frames(data + 1, size - 1, CHUNK) != packets.sum ||
-        through_frames(data + 1, size - 1, step) != packets.sum)
+    source_sums_mark(&packets.sums, 0);
+    if (through_frames(data + 1, size - 1, CHUNK) != packets.sums.all ||
+        through_frames(data + 1, size - 1, step) != packets.sums.all)
         abort();
     return 0;
 }

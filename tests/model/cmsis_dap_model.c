@@ -15,7 +15,6 @@
 #define ID_TRANSFER_CONFIGURE 0x04
 #define ID_TRANSFER           0x05
 #define ID_TRANSFER_BLOCK     0x06
-#define ID_TRANSFER_ABORT     0x07
 #define ID_WRITE_ABORT        0x08
 #define ID_DELAY              0x09
 #define ID_RESET_TARGET       0x0a
@@ -28,11 +27,15 @@
 #define ID_JTAG_IDCODE        0x16
 #define ID_SWO_FIRST          0x17
 #define ID_SWO_LAST           0x1c
-#define ID_SWD_SEQUENCE       0x1d
-#define ID_QUEUE              0x7e
-#define ID_EXECUTE            0x7f
+#define ID_SWO_EXTENDED       0x1e
 
+#define PIN_TCK    0x01
+#define PIN_TMS    0x02
+#define PIN_TDI    0x04
+#define PIN_TDO    0x08
 #define PIN_NRESET 0x80
+#define PINS_SWD   (PIN_TCK | PIN_TMS | PIN_NRESET)
+#define PINS_JTAG  (PINS_SWD | PIN_TDI)
 
 uint8_t cmsis_dap_u8(struct cmsis_dap_reader *r)
 {
@@ -97,8 +100,21 @@ void cmsis_dap_replug(struct cmsis_dap_model *c)
 {
     struct cmsis_dap_options options = c->options;
     struct cmsis_dap_counters counters = c->counters;
+    struct tap_chain chain = c->chain;
     cmsis_dap_init(c, &options, c->dap);
+    c->chain = chain;
     c->counters = counters;
+}
+
+/* The line that the probe pulls low, if it drives it at all. */
+static void drive_nreset(struct cmsis_dap_model *c, enum cmsis_dap_port port, uint8_t pins)
+{
+    bool was = c->port != CMSIS_DAP_PORT_OFF && !(c->pins & PIN_NRESET);
+    bool low = port != CMSIS_DAP_PORT_OFF && !(pins & PIN_NRESET);
+    c->port = port;
+    c->pins = pins;
+    if (was != low && c->options.nreset)
+        c->options.nreset(c->options.ctx, low);
 }
 
 static void put_text(struct cmsis_dap_writer *w, const char *text)
@@ -135,7 +151,7 @@ static void info(const struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_w
         put_text(w, o->version);
         break;
     case 0xf0:
-        put_number(w, o->capabilities, 1);
+        put_number(w, o->capabilities, 2); /* the second is about a COM port: there is none */
         break;
     case 0xf1:
         put_number(w, 1000000, o->capabilities & CMSIS_DAP_CAP_TIMER ? 4 : 0);
@@ -162,20 +178,33 @@ static uint8_t connect_port(struct cmsis_dap_model *c, uint8_t port)
         port = caps & CMSIS_DAP_CAP_SWD ? CMSIS_DAP_PORT_SWD : CMSIS_DAP_PORT_JTAG;
     if (port > CMSIS_DAP_PORT_JTAG || !(caps >> (port - 1) & 1))
         return 0;
-    c->port = port;
+    /* All pins are set up anew, and all that are outputs go high. */
+    drive_nreset(c, port, port == CMSIS_DAP_PORT_SWD ? PINS_SWD : PINS_JTAG);
+    c->deaf = false;
     return port;
+}
+
+/* The pins become inputs: what they were set to is gone with the next Connect. */
+static uint8_t disconnect(struct cmsis_dap_model *c)
+{
+    drive_nreset(c, CMSIS_DAP_PORT_OFF, c->pins);
+    return STATUS_OK;
 }
 
 static uint8_t pins(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
     uint8_t output = cmsis_dap_u8(r);
     uint8_t select = cmsis_dap_u8(r);
-    uint8_t old = c->pins;
-    cmsis_dap_u32(r); /* settling time: there is none */
-    c->pins = (uint8_t)((old & ~select) | (output & select));
-    if ((old ^ c->pins) & PIN_NRESET && c->options.nreset)
-        c->options.nreset(c->options.ctx, !(c->pins & PIN_NRESET));
-    return c->pins;
+    uint32_t wait = cmsis_dap_u32(r); /* to settle: they are at once */
+    uint8_t exist = c->port == CMSIS_DAP_PORT_JTAG ? PINS_JTAG : PINS_SWD;
+    c->counters.pin_waits += wait != 0;
+    select &= exist;
+    drive_nreset(c, c->port, (uint8_t)((c->pins & ~select) | (output & select)));
+    if (c->port == CMSIS_DAP_PORT_OFF)
+        return PIN_TMS | PIN_NRESET; /* pulled up */
+    if (c->port == CMSIS_DAP_PORT_SWD)
+        return c->pins & exist & (c->nreset_stuck ? ~PIN_NRESET : 0xff);
+    return (uint8_t)((c->pins & exist) | (tap_chain_tdo(&c->chain, c->dap) ? PIN_TDO : 0));
 }
 
 static uint8_t host_status(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
@@ -199,11 +228,14 @@ static uint8_t transfer_configure(struct cmsis_dap_model *c, struct cmsis_dap_re
 
 static uint8_t write_abort(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
 {
-    cmsis_dap_u8(r);
+    c->jtag_index = cmsis_dap_u8(r);
     uint32_t value = cmsis_dap_u32(r);
+    if (c->port == CMSIS_DAP_PORT_JTAG && c->jtag_index >= c->jtag_devices)
+        return STATUS_ERROR;
     if (c->port == CMSIS_DAP_PORT_OFF)
         return STATUS_ERROR;
-    return cmsis_dap_access(c, 0, &value) == DAP_ACK_OK ? STATUS_OK : STATUS_ERROR;
+    cmsis_dap_access(c, 0, &value); /* nobody looks what became of it */
+    return STATUS_OK;
 }
 
 static uint8_t swj_clock(struct cmsis_dap_model *c, struct cmsis_dap_reader *r)
@@ -245,6 +277,7 @@ static void jtag_idcode(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
         cmsis_dap_put(w, STATUS_ERROR, 1);
         return;
     }
+    c->jtag_index = index;
     cmsis_dap_put(w, STATUS_OK, 1);
     cmsis_dap_put(w, cmsis_dap_jtag_idcode(c), 4);
 }
@@ -256,8 +289,6 @@ static void sequence(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_rea
     cmsis_dap_put(w, STATUS_OK, 1);
     if (id == ID_SWJ_SEQUENCE)
         cmsis_dap_swj_sequence(c, r);
-    else if (id == ID_SWD_SEQUENCE)
-        cmsis_dap_swd_sequence(c, r, w);
     else
         cmsis_dap_jtag_sequence(c, r, w);
     if (c->port == CMSIS_DAP_PORT_OFF && status < w->limit)
@@ -273,8 +304,7 @@ static uint8_t simple(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_re
     case ID_CONNECT:
         return connect_port(c, cmsis_dap_u8(r));
     case ID_DISCONNECT:
-        c->port = CMSIS_DAP_PORT_OFF;
-        return STATUS_OK;
+        return disconnect(c);
     case ID_TRANSFER_CONFIGURE:
         return transfer_configure(c, r);
     case ID_WRITE_ABORT:
@@ -293,26 +323,12 @@ static uint8_t simple(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_re
     }
 }
 
-static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
-                    struct cmsis_dap_writer *w);
-
-static void execute_list(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
-                         struct cmsis_dap_writer *w)
-{
-    unsigned count = cmsis_dap_u8(r);
-    cmsis_dap_put(w, count, 1);
-    for (unsigned i = 0; i < count && !r->bad; i++)
-        execute(c, r, w);
-}
-
 /* One command; its response begins with its ID. */
 static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                     struct cmsis_dap_writer *w)
 {
     uint8_t id = cmsis_dap_u8(r);
     size_t start = w->size;
-    if (id == ID_TRANSFER_ABORT)
-        return; /* nothing is under way, and it has no response */
     cmsis_dap_put(w, id, 1);
     switch (id) {
     case ID_INFO:
@@ -328,7 +344,6 @@ static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
         cmsis_dap_put(w, STATUS_OK, 2); /* no device specific sequence */
         break;
     case ID_SWJ_SEQUENCE:
-    case ID_SWD_SEQUENCE:
     case ID_JTAG_SEQUENCE:
         sequence(c, id, r, w);
         break;
@@ -347,11 +362,8 @@ static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
     case ID_JTAG_CONFIGURE:
         cmsis_dap_put(w, simple(c, id, r), 1);
         break;
-    case ID_EXECUTE:
-        execute_list(c, r, w);
-        break;
     default:
-        if (id >= ID_SWO_FIRST && id <= ID_SWO_LAST) {
+        if ((id >= ID_SWO_FIRST && id <= ID_SWO_LAST) || id == ID_SWO_EXTENDED) {
             cmsis_dap_swo_command(c, id, r, w);
         } else {
             c->counters.unknown++;
@@ -368,7 +380,10 @@ static void run_packet(struct cmsis_dap_model *c, const uint8_t *packet, size_t 
     struct cmsis_dap_packet *out = &c->response[slot];
     struct cmsis_dap_reader r = {packet, size, false};
     struct cmsis_dap_writer w = {out->bytes, 0, c->options.packet_size, false};
+    unsigned waits = c->counters.pin_waits;
     execute(c, &r, &w);
+    if (c->options.quirks.pin_wait && c->counters.pin_waits != waits)
+        w.size = 0;
     c->counters.malformed += r.bad;
     c->counters.overflowed += w.full;
     out->size = w.size;
@@ -383,21 +398,10 @@ void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t s
         c->counters.oversized++;
         return;
     }
-    if (packet[0] != ID_TRANSFER_ABORT &&
-        c->response_count + c->queued_count >= c->options.packet_count) {
+    if (c->response_count >= c->options.packet_count) {
         c->counters.overruns++;
         return;
     }
-    if (packet[0] == ID_QUEUE) {
-        struct cmsis_dap_packet *q = &c->queued[c->queued_count++];
-        memcpy(q->bytes, packet, size);
-        q->bytes[0] = ID_EXECUTE;
-        q->size = size;
-        return;
-    }
-    for (unsigned i = 0; i < c->queued_count; i++)
-        run_packet(c, c->queued[i].bytes, c->queued[i].size);
-    c->queued_count = 0;
     run_packet(c, packet, size);
 }
 

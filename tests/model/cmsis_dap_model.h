@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Model of a CMSIS-DAP firmware, protocol 2.1 (CMSIS-DAP manual, "CMSIS-DAP Commands"): command
- * packets in, response packets out, every transfer clocked bit by bit through a dap_model. Knows no
- * USB. */
+ * packets in, response packets out, every transfer clocked bit by bit through a dap_model, with the
+ * accesses in the order of Arm's reference firmware. Knows no USB, and no commands that nobody here
+ * uses: TransferAbort, SWD_Sequence, QueueCommands and ExecuteCommands. */
 #ifndef TESTS_USB_CMSIS_DAP_MODEL_H
 #define TESTS_USB_CMSIS_DAP_MODEL_H
 
 #include <stddef.h>
 
 #include "dap_model.h"
+#include "tap_chain.h"
 
 #define CMSIS_DAP_PACKET_MAX 1024
-#define CMSIS_DAP_QUEUE      16
+#define CMSIS_DAP_QUEUE      64
 #define CMSIS_DAP_SWO_BUFFER 4096
 #define CMSIS_DAP_SWO_BLOCK  512   /* bytes of a transfer of the SWO endpoint */
 #define CMSIS_DAP_BLOCK_US   50000 /* microseconds that a shorter one waits for more */
@@ -30,10 +32,17 @@ enum cmsis_dap_port {
     CMSIS_DAP_PORT_JTAG,
 };
 
+/* What some firmware does otherwise than the reference. */
+struct cmsis_dap_quirks {
+    bool deaf;     /* a missing ACK leaves SWDIO an input until the next Connect */
+    bool pin_wait; /* the time of SWJ_Pins is in ms: the answer comes after everybody has gone */
+};
+
 struct cmsis_dap_options {
     unsigned packet_size;  /* bytes, up to CMSIS_DAP_PACKET_MAX */
     unsigned packet_count; /* up to CMSIS_DAP_QUEUE */
     uint8_t capabilities;
+    struct cmsis_dap_quirks quirks;
     const char *vendor, *product, *serial, *version; /* NULL: length 0 */
     void *ctx;
     void (*nreset)(void *ctx, bool low);                   /* NULL: pin not connected */
@@ -51,6 +60,7 @@ struct cmsis_dap_counters {
     unsigned overflowed;  /* responses that do not fit into a packet: cut */
     unsigned unknown;     /* commands nobody knows */
     unsigned unconnected; /* transfers without a port */
+    unsigned pin_waits;   /* times that it was to wait for a pin */
 };
 
 struct cmsis_dap_packet {
@@ -73,7 +83,9 @@ struct cmsis_dap_writer {
 struct cmsis_dap_model_swo {
     uint8_t transport, mode;
     bool active, overrun;
-    unsigned drop; /* fault: so many bytes of the pin are lost, as if the buffer had been full */
+    bool paused;    /* the buffer is full, until somebody takes something */
+    unsigned drop;  /* fault: so many bytes of the pin are lost, as if the buffer had been full */
+    unsigned pause; /* fault: so many times it takes the buffer for full */
     uint32_t baud;
     uint8_t buffer[CMSIS_DAP_SWO_BUFFER];
     size_t size;
@@ -95,11 +107,13 @@ struct cmsis_dap_model {
     bool data_phase;
     unsigned jtag_devices;
     uint8_t jtag_ir[8];
-    uint8_t pins;
+    uint8_t pins; /* as the probe drives them, if a port is connected */
+    bool deaf;    /* see the quirk */
+    unsigned jtag_index;
+    bool nreset_stuck;      /* something else holds nRESET low; public, too */
+    struct tap_chain chain; /* what is on JTAG beside the DAP; public, too */
     uint32_t timer;
     struct cmsis_dap_model_swo swo;
-    struct cmsis_dap_packet queued[CMSIS_DAP_QUEUE]; /* by QueueCommands */
-    unsigned queued_count;
     struct cmsis_dap_packet response[CMSIS_DAP_QUEUE];
     unsigned response_first, response_count;
 };
@@ -111,7 +125,7 @@ int cmsis_dap_init(struct cmsis_dap_model *c, const struct cmsis_dap_options *op
 /* The probe has been unplugged and plugged in again: it starts anew, but for the counters. */
 void cmsis_dap_replug(struct cmsis_dap_model *c);
 
-/* One command packet arrives. Executed at once, but for QueueCommands. */
+/* One command packet arrives, and is executed. */
 void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t size);
 
 /* The oldest response: its size, 0 when there is none. `bytes` holds packet_size. */
@@ -135,8 +149,6 @@ void cmsis_dap_put(struct cmsis_dap_writer *w, uint32_t value, unsigned size);
 #define CMSIS_DAP_ACK_ERROR 8u
 unsigned cmsis_dap_access(struct cmsis_dap_model *c, unsigned request, uint32_t *data);
 void cmsis_dap_swj_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r);
-void cmsis_dap_swd_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
-                            struct cmsis_dap_writer *w);
 void cmsis_dap_jtag_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                              struct cmsis_dap_writer *w);
 uint32_t cmsis_dap_jtag_idcode(struct cmsis_dap_model *c);
@@ -144,7 +156,7 @@ void cmsis_dap_transfer(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                         struct cmsis_dap_writer *w);
 void cmsis_dap_transfer_block(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                               struct cmsis_dap_writer *w);
-/* Commands 0x17..0x1c. */
+/* Commands 0x17..0x1c and 0x1e. */
 void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_reader *r,
                            struct cmsis_dap_writer *w);
 

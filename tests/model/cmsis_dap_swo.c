@@ -13,25 +13,43 @@
 #define ID_CONTROL   0x1a
 #define ID_STATUS    0x1b
 #define ID_DATA      0x1c
+#define ID_EXTENDED  0x1e
 
 #define TRACE_ACTIVE  0x01
+#define TRACE_PAUSED  0x02
 #define TRACE_OVERRUN 0x80
+
+#define FIELD_STATUS 1
+#define FIELD_COUNT  2
+#define FIELD_INDEX  4 /* and time */
 
 #define TRANSPORT_COMMAND 1
 #define TRANSPORT_STREAM  2
 #define BAUD_MAX          10000000u
 
+/* Nothing is received from here on: what the target sends is not even seen to be missing. */
+static void pause_capture(struct cmsis_dap_model *c)
+{
+    uint8_t lost[64];
+    c->swo.paused = true;
+    while (c->options.swo(c->options.ctx, lost, sizeof lost))
+        ;
+}
+
 /*
- * What the target sent since the last look. A full buffer loses the rest and says so, if the host
- * has to ask for data; the streaming endpoint has taken it in time.
+ * What the target sent since the last look. A full buffer pauses, if the host has to ask for data;
+ * the streaming endpoint has taken it in time.
  */
 static void fetch(struct cmsis_dap_model *c)
 {
     struct cmsis_dap_model_swo *s = &c->swo;
-    uint8_t lost[64];
     size_t n, before = s->size;
     if (!s->active || !c->options.swo)
         return;
+    if (s->paused) {
+        pause_capture(c);
+        return;
+    }
     while ((n = c->options.swo(c->options.ctx, s->buffer + s->size, sizeof s->buffer - s->size))) {
         size_t drop = n < s->drop ? n : s->drop;
         s->drop -= (unsigned)drop;
@@ -39,9 +57,13 @@ static void fetch(struct cmsis_dap_model *c)
         s->size += n - drop;
         s->index += (uint32_t)n;
     }
-    while (s->size == sizeof s->buffer && s->transport == TRANSPORT_COMMAND &&
-           c->options.swo(c->options.ctx, lost, sizeof lost))
-        s->overrun = true;
+    bool full = s->size == sizeof s->buffer && s->transport == TRANSPORT_COMMAND;
+    if (s->pause > 0 && s->size > before) {
+        s->pause--;
+        full = true;
+    }
+    if (full)
+        pause_capture(c);
     if (before == 0 && s->size > 0)
         s->since = c->options.now(c->options.ctx);
 }
@@ -53,6 +75,7 @@ static size_t take(struct cmsis_dap_model_swo *s, uint8_t *bytes, size_t size)
     memcpy(bytes, s->buffer, size);
     memmove(s->buffer, s->buffer + size, s->size - size);
     s->size -= size;
+    s->paused &= size == 0;
     return size;
 }
 
@@ -68,10 +91,11 @@ static uint8_t set_transport(struct cmsis_dap_model *c, uint8_t transport)
 static uint8_t set_mode(struct cmsis_dap_model *c, uint8_t mode)
 {
     unsigned have = c->options.capabilities >> 2 & 3;
-    if (c->swo.active || mode > 2 || (mode && !(have >> (mode - 1) & 1)))
-        return STATUS_ERROR;
-    c->swo.mode = mode;
-    return STATUS_OK;
+    /* It ends a capture that goes on; one that is not there leaves none. */
+    bool known = mode <= 2 && (!mode || have >> (mode - 1) & 1);
+    c->swo.active = c->swo.paused = false;
+    c->swo.mode = known ? mode : 0;
+    return known ? STATUS_OK : STATUS_ERROR;
 }
 
 static uint8_t control(struct cmsis_dap_model *c, uint8_t on)
@@ -86,7 +110,7 @@ static uint8_t control(struct cmsis_dap_model *c, uint8_t on)
             fetch(c);
         } while (s->size > 0 && c->options.swo);
         s->index = 0;
-        s->overrun = false;
+        s->overrun = s->paused = false;
     } else if (!on) {
         fetch(c);
     }
@@ -97,7 +121,8 @@ static uint8_t control(struct cmsis_dap_model *c, uint8_t on)
 static uint8_t trace_status(struct cmsis_dap_model *c)
 {
     uint8_t status =
-        (uint8_t)((c->swo.active ? TRACE_ACTIVE : 0) | (c->swo.overrun ? TRACE_OVERRUN : 0));
+        (uint8_t)((c->swo.active ? TRACE_ACTIVE : 0) | (c->swo.paused ? TRACE_PAUSED : 0) |
+                  (c->swo.overrun ? TRACE_OVERRUN : 0));
     c->swo.overrun = false;
     return status;
 }
@@ -113,6 +138,18 @@ static void data(struct cmsis_dap_model *c, unsigned wanted, struct cmsis_dap_wr
     cmsis_dap_put(w, (uint32_t)n, 2);
     for (size_t i = 0; i < n; i++)
         cmsis_dap_put(w, bytes[i], 1);
+}
+
+static void extended(struct cmsis_dap_model *c, unsigned fields, struct cmsis_dap_writer *w)
+{
+    if (fields & FIELD_STATUS)
+        cmsis_dap_put(w, trace_status(c), 1);
+    if (fields & FIELD_COUNT)
+        cmsis_dap_put(w, (uint32_t)c->swo.size, 4);
+    if (fields & FIELD_INDEX) {
+        cmsis_dap_put(w, c->swo.index, 4);
+        cmsis_dap_put(w, c->timer, 4);
+    }
 }
 
 void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_dap_reader *r,
@@ -138,6 +175,9 @@ void cmsis_dap_swo_command(struct cmsis_dap_model *c, uint8_t id, struct cmsis_d
     case ID_STATUS:
         cmsis_dap_put(w, trace_status(c), 1);
         cmsis_dap_put(w, (uint32_t)c->swo.size, 4);
+        break;
+    case ID_EXTENDED:
+        extended(c, cmsis_dap_u8(r), w);
         break;
     default: /* ID_DATA */
         data(c, cmsis_dap_u16(r), w);

@@ -19,7 +19,8 @@ struct transfer {
     struct cmsis_dap_reader *r;
     struct cmsis_dap_writer *w;
     unsigned ack;
-    bool posted;      /* an AP read whose data is still in the DP */
+    bool posted; /* a read whose data is still in the DP */
+    unsigned posted_by;
     bool stamp;       /* ... and wants a timestamp */
     bool check_write; /* the latest access was a write */
 };
@@ -53,26 +54,21 @@ static bool collect(struct transfer *t, unsigned next, bool chain)
     return true;
 }
 
-/* On JTAG every read is posted. */
+/* On JTAG every read is posted, and is completed by a read of the same kind of register. */
 static bool read_posts(const struct transfer *t, unsigned request)
 {
     return request & REQ_AP || t->c->port == CMSIS_DAP_PORT_JTAG;
 }
 
-static bool read_value(struct transfer *t, unsigned request, uint32_t *data)
-{
-    *data = 0;
-    if (!access_ok(t, request, data))
-        return false;
-    return !read_posts(t, request) || access_ok(t, READ_RDBUFF, data);
-}
-
+/* Posted once, then read until it matches: the last one that was posted is nobody's. */
 static bool match_read(struct transfer *t, unsigned request, uint32_t match)
 {
     unsigned retries = t->c->match_retries;
-    uint32_t data;
+    uint32_t data = 0;
+    if (read_posts(t, request) && !access_ok(t, request, &data))
+        return false;
     do {
-        if (!read_value(t, request, &data))
+        if (!access_ok(t, request, &data))
             return false;
         if ((data & t->c->match_mask) == match)
             return true;
@@ -88,9 +84,11 @@ static bool one_read(struct transfer *t, unsigned request)
     uint32_t value = match ? cmsis_dap_u32(t->r) : 0;
     t->check_write = false;
     if (t->posted) {
-        bool chain = !match && read_posts(t, request) && t->c->port == CMSIS_DAP_PORT_SWD;
+        bool same = ((request ^ t->posted_by) & REQ_AP) == 0;
+        bool chain = !match && read_posts(t, request) && same;
         if (!collect(t, request, chain))
             return false;
+        t->posted_by = request;
         if (chain)
             return true;
     }
@@ -98,6 +96,7 @@ static bool one_read(struct transfer *t, unsigned request)
         return match_read(t, request, value);
     if (read_posts(t, request)) {
         t->stamp = request & REQ_TIMESTAMP;
+        t->posted_by = request;
         t->posted = access_ok(t, request, &data);
         return t->posted;
     }
@@ -129,17 +128,25 @@ static void skip_request(struct cmsis_dap_reader *r)
         cmsis_dap_u32(r);
 }
 
+/* On SWD the index says nothing: there is one device. */
+static bool reaches_device(struct cmsis_dap_model *c)
+{
+    if (c->port == CMSIS_DAP_PORT_OFF)
+        c->counters.unconnected++;
+    return c->port == CMSIS_DAP_PORT_SWD ||
+           (c->port == CMSIS_DAP_PORT_JTAG && c->jtag_index < c->jtag_devices);
+}
+
 void cmsis_dap_transfer(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
                         struct cmsis_dap_writer *w)
 {
     struct transfer t = {.c = c, .r = r, .w = w};
     size_t head = w->size;
     unsigned done = 0;
-    cmsis_dap_u8(r); /* one device only */
+    c->jtag_index = cmsis_dap_u8(r);
     unsigned count = cmsis_dap_u8(r);
     cmsis_dap_put(w, 0, 2);
-    bool ok = c->port != CMSIS_DAP_PORT_OFF;
-    c->counters.unconnected += !ok;
+    bool ok = reaches_device(c);
     unsigned i = 0;
     for (; i < count && ok && !r->bad; i++) {
         unsigned request = cmsis_dap_u8(r);
@@ -167,14 +174,11 @@ static unsigned block_read(struct transfer *t, unsigned request, unsigned count)
     unsigned done = 0;
     uint32_t data = 0;
     bool posts = read_posts(t, request);
-    bool chain = posts && t->c->port == CMSIS_DAP_PORT_SWD;
-    if (chain && !access_ok(t, request, &data))
+    if (posts && !access_ok(t, request, &data))
         return 0;
     for (; done < count; done++) {
         bool last = done + 1 == count;
-        bool ok = chain ? access_ok(t, last ? READ_RDBUFF : request, &data)
-                        : read_value(t, request, &data);
-        if (!ok)
+        if (!access_ok(t, last && posts ? READ_RDBUFF : request, &data))
             break;
         cmsis_dap_put(t->w, data, 4);
     }
@@ -202,13 +206,11 @@ void cmsis_dap_transfer_block(struct cmsis_dap_model *c, struct cmsis_dap_reader
     struct transfer t = {.c = c, .r = r, .w = w};
     size_t head = w->size;
     unsigned done = 0;
-    cmsis_dap_u8(r);
+    c->jtag_index = cmsis_dap_u8(r);
     unsigned count = cmsis_dap_u16(r);
     unsigned request = cmsis_dap_u8(r);
     cmsis_dap_put(w, 0, 3);
-    if (c->port == CMSIS_DAP_PORT_OFF)
-        c->counters.unconnected++;
-    else if (count && !r->bad)
+    if (reaches_device(c) && count && !r->bad)
         done =
             request & REQ_READ ? block_read(&t, request, count) : block_write(&t, request, count);
     if (w->size >= head + 3) {

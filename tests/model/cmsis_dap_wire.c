@@ -15,7 +15,7 @@
 static void drive(struct cmsis_dap_model *c, uint64_t bits, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
-        dap_swd_clock(c->dap, true, (unsigned)(bits >> i & 1));
+        dap_swd_clock(c->dap, !c->deaf, (unsigned)(bits >> i & 1));
 }
 
 static uint64_t sample(struct cmsis_dap_model *c, unsigned count)
@@ -66,26 +66,47 @@ static unsigned swd_once(struct cmsis_dap_model *c, unsigned request, uint32_t *
         }
     } else {
         sample(c, c->turnround + DATA_BITS); /* in case somebody wants to drive data */
+        c->deaf = c->options.quirks.deaf;
     }
     return ack;
+}
+
+static unsigned clock_jtag(struct cmsis_dap_model *c, unsigned tms, unsigned tdi)
+{
+    return tap_chain_clock(&c->chain, c->dap, tms, tdi);
 }
 
 static unsigned tms(struct cmsis_dap_model *c, unsigned bits, unsigned count)
 {
     unsigned tdo = 0;
     for (unsigned i = 0; i < count; i++)
-        tdo = dap_jtag_clock(c->dap, bits >> i & 1, 1);
+        tdo = clock_jtag(c, bits >> i & 1, 1);
     return tdo;
 }
 
-/* From run-test/idle and back; `count` bits with the last in the exit state. */
+/* Bits of the devices between `from` and `to` in a scan, device 0 next to TDO: one of each in its
+ * BYPASS register. */
+static unsigned bits_of(const struct cmsis_dap_model *c, bool ir, unsigned from, unsigned to)
+{
+    unsigned bits = ir ? 0 : to - from;
+    for (unsigned i = from; ir && i < to; i++)
+        bits += c->jtag_ir[i];
+    return bits;
+}
+
+/* From run-test/idle and back; `count` bits of the device that is addressed, the others are in
+ * BYPASS. The last bit of all is shifted on the way to the exit state. */
 static uint64_t scan(struct cmsis_dap_model *c, bool ir, uint64_t value, unsigned count)
 {
     uint64_t out = 0;
+    unsigned before = bits_of(c, ir, 0, c->jtag_index);
+    unsigned all = before + count + bits_of(c, ir, c->jtag_index + 1, c->jtag_devices);
     tms(c, ir ? 0x3 : 0x1, ir ? 4 : 3);
-    for (unsigned i = 0; i < count; i++) {
-        unsigned tdo = dap_jtag_clock(c->dap, i + 1 == count, (unsigned)(value >> i & 1));
-        out |= (uint64_t)tdo << i;
+    for (unsigned i = 0; i < all; i++) {
+        bool own = i >= before && i < before + count;
+        unsigned tdi = own ? (unsigned)(value >> (i - before) & 1) : 1;
+        unsigned tdo = clock_jtag(c, i + 1 == all, tdi);
+        out |= own ? (uint64_t)tdo << (i - before) : 0;
     }
     tms(c, 0x1, 2);
     return out;
@@ -152,31 +173,9 @@ void cmsis_dap_swj_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *
         if (c->port == CMSIS_DAP_PORT_OFF)
             continue;
         if (c->port == CMSIS_DAP_PORT_JTAG)
-            dap_jtag_clock(c->dap, byte >> i % 8 & 1, 1);
+            clock_jtag(c, byte >> i % 8 & 1, 1);
         else
-            dap_swd_clock(c->dap, true, byte >> i % 8 & 1);
-    }
-}
-
-void cmsis_dap_swd_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
-                            struct cmsis_dap_writer *w)
-{
-    unsigned count = cmsis_dap_u8(r);
-    for (unsigned n = 0; n < count && !r->bad; n++) {
-        unsigned head = cmsis_dap_u8(r);
-        unsigned clocks = head & 0x3f ? head & 0x3f : 64;
-        for (unsigned done = 0; done < clocks && !r->bad; done += 8) {
-            unsigned part = clocks - done < 8 ? clocks - done : 8;
-            uint64_t byte = head & 0x80 ? 0 : cmsis_dap_u8(r);
-            if (c->port != CMSIS_DAP_PORT_SWD)
-                byte = 0;
-            else if (head & 0x80)
-                byte = sample(c, part);
-            else
-                drive(c, byte, part);
-            if (head & 0x80)
-                cmsis_dap_put(w, (uint32_t)byte, 1);
-        }
+            drive(c, byte >> i % 8 & 1, 1);
     }
 }
 
@@ -193,7 +192,7 @@ void cmsis_dap_jtag_sequence(struct cmsis_dap_model *c, struct cmsis_dap_reader 
             unsigned tdi = cmsis_dap_u8(r);
             unsigned tdo = 0;
             for (unsigned i = 0; i < part && c->port == CMSIS_DAP_PORT_JTAG; i++)
-                tdo |= dap_jtag_clock(c->dap, tms_level, tdi >> i & 1) << i;
+                tdo |= clock_jtag(c, tms_level, tdi >> i & 1) << i;
             if (head & 0x80)
                 cmsis_dap_put(w, tdo, 1);
         }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "ftdi_board.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const struct ftdi_kind ft2232h = {0x0700, 2, 2, 4096, true, true};
@@ -103,26 +102,6 @@ static unsigned swdio(const struct ftdi_board *b)
     return drives_swdio(b) ? pin_high(b, MPSSE_TDI) : dap_swd_line(&b->board->dap);
 }
 
-static unsigned chain_tdo(const struct ftdi_board *b)
-{
-    if (b->tap_count > b->taps_before_dap)
-        return tap_tdo(&b->taps[b->tap_count - 1]);
-    return dap_jtag_tdo(&b->board->dap);
-}
-
-static void clock_chain(struct ftdi_board *b)
-{
-    unsigned tms = pin_high(b, MPSSE_TMS);
-    unsigned bit = pin_high(b, MPSSE_TDI);
-    for (unsigned i = 0; i < b->tap_count; i++) {
-        if (i == b->taps_before_dap)
-            bit = dap_jtag_clock(&b->board->dap, tms, bit);
-        bit = tap_clock(&b->taps[i], tms, bit);
-    }
-    if (b->taps_before_dap == b->tap_count)
-        dap_jtag_clock(&b->board->dap, tms, bit);
-}
-
 static void clock_swd(struct ftdi_board *b)
 {
     unsigned before = b->board->dap.counters.contention;
@@ -142,9 +121,7 @@ static void reset_lines(struct ftdi_board *b)
     b->tap_held = tap_held;
     if (!tap_held)
         return;
-    for (unsigned i = 0; i < b->tap_count; i++)
-        tap_reset(&b->taps[i]);
-    dap_jtag_reset(&b->board->dap);
+    tap_chain_reset(&b->chain, &b->board->dap);
 }
 
 static void drive(void *ctx, uint16_t level, uint16_t output)
@@ -161,9 +138,9 @@ static void drive(void *ctx, uint16_t level, uint16_t output)
         if (tck)
             clock_swd(b);
     } else if (tck && !b->tap_held) {
-        clock_chain(b);
+        tap_chain_clock(&b->chain, &b->board->dap, pin_high(b, MPSSE_TMS), pin_high(b, MPSSE_TDI));
     } else {
-        b->tdo = chain_tdo(b);
+        b->tdo = tap_chain_tdo(&b->chain, &b->board->dap);
     }
 }
 
@@ -193,40 +170,4 @@ void ftdi_board_init(struct ftdi_board *b, struct probe_board *board,
     b->board = board;
     b->layout = layout;
     b->tdo = 1;
-}
-
-static int add_tap(struct ftdi_board *b, const char *item, const char **end)
-{
-    struct tap_model *t = &b->taps[b->tap_count];
-    char *at;
-    unsigned long bits = strtoul(item, &at, 0);
-    if (b->tap_count == FTDI_TAPS || bits < 2 || bits > TAP_IR_MAX || *at != ':')
-        return -1;
-    item = at + 1;
-    t->ir_bits = (unsigned)bits;
-    t->idcode = (uint32_t)strtoul(item, &at, 0);
-    if (at == item)
-        return -1;
-    tap_reset(t);
-    b->tap_count++;
-    *end = at;
-    return 0;
-}
-
-int ftdi_board_chain(struct ftdi_board *b, const char *text)
-{
-    unsigned daps = 0;
-    b->tap_count = 0;
-    for (;;) {
-        if (strncmp(text, "dap", 3) == 0) {
-            b->taps_before_dap = b->tap_count;
-            daps++;
-            text += 3;
-        } else if (add_tap(b, text, &text) < 0) {
-            return -1;
-        }
-        if (*text != ',')
-            return *text || daps != 1 ? -1 : 0;
-        text++;
-    }
 }

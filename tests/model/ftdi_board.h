@@ -10,9 +10,7 @@
 
 #include "mpsse_model.h"
 #include "probe_board.h"
-#include "tap_model.h"
-
-#define FTDI_TAPS 4
+#include "tap_chain.h"
 
 /* A signal of the board; masks 0: not there. Active: enabled, and data on its level. */
 struct ftdi_signal {
@@ -49,12 +47,11 @@ struct ftdi_layout {
 /* The layout of that name, or NULL. */
 const struct ftdi_layout *ftdi_layout_find(const char *name);
 
-/* Public: board, layout, taps, taps_before_dap and the counters; the rest is private. */
+/* Public: board, layout, chain and the counters; the rest is private. */
 struct ftdi_board {
     struct probe_board *board;
     const struct ftdi_layout *layout;
-    struct tap_model taps[FTDI_TAPS]; /* from TDI to TDO, the DAP among them */
-    unsigned tap_count, taps_before_dap;
+    struct tap_chain chain;
     unsigned fights; /* clocks in which host and target both drove SWDIO */
     unsigned target_resets;
     uint16_t level, output;
@@ -66,12 +63,6 @@ struct ftdi_board {
 /* Both must outlive it. */
 void ftdi_board_init(struct ftdi_board *b, struct probe_board *board,
                      const struct ftdi_layout *layout);
-
-/*
- * The chain from text: items from TDI to TDO, comma separated: `dap`, or IRBITS:IDCODE. `dap` must
- * be there once. 0, or -1.
- */
-int ftdi_board_chain(struct ftdi_board *b, const char *text);
 
 /* For an MPSSE; `ctx` is the board. */
 struct mpsse_pins ftdi_board_pins(struct ftdi_board *b);

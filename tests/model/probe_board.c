@@ -137,8 +137,8 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
     struct cmsis_dap_options probe = {
         .packet_size = options->packet_size ? options->packet_size : 512,
         .packet_count = options->packet_count ? options->packet_count : 4,
-        .capabilities = CMSIS_DAP_CAP_SWD | CMSIS_DAP_CAP_JTAG | CMSIS_DAP_CAP_SWO_UART |
-                        CMSIS_DAP_CAP_ATOMIC | CMSIS_DAP_CAP_SWO_STREAM,
+        .capabilities = CMSIS_DAP_CAP_SWD | CMSIS_DAP_CAP_JTAG | CMSIS_DAP_CAP_ATOMIC,
+        .quirks = options->quirks,
         .vendor = "btraced",
         .product = "Model CMSIS-DAP",
         .serial = "MODEL0001",
@@ -147,6 +147,10 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
         .nreset = nreset,
         .swo = swo,
     };
+    if (options->swo != PROBE_SWO_NONE)
+        probe.capabilities |= CMSIS_DAP_CAP_SWO_UART;
+    if (options->swo == PROBE_SWO_STREAMED)
+        probe.capabilities |= CMSIS_DAP_CAP_SWO_STREAM;
     memset(b, 0, sizeof *b);
     init_lock(&b->lock);
     init_target(b, options);
@@ -155,7 +159,9 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
     uint32_t words = options->etb_words ? options->etb_words : CS_ETB_WORDS;
     if (coresight_model_set_etb(&b->system, options->no_etb ? 0 : words, options->tmc) < 0)
         return -1;
-    return cmsis_dap_init(&b->probe, &probe, &b->dap);
+    if (cmsis_dap_init(&b->probe, &probe, &b->dap) < 0)
+        return -1;
+    return options->chain ? tap_chain_parse(&b->probe.chain, options->chain) : 0;
 }
 
 void probe_board_release(struct probe_board *b)
@@ -183,6 +189,7 @@ static int set_fault(struct probe_board *b, const char *name, size_t size, unsig
         {"wait", &b->dap.faults.wait},     {"fault", &b->dap.faults.fault},
         {"parity", &b->dap.faults.parity}, {"noack", &b->dap.faults.no_ack},
         {"skip", &b->dap.faults.skip},     {"overrun", &b->probe.swo.drop},
+        {"pause", &b->probe.swo.pause},
     };
     for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
         if (strlen(fields[i].name) == size && memcmp(fields[i].name, name, size) == 0) {
@@ -232,6 +239,7 @@ void probe_board_report(const struct probe_board *b, FILE *out)
         {"overflowed", p->overflowed},
         {"unknown", p->unknown},
         {"unconnected", p->unconnected},
+        {"pin-waits", p->pin_waits},
         {"accesses", d->accesses},
         {"ap-accesses", d->ap_accesses},
         {"waits", d->waits},

@@ -36,10 +36,20 @@ struct probe_system {
     void (*port)(void *ctx, struct probe_port *port);
 };
 
+/* How a probe hands on SWO. */
+enum probe_swo {
+    PROBE_SWO_STREAMED, /* or polled, as the client wants */
+    PROBE_SWO_POLLED,
+    PROBE_SWO_NONE,
+};
+
 /* Zero: a v2 probe of 512-byte packets, four of them, on a DPv1 without faults. */
 struct probe_board_options {
     unsigned packet_size;
     unsigned packet_count;
+    enum probe_swo swo;
+    struct cmsis_dap_quirks quirks;
+    const char *chain;      /* on JTAG, as for tap_chain_parse(); NULL: the DAP alone */
     bool dpv2;              /* DPIDR of version 2, starts dormant */
     bool jtag;              /* the wire starts as JTAG, DPIDR of a JTAG-DP part */
     bool registers_at_once; /* see coresight_model.registers_at_once */
@@ -72,7 +82,8 @@ struct probe_board {
     pthread_mutex_t lock;
 };
 
-/* 0, or -1 for options out of range. Release what init took, also after unplugging. */
+/* 0, or -1 for options out of range or a bad chain. Release what init took, also after unplugging.
+ */
 int probe_board_init(struct probe_board *b, const struct probe_board_options *options);
 void probe_board_release(struct probe_board *b);
 
@@ -93,9 +104,9 @@ struct probe_port probe_board_port(const struct probe_board *b);
 size_t probe_board_pins(struct probe_board *b, uint8_t *bytes, size_t size);
 
 /*
- * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, trace=N (queues N
- * bytes of trace: 0, 1, 2 ...), those of the trace unit and those of the target. 0, or -1 for a
- * name or number that does not parse.
+ * Faults from text, comma separated: wait=N, fault=N, parity=N, noack=N, skip=N, overrun=N,
+ * pause=N, trace=N (queues N bytes of trace: 0, 1, 2 ...), those of the trace unit and those of the
+ * target. 0, or -1 for a name or number that does not parse.
  */
 int probe_board_faults(struct probe_board *b, const char *text);
 

@@ -7,7 +7,7 @@ START_TEST(test_info)
     setup(4);
     exchange("00 ff", "00 02 00 02");
     exchange("00 fe", "00 01 04");
-    exchange("00 f0", "00 01 57");
+    exchange("00 f0", "00 02 57 00");
     exchange("00 04", "00 06 32 2e 31 2e 30 00");
     exchange("00 08", "00 00");
     exchange("01 00 01", "01 00");
@@ -55,8 +55,8 @@ START_TEST(test_transfer_fault)
     exchange("08 00 04 00 00 00", "08 00");
     exchange("05 00 01 07", "05 01 01 00 00 00 60");
     /* What follows a failed transfer in the same packet is not executed, but is read over. */
-    exchange("7f 02 05 00 03 0d 00 00 00 00 0d 00 00 00 00 05 00 00 00 20 00 fe",
-             "7f 02 05 01 04 00 01 04");
+    exchange("05 00 03 0d 00 00 00 00 0d 00 00 00 00 05 00 00 00 20", "05 01 04");
+    ck_assert_uint_eq(board->probe.counters.malformed, 0);
     teardown();
 }
 END_TEST
@@ -137,29 +137,67 @@ START_TEST(test_jtag)
 }
 END_TEST
 
-START_TEST(test_swd_sequence)
+/* What the reference firmware does, and the words of the manual leave open. */
+START_TEST(test_as_reference)
 {
     setup(4);
-    exchange("02 01", "02 01");
-    exchange("12 88 ff ff ff ff ff ff ff 9e e7 ff ff ff ff ff ff ff 00", "12 00");
-    /* DPIDR by hand: request, turnaround and ACK, data, parity and turnaround. */
-    exchange("1d 04 08 a5 84 a0 82", "1d 00 03 77 14 a0 2b 02");
+    connect();
+    /* WriteABORT is OK whatever the target says. */
+    board->dap.faults.no_ack = 1;
+    exchange("08 00 1e 00 00 00", "08 00");
+    exchange("12 40 ff ff ff ff ff ff ff 00", "12 00");
+    exchange("05 00 02 02 08 00 00 00 00", "05 02 01 77 14 a0 2b");
+    /* A match read of an AP is posted once; each read behind it brings the one before. */
+    exchange("05 00 04 01 12 00 00 23 05 00 02 00 20 0d 01 00 00 00 0d 02 00 00 00", "05 04 01");
+    exchange("05 00 01 05 00 02 00 20", "05 01 01");
+    exchange("04 00 40 00 10 00", "04 00");
+    ck_assert_mem_eq(board->sim.ram + 0x200, "\1\0\0\0\2\0\0\0", 8);
+    ck_assert_uint_eq(board->ap.tar, 0x20000200);
+    unsigned before = board->probe.counters.transfers;
+    exchange("05 00 02 20 ff ff ff ff 1f 02 00 00 00", "05 02 01");
+    ck_assert_uint_eq(board->probe.counters.transfers - before, 3);
+    ck_assert_uint_eq(board->ap.tar, 0x2000020c);
+    /* Pins that do not exist read as 0. */
+    exchange("10 ff 74 00 00 00 00", "10 83");
     teardown();
 }
 END_TEST
 
-START_TEST(test_queue)
+/* Reads on JTAG are chained, and RDBUFF brings the last one: four scans for three of them. */
+START_TEST(test_jtag_posted)
 {
     setup(4);
-    submit("7e 01 00 fe");
-    submit("7e 02 00 ff 00 fe");
-    ck_assert_uint_eq(cmsis_dap_response(&board->probe, answer), 0);
-    submit("00 fe");
-    expect_next("7f 01 00 01 04");
-    expect_next("7f 02 00 02 00 02 00 01 04");
-    expect_next("00 01 04");
-    submit("07"); /* TransferAbort answers nothing */
-    ck_assert_uint_eq(cmsis_dap_response(&board->probe, answer), 0);
+    exchange("02 02", "02 02");
+    exchange("05 00 01 06", "05 00 00"); /* no chain is known yet */
+    exchange("15 01 04", "15 00");
+    exchange("14 02 45 00 01 00", "14 00");
+    exchange("05 00 02 08 00 00 00 00 04 00 00 00 50", "05 02 01");
+    unsigned before = board->probe.counters.transfers;
+    exchange("05 00 03 06 06 06", "05 03 01 00 00 00 50 00 00 00 50 00 00 00 f0");
+    ck_assert_uint_eq(board->probe.counters.transfers - before, 4);
+    before = board->probe.counters.transfers;
+    exchange("06 00 03 00 06", "06 03 00 01 00 00 00 f0 00 00 00 f0 00 00 00 f0");
+    ck_assert_uint_eq(board->probe.counters.transfers - before, 4);
+    exchange("05 01 01 06", "05 00 00"); /* a device that is not in the chain */
+    exchange("08 01 01 00 00 00", "08 ff");
+    teardown();
+}
+END_TEST
+
+START_TEST(test_connects)
+{
+    setup(4);
+    exchange("10 00 80 00 00 00 00", "10 82"); /* not driven: pulled up */
+    ck_assert(!board->held);
+    exchange("02 01", "02 01");
+    ck_assert(!board->held);
+    exchange("10 00 80 00 00 00 00", "10 03");
+    ck_assert(board->held);
+    exchange("02 01", "02 01"); /* all outputs go high */
+    ck_assert(!board->held);
+    exchange("10 00 80 00 00 00 00", "10 03");
+    exchange("03", "03 00");
+    ck_assert(!board->held);
     teardown();
 }
 END_TEST
@@ -207,9 +245,9 @@ START_TEST(test_nreset)
 {
     setup(4);
     connect();
-    exchange("10 00 80 00 00 00 00", "10 00");
+    exchange("10 00 80 00 00 00 00", "10 03");
     ck_assert_uint_eq(board->system.counters.resets, 0);
-    exchange("10 80 80 00 00 00 00", "10 80");
+    exchange("10 80 80 00 00 00 00", "10 83");
     ck_assert_uint_eq(board->system.counters.resets, 1);
     teardown();
 }
@@ -303,6 +341,7 @@ START_TEST(test_usb_hid)
     struct usb_probe u;
     size_t n;
     setup(4);
+    board->probe.options.packet_size = 64;
     usb_probe_init(&u, board, true);
     ck_assert_int_eq(send_out(&u, report, sizeof report), 0);
     ck_assert_int_eq(usb_device_in(&u.device, USB_PROBE_EP_IN, report, sizeof report, &n), 0);
@@ -325,8 +364,9 @@ Suite *unit_suite(void)
     unit_case(s, "cmsis_dap_model: value match", test_match);
     unit_case(s, "cmsis_dap_model: blocks", test_block);
     unit_case(s, "cmsis_dap_model: JTAG", test_jtag);
-    unit_case(s, "cmsis_dap_model: SWD_Sequence", test_swd_sequence);
-    unit_case(s, "cmsis_dap_model: QueueCommands and ExecuteCommands", test_queue);
+    unit_case(s, "cmsis_dap_model: as the reference firmware", test_as_reference);
+    unit_case(s, "cmsis_dap_model: posted reads on JTAG", test_jtag_posted);
+    unit_case(s, "cmsis_dap_model: connecting sets pins up", test_connects);
     unit_case(s, "cmsis_dap_model: packet count and size", test_packet_limits);
     unit_cases(s, "cmsis_dap_model: any bytes", test_any_bytes, 0, 4);
     unit_case(s, "cmsis_dap_model: nRESET", test_nreset);

@@ -10,13 +10,50 @@ START_TEST(test_swo)
     exchange("17 01", "17 00");
     exchange("19 80 84 1e 00", "19 80 84 1e 00");
     exchange("1a 01", "1a 00");
-    exchange("18 02", "18 ff"); /* active */
+    exchange("17 02", "17 ff"); /* active */
+    /* A mode that it does not have ends the capture, and leaves it without one. */
+    exchange("18 02", "18 ff");
+    exchange("1b", "1b 00 00 00 00 00");
+    exchange("1a 01", "1a ff");
+    exchange("18 01", "18 00");
+    exchange("1a 01", "1a 00");
     cs_swo_put(&board->system, (const uint8_t *)"\x01\x41\x42", 3);
     board->system.tpiu.sppr = 2;
     exchange("1b", "1b 01 03 00 00 00");
     exchange("1c 02 00", "1c 01 02 00 01 41");
     exchange("1c 02 00", "1c 01 01 00 42");
+    exchange("1e 03", "1e 01 00 00 00 00");
+    submit("1e 04"); /* index and time */
+    ck_assert_uint_eq(cmsis_dap_response(&board->probe, answer), 9);
+    ck_assert_mem_eq(answer, "\x1e\x03\x00\x00\x00", 5);
     exchange("1a 00", "1a 00");
+    teardown();
+}
+END_TEST
+
+static void send_swo(unsigned first, unsigned count);
+
+/* A full buffer pauses, without an overrun; what is fetched ends that. */
+START_TEST(test_swo_paused)
+{
+    setup(4);
+    connect();
+    board->system.tpiu.sppr = 2;
+    exchange("18 01", "18 00");
+    exchange("17 01", "17 00");
+    exchange("19 80 84 1e 00", "19 80 84 1e 00");
+    exchange("1a 01", "1a 00");
+    send_swo(0, CMSIS_DAP_SWO_BUFFER - 1);
+    exchange("1b", "1b 01 ff 0f 00 00");
+    send_swo(CMSIS_DAP_SWO_BUFFER - 1, 3); /* two too many */
+    exchange("1b", "1b 03 00 10 00 00");
+    exchange("1b", "1b 03 00 10 00 00");
+    exchange("1c 02 00", "1c 03 02 00 00 01");
+    send_swo(CMSIS_DAP_SWO_BUFFER + 2, 1);
+    exchange("1b", "1b 01 ff 0f 00 00");
+    exchange("1a 00", "1a 00");
+    exchange("1a 01", "1a 00");
+    exchange("1b", "1b 01 00 00 00 00");
     teardown();
 }
 END_TEST
@@ -145,6 +182,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("cmsis_dap_swo_model");
     unit_case(s, "cmsis_dap_swo_model: by commands", test_swo);
+    unit_case(s, "cmsis_dap_swo_model: a buffer that is full", test_swo_paused);
     unit_case(s, "cmsis_dap_swo_model: in blocks", test_swo_blocks);
     unit_case(s, "cmsis_dap_swo_model: the rest of a capture", test_swo_stop);
     unit_case(s, "usb_probe: SWO packets", test_usb_swo);

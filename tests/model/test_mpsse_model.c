@@ -422,13 +422,18 @@ END_TEST
 
 START_TEST(test_chain)
 {
-    static const char *const bad[] = {
-        "", "dap,", "5:1", "dap,dap", "dap,1:0", "dap,x", "2:0,2:0,dap,2:0,2:0,2:0"};
+    static const char *const bad[] = {"",
+                                      "dap,",
+                                      "5:1",
+                                      "dap,dap",
+                                      "dap,1:0",
+                                      "dap,x",
+                                      "2:0,2:0,2:0,2:0,dap,2:0,2:0,2:0,2:0,2:0"};
     setup_board("minimodule");
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++)
-        ck_assert_int_eq(ftdi_board_chain(&wires, bad[i]), -1);
+        ck_assert_int_eq(tap_chain_parse(&wires.chain, bad[i]), -1);
     /* TDI, a device of 5 bits with an IDCODE, the DAP, one of 2 bits without, TDO. */
-    ck_assert_int_eq(ftdi_board_chain(&wires, "5:0x12345677,dap,2:0"), 0);
+    ck_assert_int_eq(tap_chain_parse(&wires.chain, "5:0x12345677,dap,2:0"), 0);
     /* Behind reset: one bypass bit, two IDCODEs. */
     give("80 08 0b " TO_IDLE " 4b 02 01 2a 00 28 07 00");
     expect("00 77 04 a0 4b 77 56 34 12");

@@ -324,7 +324,7 @@ int usb_ftdi_init(struct usb_ftdi *u, struct probe_board *board,
         c->mpsse.no_high_byte = !u->kind->high_byte;
     }
     ftdi_replug(&u->device);
-    return options->chain ? ftdi_board_chain(&u->board, options->chain) : 0;
+    return options->chain ? tap_chain_parse(&u->board.chain, options->chain) : 0;
 }
 
 void usb_ftdi_release(struct usb_ftdi *u)

@@ -48,7 +48,7 @@ enum ftdi_mode {
 /* All fields are optional. */
 struct usb_ftdi_options {
     const struct ftdi_layout *layout; /* NULL: the first one */
-    const char *chain;                /* as for ftdi_board_chain() */
+    const char *chain;                /* as for tap_chain_parse() */
     void *ctx;
     uint64_t (*now)(void *ctx); /* microseconds; NULL: the monotonic clock */
     struct trace_feed *fifo;    /* must outlive the device; NULL: no FIFO in the EEPROM */

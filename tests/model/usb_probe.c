@@ -176,7 +176,7 @@ int usb_probe_response(struct usb_device *d, struct cmsis_dap_model *probe, bool
     if (usb_device_due(&d->faults.short_after))
         n = 1;
     else if (hid)
-        n = HID_REPORT;
+        n = probe->options.packet_size;
     *actual = n < size ? n : size;
     memcpy(bytes, response, *actual);
     return n > size ? -EOVERFLOW : 0;

@@ -261,7 +261,7 @@ def test_opencsd(folder, program, name, arguments, source_format, least):
     problems += common.compare_run(truth, ran, least)
     problems += compare_exceptions(program, truth, exceptions, len(ran), lambda number: number)
     chained = len(truth.chained())
-    if walks != chained or lost != chained:
+    if {walks, lost} not in ({chained}, {0}):  # OpenCSD 1.3 walks at each, 1.5 at none
         problems.append(f"{walks} walks and {lost} addresses without code at {chained} chained "
                         "exceptions")
     report.check(f"board, opencsd: {name}", problems,

@@ -62,9 +62,9 @@ void decoded_init(struct decoded *d, const struct stream_config *config,
                                     .event_max = 64};
     d->sink.flush = flush;
     d->sink.ctx = d;
-    d->blocks = malloc(1);
-    d->cycles = malloc(1);
-    d->events = malloc(1);
+    d->blocks = malloc(sizeof *d->blocks);
+    d->cycles = malloc(sizeof *d->cycles);
+    d->events = malloc(sizeof *d->events);
 }
 
 void decoded_release(struct decoded *d)

@@ -36,7 +36,8 @@ struct bt_run {
     uint8_t id;          /* trace ID; data: 0xff if it is not known yet */
 };
 
-/* Called for each run, in the order of the stream. Must not use the formatter. */
+/* Called for each run: those of a source, and marks with the runs around them, in the order of the
+ * stream; several sources between two marks not in turn. Must not use the formatter. */
 typedef void bt_run_callback(void *ctx, const struct bt_run *run);
 
 /*

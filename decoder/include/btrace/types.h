@@ -101,6 +101,7 @@ enum bt_gap_cause {
     BT_GAP_UNKNOWN_ADDR, /* the address is not known: atom without a target, return stack empty */
     BT_GAP_DESYNC,       /* packets contradict the program image */
     BT_GAP_NO_SYNC,      /* bytes before the first synchronisation */
+    BT_GAP_SILENT,       /* the source was connected, but sent nothing while the core ran */
     BT_GAP_CAUSES
 };
 
@@ -108,20 +109,28 @@ enum bt_gap_cause {
 BT_API const char *bt_gap_name(enum bt_gap_cause cause);
 
 enum bt_event_kind {
-    BT_EVENT_TRACE_ON,      /* u.trace_on; maybe cycles */
-    BT_EVENT_GAP,           /* u.gap; cause */
-    BT_EVENT_EXCEPTION,     /* u.exception */
-    BT_EVENT_EXCEPTION_RET, /* u.exception_return; the last waypoint was one */
-    BT_EVENT_CONTEXT,       /* u.context */
-    BT_EVENT_VMID,          /* u.vmid */
-    BT_EVENT_STATE,         /* u.state */
-    BT_EVENT_TIMESTAMP,     /* u.timestamp */
-    BT_EVENT_TRIGGER,       /* u.trigger */
-    BT_EVENT_DATA,          /* u.data */
-    BT_EVENT_WARNING,       /* u.gap; cause = what is odd; decoding goes on, nothing is lost */
-    BT_EVENT_CYCLES,        /* cycles = length of the gap before the latest trace-on, told late */
-    BT_EVENT_COUNT,         /* cycles since the count before, if known */
-    BT_EVENT_SOFTWARE,      /* u.software */
+    BT_EVENT_TRACE_ON,        /* u.trace_on; maybe cycles */
+    BT_EVENT_GAP,             /* u.gap; cause */
+    BT_EVENT_EXCEPTION,       /* u.exception */
+    BT_EVENT_EXCEPTION_RET,   /* u.exception_return; the last waypoint was one */
+    BT_EVENT_CONTEXT,         /* u.context */
+    BT_EVENT_VMID,            /* u.vmid */
+    BT_EVENT_STATE,           /* u.state */
+    BT_EVENT_TIMESTAMP,       /* u.timestamp */
+    BT_EVENT_TRIGGER,         /* u.trigger */
+    BT_EVENT_DATA,            /* u.data */
+    BT_EVENT_WARNING,         /* u.gap; cause = what is odd; decoding goes on, nothing is lost */
+    BT_EVENT_CYCLES,          /* cycles = length of the gap before the latest trace-on, told late */
+    BT_EVENT_COUNT,           /* cycles since the count before, if known */
+    BT_EVENT_SOFTWARE,        /* u.software */
+    BT_EVENT_TRANSACTION,     /* u.transaction; one that failed is an exception */
+    BT_EVENT_STIMULUS,        /* u.stimulus */
+    BT_EVENT_EXCEPTION_TRACE, /* u.exception_trace */
+    BT_EVENT_SAMPLE,          /* u.sample */
+    BT_EVENT_COUNTERS,        /* u.counters */
+    BT_EVENT_WATCH,           /* u.watch */
+    BT_EVENT_LOCAL_TIME,      /* u.local_time */
+    BT_EVENT_FREQUENCY,       /* u.frequency */
     BT_EVENT_KINDS
 };
 
@@ -132,6 +141,37 @@ enum bt_security {
     BT_SEC_SECURE,
     BT_SEC_NONSECURE,
     BT_SEC_HYP,
+};
+
+/* What the DWT of an M-profile core saw of an exception. */
+enum bt_exception_action {
+    BT_EXCEPTION_ENTERED = 1,
+    BT_EXCEPTION_EXITED,
+    BT_EXCEPTION_RESUMED, /* it goes on, after another one; number 0: the thread does */
+};
+
+/* What a core did when its PC was to be sampled. */
+enum bt_sample_state {
+    BT_SAMPLE_RUNNING,
+    BT_SAMPLE_ASLEEP,
+    BT_SAMPLE_PROHIBITED, /* in a state that is not to be traced */
+};
+
+/* What bt_watch.place is. */
+enum bt_watch_place {
+    BT_WATCH_NOTHING,    /* not told: the comparator's own address */
+    BT_WATCH_PC,         /* of the instruction */
+    BT_WATCH_ADDRESS,    /* of the access */
+    BT_WATCH_ADDRESS_16, /* its low 16 bits; the others are the comparator's */
+    BT_WATCH_ADDRESS_8,
+};
+
+/* How a local timestamp lies to the events that it is for, those since the one before. */
+enum bt_time_relation {
+    BT_TIME_EXACT,
+    BT_TIME_LATE,        /* they are older than it says, but not older than the one before */
+    BT_TIME_EVENT_EARLY, /* what they tell of happened before they were made */
+    BT_TIME_BOTH,
 };
 
 #define BT_NO_TYPE 0xff /* bt_exception.type: the protocol gives none */
@@ -213,6 +253,50 @@ struct bt_event {
             uint64_t value; /* the program wrote it into its trace */
             uint8_t level;  /* exception level */
         } software;
+        struct bt_transaction {
+            bool start; /* otherwise it is committed */
+        } transaction;
+        struct bt_stimulus { /* software wrote to an ITM's port or an STM's channel */
+            uint64_t value;
+            uint64_t time;    /* if has_time: in ticks of the STM's timestamp clock */
+            uint16_t channel; /* ITM: the port */
+            uint16_t master;  /* STM: who wrote */
+            uint8_t bits;     /* of `value`: 4 to 64; 0: a flag, without a value */
+            bool stm : 1;     /* by an STM */
+            bool marked : 1;
+            bool has_time : 1;
+        } stimulus;
+        struct bt_exception_trace {
+            uint16_t number; /* that of ARMv7-M (16 = IRQ 0) */
+            uint8_t action;  /* enum bt_exception_action */
+        } exception_trace;
+        struct bt_sample {
+            uint64_t address; /* if running: of an instruction about there */
+            uint8_t state;    /* enum bt_sample_state */
+        } sample;
+        struct bt_counters {
+            uint8_t mask; /* of 8-bit counters that wrapped; bit 0 CPI, 1 exception, 2 sleep,
+                             3 LSU, 4 fold, 5 cycles */
+            bool pmu;     /* counters of the PMU instead, by number */
+        } counters;
+        struct bt_watch { /* a comparator of the DWT matched */
+            uint32_t place;
+            uint32_t value;     /* if has_value */
+            uint8_t comparator; /* 0 to 3 */
+            uint8_t what;       /* enum bt_watch_place: what `place` is */
+            uint8_t bytes;      /* of `value` */
+            bool has_value : 1;
+            bool store : 1; /* with a value: otherwise a load */
+        } watch;
+        struct bt_local_time {
+            uint64_t value;   /* cycles since the stream began, as far as they were traced */
+            uint32_t passed;  /* since the local timestamp before */
+            uint8_t relation; /* enum bt_time_relation */
+            bool doubtful;    /* trace was lost since then */
+        } local_time;
+        struct bt_frequency {
+            uint32_t hertz; /* of the timestamp clock; 0: nobody has told the STM */
+        } frequency;
     } u;
 };
 

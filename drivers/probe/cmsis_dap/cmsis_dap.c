@@ -113,9 +113,8 @@ static unsigned cmsis_dap_wire_ms(const struct cmsis_dap *dap, unsigned accesses
     return dap->clock_hz ? (unsigned)(bits * 1000 / dap->clock_hz) : 0;
 }
 
-/* cmsis_dap_command() for a command that takes up to `extra_ms` in the probe. */
-static int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command, size_t length,
-                                  const uint8_t **answer, size_t *answer_length, unsigned extra_ms)
+int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t length,
+                      const uint8_t **answer, size_t *answer_length)
 {
     if (length == 0 || length > cmsis_dap_command_limit(dap))
         return BT_ERR_INVAL;
@@ -123,15 +122,9 @@ static int cmsis_dap_command_slow(struct cmsis_dap *dap, const uint8_t *command,
     memcpy(dap->out, command, length);
     int error = cmsis_dap_send(dap, length);
     if (error == 0)
-        error = cmsis_dap_receive(dap, command[0], answer_length, extra_ms);
+        error = cmsis_dap_receive(dap, command[0], answer_length, 0);
     *answer = dap->in;
     return error;
-}
-
-int cmsis_dap_command(struct cmsis_dap *dap, const uint8_t *command, size_t length,
-                      const uint8_t **answer, size_t *answer_length)
-{
-    return cmsis_dap_command_slow(dap, command, length, answer, answer_length, 0);
 }
 
 int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t length)
@@ -506,7 +499,6 @@ static int cmsis_dap_link_block(void *self, uint8_t request, uint32_t *words, si
 
 #define SEQUENCE_MAX_BITS 256u /* of one command; its count byte is 0 then */
 #define MATCH_RETRIES     0u
-#define PIN_WAIT_MAX_US   3000000u
 #define CHAIN_MAX         16u
 
 #define PORT_SWD  1u
@@ -565,9 +557,23 @@ static int dap_configure(void *self, uint8_t idle_clocks, uint16_t wait_retries)
     struct cmsis_dap *dap = self;
     uint8_t command[6] = {DAP_TRANSFER_CONFIGURE, idle_clocks};
     dap->retries = wait_retries;
+    dap->idle_clocks = idle_clocks;
     dap_put16(command + 2, wait_retries);
     dap_put16(command + 4, MATCH_RETRIES);
     return cmsis_dap_status(dap, command, sizeof command);
+}
+
+/* Disconnect and Connect alone set pins up anew. */
+static int dap_reconnect(void *self)
+{
+    struct cmsis_dap *dap = self;
+    const uint8_t disconnect[] = {DAP_DISCONNECT};
+    int error = cmsis_dap_status(dap, disconnect, sizeof disconnect);
+    if (error == 0 || error == BT_ERR_UNSUPPORTED)
+        error = dap_connect(dap, DEBUG_WIRE_SWD);
+    if (error == 0 && dap->clock_hz != 0)
+        error = dap_set_clock(dap, dap->clock_hz);
+    return error != 0 ? error : dap_configure(dap, dap->idle_clocks, dap->retries);
 }
 
 /* Any number of bits: all but the last command have whole bytes. */
@@ -591,16 +597,14 @@ static int dap_sequence(void *self, unsigned bits, const uint8_t *bytes)
     return 0;
 }
 
-static int dap_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us, uint8_t *input)
+/* Without a wait: there is firmware that takes its microseconds for milliseconds, and a probe that
+ * waits answers nothing else. */
+static int dap_pins(void *self, uint8_t output, uint8_t select, uint8_t *input)
 {
-    uint8_t command[7] = {DAP_SWJ_PINS, output, select};
+    const uint8_t command[7] = {DAP_SWJ_PINS, output, select};
     const uint8_t *answer;
     size_t length;
-    if (wait_us > PIN_WAIT_MAX_US)
-        wait_us = PIN_WAIT_MAX_US;
-    dap_put32(command + 3, wait_us);
-    int error =
-        cmsis_dap_command_slow(self, command, sizeof command, &answer, &length, wait_us / 1000);
+    int error = cmsis_dap_command(self, command, sizeof command, &answer, &length);
     if (error != 0)
         return error;
     if (length < 2)
@@ -628,6 +632,7 @@ static const struct debug_link_ops LINK_OPS = {
     .set_clock = dap_set_clock,
     .configure = dap_configure,
     .sequence = dap_sequence,
+    .reconnect = dap_reconnect,
     .pins = dap_pins,
     .jtag_chain = dap_jtag_chain,
     .transfer = cmsis_dap_link_transfer,

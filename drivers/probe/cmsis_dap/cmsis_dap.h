@@ -41,6 +41,7 @@ struct cmsis_dap {
     unsigned timeout_ms; /* for one answer, beside the time the command itself takes */
     uint32_t clock_hz;   /* as set last; 0: not set */
     uint16_t retries;    /* after WAIT, in the probe */
+    uint8_t idle_clocks; /* behind each access */
     /* What the probe said of itself. */
     size_t packet_size;    /* bytes of a packet that are used, CMSIS_DAP_MIN.._MAX_PACKET */
     unsigned packet_count; /* packets in flight, 1..CMSIS_DAP_MAX_IN_FLIGHT */
@@ -99,12 +100,15 @@ struct cmsis_dap_swo {
     unsigned overruns; /* times the probe told of lost data */
     unsigned errors;   /* times it told of framing errors: wrong baud rate? */
     /* Private. */
-    bool hole;         /* a loss was told, and nothing came since */
-    uint32_t doubtful; /* bytes to come that are thrown away */
-    uint64_t came;     /* bytes on the endpoint */
-    uint64_t due;      /* with those that the probe had then */
+    bool hole; /* a loss was told, and nothing came since */
+    /* On the endpoint, bytes since the start: those that came; with those that the probe had then;
+     * up to `good` a status has confirmed them; from there to `bad` some are missing. */
+    uint64_t came;
+    uint64_t due;
+    uint64_t good;
+    uint64_t bad; /* 0: none are */
     size_t held;
-    uint8_t hold[CMSIS_DAP_SWO_HOLD]; /* received; no status has confirmed them yet */
+    uint8_t hold[CMSIS_DAP_SWO_HOLD]; /* the last ones; no status has confirmed them yet */
 };
 
 /*
@@ -120,8 +124,9 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
 /*
  * The capture as a trace stream. poll asks the probe for its state each time: call it every 100 ms
  * at least, and often enough for the probe's buffer. Losses the probe tells of are told to the
- * sink with BT_GAP_LOST_BYTES, once for losses in a row. A probe does not tell where bytes are
- * missing: all bytes among which they may be are dropped.
+ * sink with BT_GAP_LOST_BYTES, once for losses in a row: where they are, if data are fetched by
+ * command. Of a probe that streams it is not always known: all bytes among which they may be are
+ * dropped then.
  */
 struct trace_stream cmsis_dap_swo_stream(struct cmsis_dap_swo *swo);
 

@@ -8,8 +8,10 @@
 #define TRANSPORT_COMMAND 1u
 #define TRANSPORT_STREAM  2u
 
+#define STATUS_PAUSED  0x02u /* the buffer is full: nothing is captured until there is room */
 #define STATUS_ERROR   0x40u
 #define STATUS_OVERRUN 0x80u
+#define STATUS_LOSS    (STATUS_PAUSED | STATUS_OVERRUN) /* pausing alone loses, too */
 
 #define BAUD_TOLERANCE 3u /* per cent */
 #define DATA_HEADER    4u /* command, status, count (2) */
@@ -79,14 +81,9 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
     return error;
 }
 
-/*
- * A probe tells that its buffer was full, not where. So bytes are passed on only when a later
- * status tells of no loss; what lies between two such statuses, or was in the buffer when a loss
- * was told, is thrown away: a piece is missing in it,
- * and frames would be joined across the hole. */
+/* The pieces of both sides of a loss must not be joined. */
 static void cmsis_dap_missing(struct cmsis_dap_swo *swo)
 {
-    swo->held = 0;
     if (!swo->hole)
         swo->sink.lost(swo->sink.user, BT_GAP_LOST_BYTES);
     swo->hole = true;
@@ -100,52 +97,13 @@ static void cmsis_dap_deliver(struct cmsis_dap_swo *swo, const uint8_t *data, si
     swo->sink.bytes(swo->sink.user, data, length);
 }
 
-/* Skips what is doubtful; returns how much of `length` that is. */
-static size_t cmsis_dap_skip(struct cmsis_dap_swo *swo, size_t length)
-{
-    size_t n = length < swo->doubtful ? length : swo->doubtful;
-    swo->doubtful -= (uint32_t)n;
-    return n;
-}
-
-static void stream_lost(void *user, enum bt_gap_cause cause)
-{
-    (void)cause;
-    cmsis_dap_missing(user);
-}
-
-static void stream_bytes(void *user, const uint8_t *data, size_t length)
-{
-    struct cmsis_dap_swo *swo = user;
-    swo->came += length;
-    size_t skipped = cmsis_dap_skip(swo, length);
-    data += skipped;
-    length -= skipped;
-    if (length > sizeof swo->hold - swo->held)
-        cmsis_dap_missing(swo);
-    if (length > sizeof swo->hold - swo->held || length == 0)
-        return;
-    memcpy(swo->hold + swo->held, data, length);
-    swo->held += length;
-}
-
-/* The first `sure` bytes that are held came before a status without loss. */
-static void cmsis_dap_release(struct cmsis_dap_swo *swo, size_t sure)
-{
-    if (sure > swo->held)
-        sure = swo->held;
-    cmsis_dap_deliver(swo, swo->hold, sure);
-    memmove(swo->hold, swo->hold + sure, swo->held - sure);
-    swo->held -= sure;
-}
-
 static bool reported_loss(struct cmsis_dap_swo *swo, uint8_t status)
 {
     if ((status & STATUS_ERROR) != 0)
         swo->errors++;
-    if ((status & STATUS_OVERRUN) != 0)
+    if ((status & STATUS_LOSS) != 0)
         swo->overruns++;
-    return (status & STATUS_OVERRUN) != 0;
+    return (status & STATUS_LOSS) != 0;
 }
 
 static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buffered)
@@ -166,70 +124,141 @@ static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buf
     return 0;
 }
 
-/* What the probe has in its buffer now is not to be used. */
-static int cmsis_dap_doubt(struct cmsis_dap_swo *swo)
+/* By the endpoint. */
+
+/* `n` of the bytes that are held go, to the sink if they are good. */
+static void cmsis_dap_release(struct cmsis_dap_swo *swo, uint64_t n, bool good)
 {
-    uint8_t status;
-    uint32_t buffered;
-    cmsis_dap_missing(swo);
-    int error = read_status(swo, &status, &buffered);
-    if (error == 0)
-        swo->doubtful = buffered + (swo->streaming ? ON_ITS_WAY_BYTES : 0);
-    return error;
+    size_t count = n < swo->held ? (size_t)n : swo->held;
+    if (good)
+        cmsis_dap_deliver(swo, swo->hold, count);
+    memmove(swo->hold, swo->hold + count, swo->held - count);
+    swo->held -= count;
 }
 
-/* Losses of a probe that streams are only in its status. */
+/* What is confirmed goes, what is doubtful goes nowhere, the rest waits. */
+static void cmsis_dap_sort(struct cmsis_dap_swo *swo)
+{
+    uint64_t first = swo->came - swo->held;
+    if (first < swo->good)
+        cmsis_dap_release(swo, swo->good - first, true);
+    first = swo->came - swo->held;
+    if (swo->bad == 0 || first < swo->good)
+        return;
+    cmsis_dap_missing(swo);
+    if (first < swo->bad)
+        cmsis_dap_release(swo, swo->bad - first, false);
+    if (swo->came >= swo->bad)
+        swo->bad = 0;
+}
+
+static void stream_lost(void *user, enum bt_gap_cause cause)
+{
+    struct cmsis_dap_swo *swo = user;
+    (void)cause;
+    swo->held = 0;
+    swo->good = swo->came;
+    cmsis_dap_missing(swo);
+}
+
+static void stream_bytes(void *user, const uint8_t *data, size_t length)
+{
+    struct cmsis_dap_swo *swo = user;
+    if (length > sizeof swo->hold - swo->held)
+        stream_lost(swo, BT_GAP_LOST_BYTES);
+    swo->came += length;
+    if (length > sizeof swo->hold || length == 0)
+        return;
+    memcpy(swo->hold + swo->held, data, length);
+    swo->held += length;
+    cmsis_dap_sort(swo);
+}
+
+/*
+ * Losses of a probe that streams are only in its status. One that is paused loses what comes behind
+ * its buffer; an overrun may be over, and lies somewhere behind what the status before confirmed.
+ * In both cases some of what left its buffer may not have come yet. */
 static int ask_status(struct cmsis_dap_swo *swo)
 {
-    size_t sure = swo->held; /* more may come beside the answer */
-    uint64_t came = swo->came;
+    uint64_t came = swo->came; /* more may come beside the answer */
     uint8_t status;
     uint32_t buffered;
     int error = read_status(swo, &status, &buffered);
     if (error != 0)
         return error;
     swo->due = came + buffered;
-    if (reported_loss(swo, status)) {
+    bool lost = reported_loss(swo, status), overrun = (status & STATUS_OVERRUN) != 0;
+    if (swo->bad == 0 && !overrun && swo->good < swo->due)
+        swo->good = swo->due;
+    if (lost) {
+        swo->bad = swo->due + ON_ITS_WAY_BYTES;
         error = swo->stream.ops->poll(swo->stream.self, ON_ITS_WAY_MS);
-        return error != 0 ? error : cmsis_dap_doubt(swo);
     }
-    cmsis_dap_release(swo, sure);
-    return 0;
+    cmsis_dap_sort(swo);
+    return error;
 }
 
-/* Fetch one packet of data; *count is less than fits when the buffer is empty. */
-static int cmsis_dap_fetch(struct cmsis_dap_swo *swo, size_t *count)
+/* By command. */
+
+/* Fetch `left` bytes that the probe has. *lost: it has told of a loss meanwhile. */
+static int cmsis_dap_fetch(struct cmsis_dap_swo *swo, size_t left, bool *lost)
 {
     struct cmsis_dap *dap = swo->dap;
-    size_t room = dap->packet_size - DATA_HEADER;
-    uint8_t command[3] = {DAP_SWO_DATA};
-    const uint8_t *answer;
-    size_t length;
-    *count = 0;
-    dap_put16(command + 1, (uint32_t)room);
-    int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
-    if (error != 0)
-        return error;
-    if (length < DATA_HEADER || dap_get16(answer + 2) > length - DATA_HEADER)
-        return BT_ERR_FORMAT;
-    *count = dap_get16(answer + 2);
-    if (reported_loss(swo, answer[1]))
-        return cmsis_dap_doubt(swo);
-    size_t skipped = cmsis_dap_skip(swo, *count);
-    cmsis_dap_deliver(swo, answer + DATA_HEADER + skipped, *count - skipped);
+    const size_t room = dap->packet_size - DATA_HEADER;
+    size_t count = 1;
+    while (left > 0 && count > 0) {
+        uint8_t command[3] = {DAP_SWO_DATA};
+        const uint8_t *answer;
+        size_t length;
+        dap_put16(command + 1, (uint32_t)(left < room ? left : room));
+        int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
+        if (error != 0)
+            return error;
+        count = length < DATA_HEADER ? 0 : dap_get16(answer + 2);
+        if (length < DATA_HEADER || count > left || count > length - DATA_HEADER)
+            return BT_ERR_FORMAT;
+        left -= count;
+        *lost |= reported_loss(swo, answer[1]);
+        cmsis_dap_deliver(swo, answer + DATA_HEADER, count);
+    }
     return 0;
 }
 
-/* Not more than was there at first: a port in continuous mode never stops. */
+/*
+ * A buffer that was full has room again as soon as something is fetched, and goes on in the middle:
+ * from then on there is a hole in it every few bytes. What it holds before the first one has been
+ * fetched; a new start empties it. */
+static int cmsis_dap_start_anew(struct cmsis_dap_swo *swo)
+{
+    cmsis_dap_missing(swo);
+    if (!swo->running)
+        return 0;
+    int error = byte_command(swo->dap, DAP_SWO_CONTROL, 0);
+    return error != 0 ? error : byte_command(swo->dap, DAP_SWO_CONTROL, 1);
+}
+
+/*
+ * The status tells how much the probe has: so much is in one piece, and a loss lies right behind
+ * it. Not more than was there at first is fetched: a port in continuous mode never stops. */
 static int fetch_all(struct cmsis_dap_swo *swo)
 {
     const size_t room = swo->dap->packet_size - DATA_HEADER;
     const size_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
-    size_t count = room;
-    int error = 0;
-    for (size_t sum = 0; error == 0 && count == room && sum <= most; sum += count)
-        error = cmsis_dap_fetch(swo, &count);
-    return error;
+    uint32_t buffered = 0;
+    size_t sum = 0;
+    do {
+        uint8_t status;
+        int error = read_status(swo, &status, &buffered);
+        bool lost = error == 0 && reported_loss(swo, status);
+        if (error == 0)
+            error = cmsis_dap_fetch(swo, buffered, &lost);
+        if (error != 0)
+            return error;
+        if (lost)
+            return cmsis_dap_start_anew(swo);
+        sum += buffered;
+    } while (buffered >= room && sum <= most);
+    return 0;
 }
 
 static int swo_start(void *self, const struct trace_sink *sink)
@@ -241,8 +270,8 @@ static int swo_start(void *self, const struct trace_sink *sink)
         return BT_ERR_INVAL;
     swo->sink = *sink;
     swo->held = 0;
-    swo->doubtful = 0;
     swo->came = swo->due = 0;
+    swo->good = swo->bad = 0;
     swo->hole = false;
     /* A capture that was stopped has given its way up. */
     error = byte_command(swo->dap, DAP_SWO_TRANSPORT,
@@ -285,6 +314,8 @@ static int swo_stop(void *self)
     error = swo->streaming ? swo->stream.ops->poll(swo->stream.self, 100) : fetch_all(swo);
     if (error == 0 && swo->streaming)
         error = ask_status(swo);
+    if (swo->bad != 0)
+        cmsis_dap_missing(swo);
     if (first == 0)
         first = error;
     if (swo->streaming)

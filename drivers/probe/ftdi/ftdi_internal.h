@@ -74,7 +74,7 @@ int ftdi_swd_step(struct ftdi *f, const struct ftdi_op *op, enum debug_ack *ack,
 void ftdi_put_sequence(struct ftdi *f, struct mpsse *m, unsigned bits, const uint8_t *bytes);
 
 /* Of struct debug_link_ops. */
-int ftdi_link_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us, uint8_t *input);
+int ftdi_link_pins(void *self, uint8_t output, uint8_t select, uint8_t *input);
 int ftdi_link_chain(void *self, const uint8_t *ir_lengths, unsigned count, unsigned dap);
 
 #endif

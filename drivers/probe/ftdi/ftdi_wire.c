@@ -103,8 +103,6 @@ void ftdi_put_pins(struct ftdi *f, struct mpsse *m, uint16_t value, uint16_t dir
     f->direction = direction;
 }
 
-#define POLL_US      1000u
-#define WAIT_MAX_US  3000000u
 #define SETTABLE     (DEBUG_PIN_NTRST | DEBUG_PIN_NRESET)
 #define INPUT_TDI    0x04u /* of the pins operation */
 #define INPUT_TDO    0x08u
@@ -238,21 +236,11 @@ static int write_pins(struct ftdi *f, uint8_t output, uint8_t select)
     return m.length > 0 ? ftdi_run(f, &m) : 0;
 }
 
-int ftdi_link_pins(void *self, uint8_t output, uint8_t select, uint32_t wait_us, uint8_t *input)
+int ftdi_link_pins(void *self, uint8_t output, uint8_t select, uint8_t *input)
 {
     struct ftdi *f = self;
-    const struct debug_clock *clock = &f->clock;
-    uint64_t begin = clock->now_us(clock->user);
-    uint32_t limit = wait_us < WAIT_MAX_US ? wait_us : WAIT_MAX_US;
     int error = select ? write_pins(f, output, select) : 0;
-    if (error == 0)
-        error = read_pins(f, input);
-    while (error == 0 && ((*input ^ output) & select) != 0 &&
-           clock->now_us(clock->user) - begin < limit) {
-        clock->sleep_us(clock->user, POLL_US);
-        error = read_pins(f, input);
-    }
-    return error;
+    return error != 0 ? error : read_pins(f, input);
 }
 
 #define IR_DPACC    0x0au

@@ -45,6 +45,7 @@ struct board_handlers {
 
 struct board_cpu {
     const struct board_qemu *qemu;
+    const struct CPUState *handle; /* QEMU's own; NULL before the core is there */
     unsigned index;
     bool m_profile;
     bool a64; /* in AArch64 state: `mode` is PSTATE.M */

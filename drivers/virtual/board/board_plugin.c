@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A board with a trace port, as a TCG plugin of qemu-system-arm 7.2 (or qemu-system-aarch64): each
- * Arm core of the machine gets a PTM, an ETMv3 or an ETMv4, all feed one formatter. Run with
+ * A board with a trace port, as a TCG plugin of qemu-system-arm (or qemu-system-aarch64) 7.2 to 10:
+ * each Arm core of the machine gets a PTM, an ETMv3 or an ETMv4, all feed one formatter. Run with
  * -plugin build/virtual-board.so,out=unix:PATH,...; the arguments are
  * those of board_options.h. */
 #include <stdio.h>
@@ -11,14 +11,37 @@
 #include "drivers/virtual/encoder/etmv3_encoder.h"
 #include "qemu_plugin_api.h"
 
-int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
-
 /* QEMU gives most callbacks no context of ours, and one process is one board. */
 static struct board board;
 
+static bool insn_data_copies;
+
+/* The longest instruction, and what QEMU looks at behind it. */
+#define INSN_BYTES 8
+
+/*
+ * The core whose thread calls. Where all cores share a thread, as with -icount, QEMU 10 tells
+ * instead which one has translated the block.
+ */
+static struct board_cpu *core_that_runs(unsigned vcpu)
+{
+    static _Thread_local struct CPUState **current;
+
+    if (board.cpu_count == 1)
+        return &board.cpus[0];
+    if (!current)
+        current = board_qemu_current();
+    if (!current || board.cpus[vcpu].handle == *current)
+        return &board.cpus[vcpu];
+    for (unsigned i = 0; i < board.cpu_count; i++)
+        if (board.cpus[i].handle == *current)
+            return &board.cpus[i];
+    return &board.cpus[vcpu];
+}
+
 static void on_insn(unsigned vcpu, void *insn)
 {
-    struct board_cpu *c = &board.cpus[vcpu];
+    struct board_cpu *c = core_that_runs(vcpu);
 
     board_cpu_starts(c, insn);
     if (c->entered)
@@ -28,7 +51,7 @@ static void on_insn(unsigned vcpu, void *insn)
 
 static void on_bkpt(unsigned vcpu, void *insn)
 {
-    board_debug_bkpt(&board, vcpu, ((struct board_insn *)insn)->address,
+    board_debug_bkpt(&board, core_that_runs(vcpu)->index, ((struct board_insn *)insn)->address,
                      (uintptr_t)__builtin_return_address(0));
 }
 
@@ -52,7 +75,7 @@ static void look_for_bkpt(struct qemu_plugin_tb *tb, struct board_insn *records,
 
 static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *insn)
 {
-    board_cpu_access(&board.cpus[vcpu], insn, (uint32_t)address,
+    board_cpu_access(core_that_runs(vcpu), insn, (uint32_t)address,
                      1u << qemu_plugin_mem_size_shift(info));
 }
 
@@ -79,6 +102,15 @@ static struct board_code_state state_of(const struct qemu_plugin_tb *tb, size_t 
     return state;
 }
 
+static void read_insn(const struct qemu_plugin_insn *insn, uint8_t bytes[INSN_BYTES])
+{
+    size_t size = qemu_plugin_insn_size(insn);
+    uintptr_t data = qemu_plugin_insn_data(insn, bytes, INSN_BYTES);
+
+    if (!insn_data_copies)
+        memcpy(bytes, (const void *)data, size < INSN_BYTES ? size : INSN_BYTES);
+}
+
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     size_t count = qemu_plugin_tb_n_insns(tb);
@@ -92,7 +124,9 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         return;
     for (size_t i = 0; i < count; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-        board_code_describe(&records[i], qemu_plugin_insn_vaddr(insn), qemu_plugin_insn_data(insn),
+        uint8_t bytes[INSN_BYTES] = {0};
+        read_insn(insn, bytes);
+        board_code_describe(&records[i], qemu_plugin_insn_vaddr(insn), bytes,
                             qemu_plugin_insn_size(insn), &state, i > 0 ? &records[i - 1] : NULL);
     }
     look_for_bkpt(tb, records, count);
@@ -144,6 +178,8 @@ static void on_vcpu(qemu_plugin_id_t id, unsigned vcpu)
     (void)id;
     if (known && m_profile != (board.options.profile == BOARD_PROFILE_M))
         fprintf(stderr, "virtual-board: core %u is not what argument 'profile' says\n", vcpu);
+    if (vcpu < board.cpu_count)
+        board.cpus[vcpu].handle = board_qemu_handle(&board.qemu, vcpu);
     atomic_fetch_add(&board.cpus_made, 1);
 }
 
@@ -165,6 +201,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
     char message[256];
     bool wide = strcmp(info->target_name, "aarch64") == 0;
 
+    insn_data_copies = info->version.cur >= QEMU_PLUGIN_API_COPIES;
     if (!info->system_emulation || (strcmp(info->target_name, "arm") != 0 && !wide))
         return board_plugin_refuse("needs qemu-system-arm or qemu-system-aarch64");
     if (board_options_parse(&board.options, argc, argv, message, sizeof message) != 0 ||

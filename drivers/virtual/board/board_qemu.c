@@ -6,13 +6,24 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "qemu_plugin_api.h"
+
+int qemu_plugin_version = QEMU_PLUGIN_API_OLD;
+
+/* Runs as QEMU loads the plugin, before it looks for which interface that was made. */
+__attribute__((constructor)) static void choose_interface(void)
+{
+    if (dlsym(RTLD_DEFAULT, "qemu_plugin_scoreboard_new")) /* came with version 2 */
+        qemu_plugin_version = QEMU_PLUGIN_API_NEW;
+}
+
 /* First members of GLib's GByteArray. */
 struct byte_array {
     uint8_t *data;
     unsigned size;
 };
 
-/* Beginning of QEMU's VMStateField and all of its VMStateDescription, as of version 7.2. */
+/* Beginning of QEMU's VMStateField and all of its VMStateDescription, as of versions 7.2 to 10. */
 struct saved_field {
     const char *name;
     const char *hint;
@@ -224,10 +235,20 @@ bool board_qemu_x(const struct board_qemu *q, unsigned vcpu, unsigned number, ui
     return q->read_register && q->a64 && read_from(q, q->get_cpu((int)vcpu), (int)number, value);
 }
 
-bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value)
+struct CPUState *board_qemu_handle(const struct board_qemu *q, unsigned vcpu)
+{
+    return q->get_cpu ? q->get_cpu((int)vcpu) : NULL;
+}
+
+struct CPUState **board_qemu_current(void)
 {
     /* A thread-local variable of QEMU: the address that is found is that of this thread's. */
-    struct CPUState **current = look_up("current_cpu");
+    return look_up("current_cpu");
+}
+
+bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value)
+{
+    struct CPUState **current = board_qemu_current();
 
     return current && read_small(q, *current, number, value);
 }

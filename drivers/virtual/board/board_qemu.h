@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the plugin interface of QEMU 7.2 does not offer: registers, work on a vCPU's thread, stop
+ * What the plugin interface of QEMU does not offer: registers, work on a vCPU's thread, stop
  * and start of the machine. QEMU's executable exports its own functions; they are looked up by name
  * at run time. Nothing here is an official interface: any of it may be missing, and then the
  * function says false.
@@ -40,7 +40,7 @@ struct board_qemu {
     void (*kick)(struct CPUState *cpu);
     int (*write_register)(struct CPUState *cpu, uint8_t *bytes, int number);
     struct address_space *(*get_space)(struct CPUState *cpu, int index);
-    uint32_t (*access_space)(struct address_space *space, uint64_t address, uint32_t attributes,
+    uint32_t (*access_space)(struct address_space *space, uint64_t address, uint64_t attributes,
                              void *bytes, uint64_t size, bool write);
     int (*insert_breakpoint)(struct CPUState *cpu, uint64_t address, int flags, void **made);
     int (*remove_breakpoint)(struct CPUState *cpu, uint64_t address, int flags);
@@ -107,6 +107,10 @@ struct board_qemu_taken {
 };
 bool board_qemu_taken(const struct board_qemu *q, unsigned vcpu, unsigned level,
                       struct board_qemu_taken *taken);
+
+/* QEMU's handle of a vCPU, and where the calling thread keeps that of the one it runs. Or NULL. */
+struct CPUState *board_qemu_handle(const struct board_qemu *q, unsigned vcpu);
+struct CPUState **board_qemu_current(void);
 
 /* Register of the vCPU whose thread calls. Exact while it translates a block, for its start. */
 bool board_qemu_own_register(const struct board_qemu *q, int number, uint32_t *value);

@@ -22,8 +22,12 @@
 #define CONTROL_SPSEL 2u
 #define IPSR          0x1ffu
 
-/* Of a transaction; which of a CPU's address spaces is the secure one: 1. */
-#define ATTRIBUTE_SECURE 2u
+/*
+ * Of a transaction; which of a CPU's address spaces is the secure one: 1. Bit 1 of up to four bytes
+ * in QEMU 7.2 to 9.2, where bit 0 says that the bus master has not told; bit 0 of eight bytes from
+ * QEMU 10.0 on, where bit 1 is looked at on the way to the page tables of an A profile.
+ */
+#define ATTRIBUTE_SECURE 3u
 
 /* Flags of QEMU's break- and watchpoints. */
 #define WATCH_READ     0x01

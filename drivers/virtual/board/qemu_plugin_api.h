@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of QEMU's TCG plugin interface (QEMU 7.2: versions 0 to 1) that the virtual board uses,
- * written down here because distributions do not package the header. Handles are opaque.
+ * The part of QEMU's TCG plugin interface that the virtual board uses, written down here because
+ * distributions do not package the header. It is that of QEMU 7.2 (versions 0 to 1) and of QEMU 9.0
+ * to 10 (2 and up), which differ in one function only. Handles are opaque.
  */
 #ifndef DRIVERS_VIRTUAL_BOARD_QEMU_PLUGIN_API_H
 #define DRIVERS_VIRTUAL_BOARD_QEMU_PLUGIN_API_H
@@ -10,7 +11,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define QEMU_PLUGIN_API_VERSION 1
+/* Of the two that a plugin can say it was built for: no QEMU takes both. */
+#define QEMU_PLUGIN_API_OLD 1
+#define QEMU_PLUGIN_API_NEW 2
+
+/* From this one on qemu_plugin_insn_data() copies. */
+#define QEMU_PLUGIN_API_COPIES 3
 
 typedef uint64_t qemu_plugin_id_t;
 
@@ -72,7 +78,13 @@ void qemu_plugin_register_flush_cb(qemu_plugin_id_t id, qemu_plugin_simple_cb_t 
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, qemu_plugin_udata_cb_t cb, void *userdata);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t index);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+
+/*
+ * Version 2 and older: returns the bytes, and takes the first argument alone. Later: copies at most
+ * `size` bytes to `bytes` and returns how many. Declared as the longer of both: the calling
+ * conventions of QEMU's hosts let a function ignore arguments.
+ */
+uintptr_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *bytes, size_t size);
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 

@@ -18,7 +18,7 @@ PROGRAMS = CONFIGS / "virtual"
 
 def board_file(name, plugin="", registers=(), replace=(), **keys):
     """Path of a copy of a shipped board file: the truth goes to a file beside it, and the board's
-    control socket is there. `plugin` are further arguments of the board, `registers` {"etmcr": 0}
+    control socket is there, and recordings of clients go to a folder there. `plugin` are further arguments of the board, `registers` {"etmcr": 0}
     go to the board and to each core, `replace` pairs of texts, `keys` other values of keys
     ("drain_ms")."""
     tool("qemu-system-arm")
@@ -44,8 +44,13 @@ def board_file(name, plugin="", registers=(), replace=(), **keys):
         text, n = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, flags=re.MULTILINE)
         expect(n, f"{name}.conf has no key {key}")
     path = place / f"{name}.conf"
-    path.write_text(text)
+    path.write_text(text + f"\n[record]\ndir = {place}/recordings\nstart = no\n")
     return path
+
+
+def recording(live, name):
+    """Where a recording of a client goes."""
+    return live.path.parent / "recordings" / name
 
 
 class Live(Server):

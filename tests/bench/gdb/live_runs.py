@@ -9,8 +9,8 @@ import socket
 import subprocess
 import threading
 
-from live_gdb import PROGRAMS, Live, Wire, board_file, follow
-from replay_gdb import BTRACED, GAP, PATIENCE, environment, equal, expect, folder, wait_for
+from live_gdb import PROGRAMS, Live, Wire, board_file, follow, recording
+from replay_gdb import BTRACED, GAP, PATIENCE, environment, equal, expect, wait_for
 
 A9, A53, M3, M4, M7, M33 = (PROGRAMS / f"crash-{name}.elf"
                             for name in ("a9", "a53", "m3", "m4", "m7", "m33"))
@@ -140,9 +140,9 @@ def prepare(name, **more):
 def run_long(live, elf, count, during=lambda wire: None):
     """Runs the program for so many instructions, recorded from reset on, with some halts between.
     Returns the recording, and for each core (blocks of the history, PC)."""
-    place = folder() / "run"
+    place = recording(live, "run")
     with Wire(live) as wire:
-        expect("recording to" in wire.monitor(f"record start {place}"), "not recording")
+        expect("recording to" in wire.monitor("record start run"), "not recording")
         wire.run_to_main(elf)
         threads = wire.threads()
         for thread in threads:

@@ -329,7 +329,6 @@ def _():
 
 # File, what is done to it (None: removed), file of the message, a text in its line, message.
 DAMAGE = [
-    ("dump_1.bin", None, "device_0.ini", "file=dump_1.bin", "cannot open 'dump_1.bin'"),
     ("buffer_0.bin", None, "trace.ini", "file=buffer_0.bin", "cannot open 'buffer_0.bin'"),
     ("device_0.ini", None, "snapshot.ini", "device0=", "cannot read 'device_0.ini'"),
     ("trace.ini", None, "snapshot.ini", "metadata=", "cannot read 'trace.ini'"),

@@ -16,7 +16,7 @@ import time
 import xml.etree.ElementTree as ElementTree
 
 from live_gdb import Live, board_file
-from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, ROOT, Failed, Mi, Suite, demo_run, environment,
+from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, ROOT, Failed, Mi, Server, Suite, demo_run, environment,
                         equal, expect, has, lacks, wait_for)
 
 IDE = ROOT / "configs" / "ide"
@@ -306,6 +306,35 @@ def _():
         front.console("record goto end")
         has(front.console("record stop"), "=record-stopped")
         goodbye(front)
+
+
+# Native Debug: its step back and reverse buttons (mi2.ts: -exec-... --reverse).
+
+@suite.test("ide: Native Debug attaches to a server that runs, and its reverse buttons go back")
+def _():
+    for options in ((), ("--no-record",)):
+        with Server(DEMO / "recording", *options, "--elf", DEMO / "crash.elf") as server, \
+                Front() as front:
+            config = configuration("gdb", "Native Debug", server.port, DEMO / "crash.elf")
+            front.ok("-gdb-set mi-async on")
+            front.ok(f'-environment-directory "{config["cwd"]}"')
+            front.ok(f'-file-exec-and-symbols "{config["executable"]}"')
+            expect(config["remote"] and config["stopAtConnect"], "an entry that connects and stays")
+            front.ok(f"-target-select remote {config['target']}")
+            if options:
+                has(front.ok("-list-target-features"), '"reverse"')
+            has(front.ok("-exec-step --reverse"), r"^\*stopped,reason=\"end-stepping-range\"")
+            front.ok("-break-insert read_number")
+            has(front.ok("-exec-continue --reverse"), r"^\*stopped,reason=\"breakpoint-hit\"")
+            has(front.ok("-data-evaluate-expression $pc"), "read_number")
+            front.ok("-break-delete")
+            stopped = front.ok("-exec-continue --reverse")
+            has(stopped, r"^\*stopped")
+            lacks(stopped, "breakpoint-hit")
+            front.ok("-exec-continue")
+            # Told to run on, a recording stops, with a reason.
+            if options:
+                has(front.ok("-exec-continue"), r"a recording cannot run on(.|\n)*\*stopped")
 
 
 # Other front ends.

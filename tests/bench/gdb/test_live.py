@@ -12,7 +12,7 @@ import re
 import signal
 import subprocess
 
-from live_gdb import PROGRAMS, Live, board_file, gone, tail_of
+from live_gdb import PROGRAMS, Live, board_file, gone, recording, tail_of
 from replay_gdb import (BTRACED, GDB, PATIENCE, ROOT, SETTINGS, Server, Suite, environment, equal,
                         expect, folder, gdb, has, history, lacks, record_counts, run, logged, tool,
                         value)
@@ -200,11 +200,11 @@ def _(board):
 
 @each(["virtual-a9"], "recorded meanwhile; replayed with the same history")
 def _(board):
-    place = folder() / "run"
     with Live(board_file(board)) as live:
-        s = session(live, board, "record btrace", f"monitor record start {place}",
+        place = recording(live, "run")
+        s = session(live, board, "record btrace", "monitor record start run",
                     "break stopped_here", "continue", "monitor record stop", live.mark())
-        has(s[f"monitor record start {place}"], rf"^recording to {place}$")
+        has(s["monitor record start run"], rf"^recording to {place}$")
         has(s["monitor record stop"], rf"^{place}: \d+ bytes of trace")
         truth = [a & ~1 for a in live.truth(s[live.mark()])]
     listing = run([BTRACED, "decode", "--instructions", str(place)])

@@ -338,5 +338,25 @@ def wrong():
     has(err, "go with --perf")
 
 
+@suite.test("perf.data: without trace, or with none of a unit that it describes: a warning, no error")
+def no_trace():
+    p = PerfFile()
+    one_process(p)
+    path = write(p)
+    code, out, err = decode("--perf", path)
+    equal((code, out), (0, ""), "exit and listing")
+    has(err, r"^btraced decode: warning: perf\.data: there is no trace in it: it has no AUXTRACE records$")
+    code, out, err = decode("--perf", "--format", "tsv", "--events", path)
+    equal((code, out), (0, "core\tindex\toffset\tevent\tdetail\n"), "exit and listing")
+    code, _, err = decode("--perf", "--source", "etm_cpu3", path)
+    equal(code, 4, "exit")
+    p = PerfFile()
+    one_process(p)
+    p.auxtrace(bytes(64), 0, 0, 3)
+    code, out, err = decode("--perf", write(p))
+    equal((code, out), (0, ""), "exit and listing")
+    has(err, "^btraced decode: warning: .*: no trace that can be decoded$")
+
+
 if __name__ == "__main__":
     suite.run()

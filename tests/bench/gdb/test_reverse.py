@@ -9,9 +9,9 @@ import re
 import signal
 import threading
 
-from live_gdb import PROGRAMS, Live, Wire, board_file
+from live_gdb import PROGRAMS, Live, Wire, board_file, recording
 from replay_gdb import (DEMO, DEMO_BASE, DEMO_PC, Client, Mi, Server, Suite, demo_code, demo_run,
-                        equal, expect, folder, frame, gdb, has, lacks, same_list, value)
+                        equal, expect, frame, gdb, has, lacks, same_list, value)
 
 ELF = DEMO / "crash.elf"
 RUN = [address for address, _ in demo_run()]
@@ -57,6 +57,14 @@ def _():
     back = [PATH[END - 1 - n] for n in range(20)]
     same_list(pcs(s), back + back[-2::-1] + [DEMO_PC], "PCs")
     lacks(s.text, "rror|warning|SIGTRAP")
+
+
+@suite.test("reverse: code that ran can be read without a program file, other memory cannot")
+def _():
+    with Server(DEMO / "recording", "--no-record") as other:
+        s = session("reverse-continue", "x/i $pc", "x/256wx 0x80011000", port=other.port)
+    has(s["x/i $pc"], r"^=> 0x[0-9a-f]+ .*:\s+\w+")
+    has(s["x/256wx 0x80011000"], "Cannot access memory")
 
 
 @suite.test("reverse: breakpoints are exact in both directions, in A32 and T32 code")
@@ -406,9 +414,9 @@ REVERSE = ["bt", "tbreak new_topic", "reverse-continue", "bt", "reverse-finish",
 
 
 def record_and_replay(board):
-    run = folder() / "run"
     with Live(board_file(board)) as live:
-        told = board_session(live, board, f"monitor record start {run}", "break stopped_here",
+        run = recording(live, "run")
+        told = board_session(live, board, "monitor record start run", "break stopped_here",
                              "continue", "monitor record stop", *REVERSE)
     with Server(run, "--elf", str(ELVES[board])) as other:
         again = gdb(other.port, ["record stop", *REVERSE], elf=ELVES[board],
@@ -474,10 +482,10 @@ def _(board):
 
 def long_recording():
     """Of a board: so much trace that a search through it takes several slices."""
-    place = folder() / "long"
     with Live(board_file("virtual-a9", registers={"etmcr": 1 << 12})) as live, Wire(live) as wire:
+        place = recording(live, "long")
         wire.run_to_main(ELVES["virtual-a9"])
-        has(wire.monitor(f"record start {place}"), "record")
+        has(wire.monitor("record start long"), "record")
         wire.run_for(live, 5_000_000)
         wire.monitor("record stop")
     return place
@@ -528,7 +536,7 @@ def _(board):
     has(s["monitor explain sp"], r"^sp = 0x\w+: known")
     # Another one of the board's own might change anything, and what is mistyped is one of those.
     has(s["monitor stop"], "no command of btraced .* not at a replay position")
-    has(s["monitor past"], "^stack words .*\n^values are worked out .*\n^calls are taken")
+    has(s["monitor past"], "^memory that is not known is an error.*\n^values are worked out .*\n^calls are taken")
     has(s["monitor where"], r"^instruction \d+, \d+ before the halt")
     has(s["set var $r4 = 1"], "nothing can be written at a replay position")
     has(s["monitor past stack"], r"memory\|window\|assume, not 'stack'")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 
-from replay_gdb import PATIENCE, Client, folder, run, tool  # noqa: E402
+from replay_gdb import PATIENCE, Client, equal, folder, frame, run, tool  # noqa: E402
 
 PLACE = None
+CLIENT = "extendedKeyUsage = clientAuth\n"
 
 CONFIG = """
 [ca]
@@ -22,6 +23,8 @@ database = index.txt
 serial = serial
 default_md = sha256
 policy = anything
+crlnumber = crlnumber
+default_crl_days = 2
 unique_subject = no
 copy_extensions = none
 [anything]
@@ -41,9 +44,8 @@ def openssl(*words):
     return run([tool("openssl"), *map(str, words)], cwd=PLACE)
 
 
-def new_key(name):
-    openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out",
-            f"{name}.key")
+def new_key(name, kind=("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")):
+    openssl("genpkey", *kind, "-out", f"{name}.key")
     (PLACE / f"{name}.key").chmod(0o600)
 
 
@@ -53,11 +55,26 @@ def authority(name):
             f"{name}.key", "-subj", f"/CN={name}", "-days", 2, "-out", f"{name}.pem")
 
 
-def certificate(name, by="ca", subject=None, extensions="", dates=("-days", 2)):
+def revoke(*names, by="ca"):
+    """For good: each list of the authority has them."""
+    for name in names:
+        openssl("ca", "-config", "openssl.conf", "-cert", f"{by}.pem", "-keyfile", f"{by}.key",
+                "-revoke", f"{name}.pem")
+
+
+def crl(name, by="ca", dates=("-crldays", 2)):
+    """NAME.crl, the list of an authority as it is now."""
+    openssl("ca", "-config", "openssl.conf", "-cert", f"{by}.pem", "-keyfile", f"{by}.key", "-gencrl",
+            "-out", f"{name}.crl", *dates)
+
+
+def certificate(name, by="ca", subject=None, extensions="", dates=("-days", 2), is_ca=False,
+                key=("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256")):
     """NAME.pem and NAME.key."""
-    new_key(name)
-    (PLACE / "ext.conf").write_text(f"[ext]\nbasicConstraints = CA:false\n{extensions}\n")
-    openssl("req", "-new", "-config", "openssl.conf", "-key", f"{name}.key", "-subj",
+    new_key(name, key)
+    (PLACE / "ext.conf").write_text(
+        f"[ext]\nbasicConstraints = critical,CA:{str(is_ca).lower()}\n{extensions}\n")
+    openssl("req", "-new", "-utf8", "-config", "openssl.conf", "-key", f"{name}.key", "-subj",
             subject or f"/CN={name}", "-out", f"{name}.csr")
     openssl("ca", "-batch", "-notext", "-config", "openssl.conf", "-cert", f"{by}.pem", "-keyfile",
             f"{by}.key", "-in", f"{name}.csr", "-out", f"{name}.pem", "-extfile", "ext.conf",
@@ -73,19 +90,20 @@ def make():
     (PLACE / "openssl.conf").write_text(CONFIG)
     (PLACE / "index.txt").write_text("")
     (PLACE / "serial").write_text("1000\n")
+    (PLACE / "crlnumber").write_text("1000\n")
     authority("ca")
     authority("other-ca")
     certificate("server", extensions="subjectAltName = DNS:localhost,IP:127.0.0.1,IP:10.77.0.1\n"
                                      "extendedKeyUsage = serverAuth")
-    certificate("alice")
+    certificate("alice", extensions=CLIENT)
     certificate("bob", subject="/CN=Bob of the Bench/O=Lab",
-                extensions="subjectAltName = email:bob@lab.example")
-    certificate("mallory")
-    certificate("late", subject="/CN=alice",
+                extensions="subjectAltName = email:bob@lab.example\n" + CLIENT)
+    certificate("mallory", extensions=CLIENT)
+    certificate("late", subject="/CN=alice", extensions=CLIENT,
                 dates=("-startdate", "20200101000000Z", "-enddate", "20200102000000Z"))
-    certificate("early", subject="/CN=alice",
+    certificate("early", subject="/CN=alice", extensions=CLIENT,
                 dates=("-startdate", "20490101000000Z", "-enddate", "20490102000000Z"))
-    certificate("stranger", by="other-ca", subject="/CN=alice")
+    certificate("stranger", by="other-ca", subject="/CN=alice", extensions=CLIENT)
     certificate("as-server", subject="/CN=alice", extensions="extendedKeyUsage = serverAuth")
     return PLACE
 
@@ -103,3 +121,21 @@ class TlsClient(Client):
         self.socket = context.wrap_socket(plain, server_hostname="localhost")
         self.data = b""
         self.acks = True
+
+
+class Desk(TlsClient):
+    """A GDB that has attached, and types."""
+
+    def __init__(self, server, name="alice"):
+        super().__init__(server.port, name)
+        equal(self.ask("QStartNoAckMode"), "OK", "QStartNoAckMode")
+        self.acks = False
+        self.features = self.ask("qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+")
+        self.state = self.ask("?")
+
+    def monitor(self, command):
+        self.send(frame("qRcmd," + command.encode().hex()))
+        text = ""
+        while (answer := self.reply())[:1] == "O" and answer != "OK":
+            text += bytes.fromhex(answer[1:]).decode()
+        return text

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The README's chapter on remote labs, taken apart into its commands."""
+"""The page on a first remote lab, taken apart into its commands."""
 
 import re
 from pathlib import Path
 
-README = Path(__file__).resolve().parents[3] / "README.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "lab-quick-start.md"
 
 
 def section():
-    return re.search(r"^## A board in a lab.*?(?=^## )", README.read_text(), re.MULTILINE | re.DOTALL)[0]
+    return PAGE.read_text()
 
 
 def commands(comments=False):

@@ -253,7 +253,7 @@ def _():
                       for path in (server_folder / folder).glob("*.c"))
     sources = re.sub(r'"\n\s*"', "", sources)
     rows = [row for row in table if row[0].startswith((" the server", " nobody", " no answer"))]
-    equal(len(rows), 9, "messages that the manual explains")
+    equal(len(rows), 11, "messages that the manual explains")
     for text in (text for row in rows for text in row):
         words = re.sub(r"(?<= )'[^']+'", "'%s'", text.split("...")[0].strip())
         expect(words[:28] in sources or words in ("its certificate", "the server's certificate"),
@@ -299,7 +299,7 @@ def _():
             "--listen", "192.0.2.1:0")
 
 
-@suite.test("access: the file is read again at SIGHUP: names and certificates change, sessions stay")
+@suite.test("access: the file is read again at SIGHUP: names and certificates change, and who is not named goes")
 def _():
     path = config(allow="alice")
     before = path.read_text()
@@ -313,7 +313,11 @@ def _():
             server.process.send_signal(signal.SIGHUP)
             wait_for(lambda: len(re.findall(answer, server.stderr)) > count, f"'{answer}'")
         equal(connect(server.port, *shown("bob"))[0], 6, "exit code for who is not listed yet")
+        again(before.replace("allow = alice", "allow = alice bob@lab.example"), "read again")
+        equal(first.ask("qC"), "QC1", "the answer to who is listed still")
         again(before.replace("allow = alice", "allow = bob@lab.example"), "read again")
+        first.closed()
+        logged(server, "client 1 \\(alice .* is disconnected: your name is not in 'allow'")
         equal(connect(server.port, *shown("bob"))[:2], (0, b"+$QC1#c5"), "who is listed now")
         equal(connect(server.port, *shown("alice"))[0], 6, "exit code for who is not any more")
         again(before.replace("server.pem", "none.pem"), "none.pem.*stays as it was")
@@ -322,7 +326,6 @@ def _():
         equal(connect(server.port, *shown("bob"))[:2], (0, b"+$QC1#c5"), "who is still listed")
         again(before.replace("ca.pem", "other-ca.pem"), "read again")
         equal(connect(server.port, *shown("stranger"))[:2], (0, b"+$QC1#c5"), "the new authority's")
-        equal(first.ask("qC"), "QC1", "the answer to who was there from the beginning")
 
 
 @suite.test("access: networks alone admit with a warning")

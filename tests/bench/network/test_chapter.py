@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The README's way from a fresh machine to a GDB on another one: each of its commands is run as it
+"""The page's way from a fresh machine to a GDB on another one: each of its commands is run as it
 stands there, between two network namespaces, with a real ssh and real certificates. What needs a
 systemd that runs the machine is taken from the installed units here, and run by
 tests/full/test_service_guest.py."""
@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 
 import certificates
 from chapter import bench_lines, commands, option_lines
@@ -98,13 +97,14 @@ class Chapter:
         equal(words[0], "/usr/local/bin/btraced", "the service's program")
         words = [str(self.root) + word if word[0] == "/" else word for word in words]
         listen = re.findall(r"^ListenStream=(.*)$", service, re.MULTILINE) + self.extra
-        expect("127.0.0.1:3333" in listen, f"the socket unit listens on {listen}")
+        equal(listen[:1], [str(self.bench.home / "btraced.sock")], "where the socket unit listens")
+        equal(len(listen), 1 + len(self.extra), f"addresses of the socket unit: {listen}")
         options = [word for address in listen for word in ("-l", address)]
         return self.bench.start("systemd-socket-activate", *options, *words,
                                 stderr=subprocess.DEVNULL)
 
     def gdb(self, line, *more):
-        """A GDB at the desk that is given the README's line."""
+        """A GDB at the desk that is given the page's line."""
         words = [*inside(DESK), tool(GDB), "-q", "-nx", "-batch"]
         for command in [*SETTINGS, line, *more]:
             words += ["-ex", command]
@@ -134,12 +134,13 @@ def good(done):
     return done.stdout
 
 
-@suite.test("chapter: each command of the README's chapter is known here, in this order")
+@suite.test("chapter: each command of the page's chapter is known here, in this order")
 def _():
     known = (r"make install", r"systemd-sysusers && systemctl daemon-reload && udevadm control --reload",
              r"editor /etc/btraced/btraced\.conf", r"btraced serve -c /etc/btraced/btraced\.conf "
              r"--check-config", r"systemctl enable --now btraced\.socket",
-             r"ssh -N -L 3333:localhost:3333 lab-7", r"\(gdb\) target extended-remote 127.0.0.1:3333",
+             r"\(gdb\) target extended-remote \| ssh lab-7 btraced connect --plain "
+             r"unix:/run/btraced\.sock",
              r"systemctl edit btraced\.socket", r"systemctl restart btraced\.socket btraced\.service",
              r"\(gdb\) target extended-remote \| btraced connect lab-7:3334")
     lines = commands()
@@ -166,22 +167,15 @@ def _():
     has(out, "btraced.conf: good")
 
 
-@suite.test("chapter: over SSH, through a forwarded port")
+@suite.test("chapter: over SSH, to the service's socket")
 def _():
     c = the_chapter()
-    forward, target = commands()[5:7]
+    line = commands()[5].removeprefix("(gdb) ").replace("/run/btraced.sock",
+                                                        str(c.bench.home / "btraced.sock"))
     with going(c.sshd()), going(c.service()):
-        lacks(c.gdb(target.removeprefix("(gdb) "), "info registers pc"), "^pc ",
+        lacks(c.gdb("target extended-remote lab-7:3333", "info registers pc"), "^pc ",
               "GDB at the desk without ssh")
-        with going(c.desk.start(*forward.split(), stderr=subprocess.PIPE)) as ssh:
-            end = time.monotonic() + PATIENCE
-            while not c.desk.listens(3333):
-                if ssh.poll() is not None:
-                    raise Failed(f"ssh ends: {ssh.stderr.read()}")
-                expect(time.monotonic() < end, "ssh does not listen")
-                time.sleep(0.1)
-            c.debugs(target.removeprefix("(gdb) "))
-            ssh.stderr.close()
+        c.debugs(line)
 
 
 @suite.test("chapter: over SSH, GDB starts btraced")
@@ -204,9 +198,9 @@ def _():
     (settings / "server.key").chmod(0o640)
     with open(settings / "btraced.conf", "a", encoding="utf-8") as board:
         board.write("\n[tls]\nca = ca.pem\ncert = server.pem\nkey = server.key\nallow = alice\n")
-    # The drop-in as the README has it beside the command.
+    # The drop-in as the page has it beside the command.
     edit, restart, connect = (line for line in commands(comments=True) if "edit b" in line or
-                              "restart" in line or "connect" in line)
+                              "restart" in line or "connect lab-7" in line)
     c.extra.append(has(edit, r"# \[Socket\], ListenStream=(\S+)$")[1])
     has(restart, r"btraced\.socket btraced\.service$")
     line = connect.removeprefix("(gdb) ")

@@ -85,6 +85,45 @@ def _():
         two.close()
 
 
+@suite.test("limits: one byte now and then takes no place: slow talkers go, a newcomer gets in")
+def _():
+    with Live(lab("[limits]", "clients = 8", "silent = 2", others="queue")) as live:
+        begun = [Client(live.port) for _ in range(4)]
+        for client in begun:
+            client.send(b"+")  # a session, and never a packet
+        started = [Client(live.port, acks=False) for _ in range(4)]
+        for client in started:
+            has(client.ask("qSupported"), "QStartNoAckMode")
+            client.send(b"$qC")  # a second packet that never ends
+        def trickle():
+            for client in started:
+                try:
+                    client.send(b"x")
+                except OSError:
+                    pass
+            return live.stderr.count("is not complete after 2 s ([limits] silent)") >= 8
+        wait_for(trickle, "the end of all slow talkers")
+        with Wire(live) as wire:
+            has(wire.ask("g"), "^[0-9a-f]{128}")
+            has(wire.monitor("clients"), r"\* client 9 .*in control")
+            wait_for(lambda: "8 dropped at a limit" in wire.monitor("status"), "the count of it")
+        for client in begun + started:
+            client.close()
+
+
+@suite.test("limits: 60 silent connections keep nobody out who speaks")
+def _():
+    with Live(lab("[limits]", "silent = 3600", others="refuse")) as live:
+        silent = [Client(live.port) for _ in range(60)]
+        with Wire(live) as wire:
+            has(wire.ask("g"), "^[0-9a-f]{128}")
+            logged(live, "has said nothing, and makes room for others")
+            silent += [Client(live.port) for _ in range(30)]
+            has(wire.ask("g"), "^[0-9a-f]{128}")
+        for client in silent:
+            client.close()
+
+
 @suite.test("limits: silence, and what is not GDB, are in nobody's way")
 def _():
     with Live(lab(others="refuse")) as live:

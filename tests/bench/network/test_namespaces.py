@@ -3,6 +3,7 @@
 """A lab bench and a desk as two network namespaces with a cable between them: the desk reaches the
 live board with its certificate, and in no other way; or from its address, where networks are admitted."""
 
+import re
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,7 +12,8 @@ import certificates
 from live_gdb import board_file
 from namespaces import BENCH, DESK, Cable, inside
 from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, SETTINGS, Server, Suite,
-                        environment, equal, has, history, lacks, logged, tool)
+                        environment, equal, has, history, lacks, logged, tool,
+                        wait_for)
 
 suite = Suite()
 
@@ -79,6 +81,39 @@ def _():
                                   capture_output=True, text=True, timeout=PATIENCE)
             equal(done.stdout, "b''\n", f"what another address hears ({done.stderr[-200:]})")
             logged(server, r"refused 10\.77\.0\.3:\d+: its address is not in 'allow' of \[gdb\]")
+
+
+PEER = """
+import socket, sys
+s = socket.create_connection(('10.77.0.1', 3334), 60)
+s.sendall(b'+$QStartNoAckMode#b0')
+got = b''
+while b'OK' not in got:
+    got += s.recv(100)
+print(got, flush=True)
+sys.stdin.read()
+"""
+
+
+@suite.test("namespaces: a laptop in control whose cable is cut loses its place")
+def _():
+    Cable.lay()
+    board = board_file("virtual-m3")
+    board.write_text(board.read_text().replace("[gdb]\n", "[gdb]\nothers = refuse\nallow = 10.77.0.2\n")
+                     + "\n[limits]\nvanished = 6\n")
+    with Server(board, "-c", command=("serve",), listen="0.0.0.0:3334", below=inside(BENCH)) as server:
+        laptop = subprocess.Popen([*inside(DESK), tool("python3"), "-c", PEER], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        has(laptop.stdout.readline(), "OK")
+        logged(server, r"client 1 \(10\.77\.0\.2:\d+\) is in control")
+        Cable.cut()
+        try:
+            wait_for(lambda: re.search(r"client 1 \(10\.77\.0\.2:\d+\) has left", server.stderr),
+                     "the end of the laptop")
+        finally:
+            laptop.kill()
+            laptop.communicate()
+            Cable.mend()
 
 
 try:

@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The board file is read again while one client is in control and another looks on, both through
-TLS: each kind of key by itself, by SIGHUP and by command. Nobody is dropped."""
+TLS: each kind of key by itself, by SIGHUP and by command. Nobody is dropped but who is not admitted
+any more."""
 
 import signal
 import ssl
 
 import certificates
-from certificates import TlsClient
+from certificates import Desk, TlsClient
 from live_gdb import PROGRAMS, board_file, symbol
-from replay_gdb import Server, Suite, equal, expect, frame, has, lacks, wait_for
+from replay_gdb import Server, Suite, equal, expect, has, lacks, wait_for
 
 suite = Suite()
 PLACE = certificates.make()
@@ -17,27 +18,11 @@ ELF = PROGRAMS / "crash-a9.elf"
 TLS = {"ca": "ca.pem", "cert": "server.pem", "key": "server.key", "allow": "alice"}
 
 
-class Desk(TlsClient):
-    def __init__(self, server, name="alice"):
-        super().__init__(server.port, name)
-        equal(self.ask("QStartNoAckMode"), "OK", "QStartNoAckMode")
-        self.acks = False
-        self.features = self.ask("qSupported:multiprocess+;swbreak+;hwbreak+;vContSupported+")
-        self.state = self.ask("?")
-
-    def monitor(self, command):
-        self.send(frame("qRcmd," + command.encode().hex()))
-        text = ""
-        while (answer := self.reply())[:1] == "O" and answer != "OK":
-            text += bytes.fromhex(answer[1:]).decode()
-        return text
-
-
 class Lab:
     """A live board with TLS, a client in control, one who looks on, and its file."""
 
     def __init__(self, listen="tls:127.0.0.1:0"):
-        self.listen = listen
+        self.listen, self.gone = listen, False
         self.path = board_file("virtual-a9")
         self.base = self.path.read_text()
         self.write()
@@ -74,29 +59,35 @@ class Lab:
             return None
 
     def __exit__(self, kind, *rest):
-        if kind is None:
+        if kind is None and not self.gone:
             # Who was here from the beginning still is, in the same place.
             has(self.two.ask("g"), "^[0-9a-f]{128}")
             has(self.one.monitor("clients"), r"\* client 1 .*in control.*\n +client 2 .*looks on")
             has(self.one.ask("vCont;s:p1.1"), "^T05")
             has(self.two.ask("vCont;c"), "^T05")
-            lacks(self.server.stderr, "client [12] .* has left|dropped")
+            lacks(self.server.stderr, "client [12] .* has left|client .*dropped")
         for client in (self.one, self.two):
             client.close()
         self.server.__exit__(kind, *rest)
 
 
-@suite.test("reload: names of certificates: who comes is judged by the new ones, who is here stays")
+@suite.test("reload: names of certificates: who comes, and who is here, is judged by the new ones")
 def _():
     with Lab() as lab:
         expect(lab.comes_in("alice") and not lab.comes_in("bob"), "the names of the start")
-        lab.write(allow="bob@lab.example")
-        lab.hang_up("is read again")
-        expect(not lab.comes_in("alice") and lab.comes_in("bob"), "the names by SIGHUP")
         lab.write(allow="alice, bob@lab.example")
+        lab.hang_up("is read again")
+        expect(lab.comes_in("alice"), "the names by SIGHUP")
+        three = Desk(lab.server, "bob")
+        lab.write(allow="alice")
         has(lab.one.monitor("reload"),
-            r"^\[tls\] allow has changed: it holds for those who come from now on$")
-        expect(lab.comes_in("alice") and lab.comes_in("bob"), "the names by 'monitor reload'")
+            r"^\[tls\] allow has changed: it holds from now on, for those who are here, too$")
+        three.closed()
+        three.close()
+        wait_for(lambda: "(bob@lab.example (" in lab.server.stderr and
+                 "is disconnected: your name is not in 'allow' of [tls] any more" in lab.server.stderr,
+                 "the end of who is not listed any more")
+        expect(lab.comes_in("alice") and not lab.comes_in("bob"), "the names by 'monitor reload'")
 
 
 @suite.test("reload: networks: the same")
@@ -104,7 +95,7 @@ def _():
     with Lab(listen="0.0.0.0:0") as lab:  # what the machine alone reaches is not judged by them
         lab.write(gdb="allow = 10.1.0.0/16\n")
         has(lab.one.monitor("reload"),
-            r"^\[gdb\] allow has changed: it holds for those who come from now on$")
+            r"^\[gdb\] allow has changed: it holds from now on, for those who are here, too$")
         expect(not lab.comes_in("alice"), "this machine is in none of the networks")
         lab.write(gdb="allow = 10.1.0.0/16 127.0.0.0/8\n")
         lab.hang_up("is read again")
@@ -131,8 +122,11 @@ def _():
             equal(lab.comes_in("alice"), second, f"the server's certificate behind {keys}")
         lab.write(ca="other-ca.pem")
         lab.one.monitor("reload")
+        lab.one.closed()
+        lab.two.closed()
         equal(lab.comes_in("alice"), None, "who is of the authority of before")
         expect(lab.comes_in("stranger"), "who is of the new authority")
+        lab.gone = True
 
 
 @suite.test("reload: limits: they hold for those who are here, too")

@@ -128,7 +128,7 @@ def _():
         has(another(), "^E.1 client")
         path.write_text("[limits]\nclients = 3\n")
         server.process.send_signal(signal.SIGHUP)
-        logged(server, r"^btraced replay: .*replay\.conf: read again; limits hold from now on")
+        logged(server, r"^btraced replay: .*replay\.conf: read again; limits and who is admitted hold from now on")
         has(another(), "PacketSize=")
         path.write_text("[limits]\nclients = many\n")
         has(one.monitor("reload"), r"^.*replay\.conf:2: clients: 'many' is not possible.*; who may "

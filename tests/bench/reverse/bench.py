@@ -110,8 +110,8 @@ class Case:
     more, more_truth = (), {}  # arguments of QEMU, of the plugin that knows the truth
     more_code = ()             # (address, bytes)
 
-    def __init__(self, folder, kind, level, rounds=1, sources=None):
-        self.machine, extra = (KINDS | V4_KINDS | TRAP_KINDS)[kind]
+    def __init__(self, folder, kind, level, rounds=1, sources=None, build=None):
+        self.machine, extra = build or (KINDS | V4_KINDS | TRAP_KINDS)[kind]
         self.kind, self.level = kind, level
         self.name = f"{kind}-{level}"
         self.folder = Path(folder) / f"{self.name}-{rounds}"
@@ -121,7 +121,7 @@ class Case:
         run(["arm-none-eabi-gcc", *self.machine.flags, *extra, f"-{level}", "-gdwarf-4",
              "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
              f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{target / self.machine.script}", "-Wl,-n",
-             "-Wl,--build-id=none", "-o", str(self.elf),
+             f"-I{target}", f"-Wa,-I{target}", "-Wl,--build-id=none", "-o", str(self.elf),
              *[str(target / name) for name in sources or self.machine.sources], "-lgcc"])
         self.symbols = {}
         for line in run(["arm-none-eabi-nm", str(self.elf)]).splitlines():
@@ -145,10 +145,11 @@ class Case:
         for path, options in ((BOARD, board), (TRUTH, truth)):
             text = ",".join(f"{name}={value}" for name, value in options.items())
             plugins += ["-plugin", f"{path},{text}"]
+        quiet = ["-global", "pl041.audiodev=none"] if machine.qemu == "vexpress-a9" else []
         run(["qemu-system-arm", "-M", machine.qemu, "-display", "none", "-monitor", "none",
-             "-serial", "none", "-audiodev", "none,id=none", "-semihosting-config",
-             "enable=on,target=native", "-icount", "shift=5,sleep=off", "-singlestep", "-kernel",
-             str(self.elf), *self.more, *plugins])
+             "-serial", "none", "-audiodev", "none,id=none", *quiet, "-semihosting-config",
+             "enable=on,target=native", "-icount", "shift=5,sleep=off", *secure.board.one_instruction_a_block(),
+             "-kernel", str(self.elf), *self.more, *plugins])
         self.load()
         self.write_recording()
         return self

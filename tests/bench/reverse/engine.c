@@ -3,7 +3,7 @@
  * Value reconstruction against what the core really did: every register at every position that is
  * called known, flags, words of the stack and variables, for several halts of one run.
  *
- *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]
+ *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
  * data trace.
@@ -16,9 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BANDS 5   /* up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt */
-#define START 400 /* instructions left out: who sees the reset knows too much */
-#define SHOWN 8   /* wrong values printed */
+#define BANDS 5 /* up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt */
+#define START                                                                                      \
+    400         /* instructions left out: who sees the reset knows too much; of short runs fewer */
+#define SHOWN 8 /* wrong values printed */
 
 struct tally {
     uint64_t checks, words, words_known, wrong, wrong_inferred, conflicts;
@@ -39,11 +40,17 @@ struct engine {
     uint32_t seed;
 };
 
+/* Memory of Secure and of Non-secure state: what one of them has is not written down. */
+static const uint32_t other_ram[] = {0x38000000, 0x28200000};
+
 static enum values_memory present(void *context, uint32_t address, uint32_t *value)
 {
     const struct engine *e = context;
     if (truth_ram_word(&e->now, address, value))
         return VALUES_MEMORY_RAM;
+    for (size_t i = 0; i < sizeof other_ram / sizeof *other_ram; i++)
+        if (address - other_ram[i] < TRUTH_RAM_SIZE)
+            return VALUES_MEMORY_UNREAD;
     return path_code_word(e->path, address, value) ? VALUES_MEMORY_CONST : VALUES_MEMORY_OTHER;
 }
 
@@ -160,6 +167,7 @@ static int examine(struct engine *e, uint32_t infer)
                               .m_profile = p->m_profile,
                               .a_banks = !p->m_profile,
                               .m_one_stack = e->one_stack,
+                              .m_bit_band = p->bit_band,
                               .m_fpu = e->fpu};
     memcpy(w.final, state, sizeof w.final);
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
@@ -215,6 +223,13 @@ static void report(const struct tally *t, bool infer, bool data)
     printf("}\n");
 }
 
+static bool has_word(char **words, const char *word)
+{
+    while (*words && strcmp(*words, word) != 0)
+        words++;
+    return *words != NULL;
+}
+
 int main(int argc, char **argv)
 {
     struct truth truth;
@@ -222,25 +237,26 @@ int main(int argc, char **argv)
     static struct engine e;
 
     if (argc < 5) {
-        fprintf(stderr, "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack [fpu]]\n");
+        fprintf(stderr, "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
     truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0));
+    size_t start = truth.count / 8 < START ? truth.count / 8 : START;
     for (unsigned ask = 0; ask < 4; ask++) {
         bool infer = ask & 1, data = ask & 2;
         path_load(&path, argv[1], &truth, data);
         memset(&e.tally, 0, sizeof e.tally);
         e.truth = &truth;
         e.path = &path;
-        e.one_stack = argc > 5;
-        e.fpu = argc > 6;
+        e.one_stack = has_word(argv + 5, "one-stack");
+        e.fpu = has_word(argv + 5, "fpu");
         truth_ram_init(&e.now, &truth);
         for (size_t i = 1; i <= halts; i++) {
             e.halt = truth.count * (halts + i) / (2 * halts); /* in the later half */
-            e.first = e.halt > window + START ? e.halt - window : START;
+            e.first = e.halt > window + start ? e.halt - window : start;
             truth_ram_move(&e.now, e.halt);
-            if (e.halt <= START || examine(&e, infer ? VALUES_INFER_ALL : 0) != BT_OK) {
+            if (e.halt <= start || examine(&e, infer ? VALUES_INFER_ALL : 0) != BT_OK) {
                 fprintf(stderr, "engine: cannot reconstruct values\n");
                 return 1;
             }

@@ -16,6 +16,7 @@ struct path {
     struct bt_event *events; /* in order */
     size_t event_count;
     bool m_profile;
+    bool bit_band;
 };
 
 /*

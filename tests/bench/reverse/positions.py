@@ -12,6 +12,7 @@ import bench
 
 GDB = os.environ.get("GDB", "gdb-multiarch")
 MOTIONS = ["reverse-next", "reverse-step", "reverse-finish", "finish", "next", "step"]
+NO_STACK = 0xdead0000  # what GDB is told of an SP or LR that is not known
 SP, LR, PC = 13, 14, 15
 
 
@@ -104,8 +105,7 @@ def check_backtrace(score, case, row, wanted, full):
     text = (f"{case.name} at {row['position']}: bt is {' '.join(f'{pc:#x}' for pc in got)}, not "
             f"{' '.join(f'{pc:#x}' for pc in wanted)}")
     score.misses.append(text)
-    estimated = unknown(row, "sp") or unknown(row, "lr")
-    if same < len(got) and not estimated:
+    if any(pc != NO_STACK for pc in got[same:]):  # cut short it may be, but not wrong
         score.fault(text)
 
 

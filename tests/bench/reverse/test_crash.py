@@ -28,7 +28,8 @@ def frames(output):
 def board(name, elf):
     """The board file, with all that the core does written down until it has crashed."""
     plugin = f"-plugin {bench.ROOT / 'build' / 'virtual-board.so'}"
-    truth = (f"-singlestep -plugin {bench.TRUTH},states=$HERE/states,accesses=$HERE/accesses,"
+    single = " ".join(bench.secure.board.one_instruction_a_block())
+    truth = (f"{single} -plugin {bench.TRUTH},states=$HERE/states,accesses=$HERE/accesses,"
              f"ram=$HERE/ram,base={symbol(elf, 'bss_start') & ~0xffff:x},size=4000,"
              f"halt={symbol(elf, 'stopped_here'):x}")
     return board_file(name, replace=[(plugin, f"{truth} {plugin}")])

@@ -6,6 +6,10 @@
  *
  *     -plugin
  * reverse-truth.so,states=FILE,accesses=FILE,ram=FILE,base=HEX,size=HEX,halt=HEX[,twostates=1]
+ *     [,whole=1]
+ *
+ * whole: all of the RAM is compared before each instruction: it has second addresses, or there are
+ * frames on more stacks than one.
  *
  * states: for each instruction that begins, r0 to r15 and the PSR before it, 17 words.
  * accesses: struct truth_access. ram: `size` bytes from `base` on, when the instruction at `halt`
@@ -29,6 +33,9 @@
     72u /* of as many words: exceptions in a row, with r4-r11 of another state                     \
          */
 
+#define WHOLE_MAX 0x10000u
+#define PIECE     0x100u
+
 #define SECURE_ALIAS             0x10000000u /* address bit of mps2-an505 */
 #define SECURE_GATE              0xe97fe97fu /* SG */
 #define NUMBER_STACK             0x18u       /* of board_qemu_get(): MSP and PSP of either state */
@@ -47,8 +54,6 @@ struct truth_access {
     uint32_t value[2];
 };
 
-int qemu_plugin_version = QEMU_PLUGIN_API_VERSION;
-
 static struct {
     struct board_qemu qemu;
     FILE *states, *accesses;
@@ -60,6 +65,7 @@ static struct {
     unsigned frame_count;
     uint8_t *shadow; /* RAM as it was last seen, where frames are */
     bool m_profile, done;
+    bool whole;
     bool two_states;    /* a Cortex-M33, */
     bool nonsecure;     /* which is in Non-secure state */
     uint32_t stacks[4]; /* its stack pointers */
@@ -102,6 +108,21 @@ static void note_frame(uint32_t address)
         memcpy(&before, truth.shadow + (at - truth.base), 4);
         if (now != before)
             note(truth.count, at, 4, ACCESS_STORE | ACCESS_FRAME);
+    }
+}
+
+static void note_whole(void)
+{
+    static uint8_t now[WHOLE_MAX];
+    if (truth.size > sizeof now ||
+        truth.qemu.read_memory(truth.qemu.get_cpu(0), truth.base, now, truth.size, false) != 0)
+        return;
+    for (uint32_t at = 0; at < truth.size; at += PIECE) {
+        if (memcmp(now + at, truth.shadow + at, PIECE) == 0)
+            continue;
+        for (uint32_t word = at; word < at + PIECE; word += 4)
+            if (memcmp(now + word, truth.shadow + word, 4) != 0)
+                note(truth.count, truth.base + word, 4, ACCESS_STORE | ACCESS_FRAME);
     }
 }
 
@@ -192,7 +213,9 @@ static void on_insn(unsigned vcpu, void *data)
     for (int i = 0; i < 16; i++)
         board_qemu_register(&truth.qemu, 0, i, &state[i]);
     board_qemu_register(&truth.qemu, 0, BOARD_REG_CPSR, &state[16]);
-    if (truth.two_states) {
+    if (truth.whole) {
+        note_whole();
+    } else if (truth.two_states) {
         look_at_states(state);
         truth.ipsr = state[16] & 0x1ff;
     } else if (truth.m_profile) {
@@ -216,11 +239,12 @@ static void on_insn(unsigned vcpu, void *data)
 
 static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
 {
+    unsigned size = 1u << qemu_plugin_mem_size_shift(info);
+    bool store = qemu_plugin_mem_is_store(info);
     (void)data;
     if (vcpu || truth.done)
         return;
-    note(truth.count - 1, (uint32_t)address, 1u << qemu_plugin_mem_size_shift(info),
-         qemu_plugin_mem_is_store(info) ? ACCESS_STORE : 0);
+    note(truth.count - 1, (uint32_t)address, size, store ? ACCESS_STORE : 0);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -263,6 +287,8 @@ static bool option(const char *text)
         truth.halt = number;
     else if (strncmp(text, "twostates=", 10) == 0)
         truth.two_states = number;
+    else if (strncmp(text, "whole=", 6) == 0)
+        truth.whole = number;
     else
         return false;
     return true;

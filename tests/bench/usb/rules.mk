@@ -8,6 +8,8 @@ UMOCKDEV_CFLAGS = $(subst -I,-isystem ,$(shell pkg-config --cflags umockdev-1.0)
 UMOCKDEV_LIBS = $(shell pkg-config --libs umockdev-1.0)
 $(USB_BENCH_SRC:%.c=$(B)/release/%.o): private CFLAGS += $(UMOCKDEV_CFLAGS)
 
+-include $(USB_BENCH_SRC:%.c=$(B)/release/%.d)
+
 $(USB_BENCH): $(USB_BENCH_SRC:%.c=$(B)/release/%.o) \
     $(B)/release/libsupport.a $(B)/release/libbtraced.a
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(UMOCKDEV_LIBS) $(PKG_LIBS) -lpthread

@@ -199,7 +199,11 @@ def _():
 @suite.test("probe: HID, JTAG, a port of version 2")
 def _():
     for options, probe in ((["--v1"], ""), (["--jtag"], "wire = jtag"), (["--dpv2"], ""),
-                           (["--wrap-1k", "--packet-count", "1"], "clock = 4000000")):
+                           (["--wrap-1k", "--packet-count", "1"], "clock = 4000000"),
+                           (["--dpv2", "--quirks", "deaf,pin-wait"], ""),
+                           (["--v1", "--dpv2", "--quirks", "deaf,pin-wait"], ""),
+                           (["--jtag", "--chain", "5:0x12345677,dap,8:0"],
+                            "wire = jtag\njtag_chain = 8 4 5\njtag_device = 1")):
         with ProbeServer(*options, probe=probe) as server:
             s = session(server, f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc")
             equal(value(s["p/x $pc"]), STR, f"{options}: PC")
@@ -207,8 +211,9 @@ def _():
 
 @suite.test("probe: a bad line costs time only")
 def _():
-    for fault, errors in (("wait=40", 0), ("parity=2,skip=20", 1), ("noack=2,skip=20", 1)):
-        with ProbeServer("--fault", fault) as server:
+    for fault, errors, *quirks in (("wait=40", 0), ("parity=2,skip=20", 1), ("noack=2,skip=20", 1),
+                                   ("noack=2,skip=20", 1, "--quirks", "deaf")):
+        with ProbeServer("--fault", fault, *quirks) as server:
             s = session(server, "set *(int *)0x20000200=0x12345678", "x/xw 0x20000200",
                         f"break *{ADDS:#x}", "continue", "stepi", "p/x $pc", "monitor probe")
             has(s["x/xw 0x20000200"], "0x12345678")
@@ -290,8 +295,8 @@ def _():
 
 @suite.test("probe: connect under reset stands at the first instruction")
 def _():
-    for options in [], ["--v1", "--jtag"]:
-        wire_key = "wire = jtag\n" if options else ""
+    for options in [], ["--v1", "--jtag"], ["--dpv2", "--quirks", "deaf,pin-wait"]:
+        wire_key = "wire = jtag\n" if "--jtag" in options else ""
         with ProbeServer(*options, probe=wire_key + "connect_under_reset = yes") as server:
             with Wire(server) as wire:
                 equal(wire.pc(), 0x08000040, f"{options}: PC")

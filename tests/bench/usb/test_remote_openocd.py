@@ -55,7 +55,35 @@ def _():
         s = run_control(live, r"^Hardware watchpoint \d+: received(.|\n)*^New value = ",
                         "info registers pc xPSR", "monitor mdw 0xe000ed00", "monitor nosuch")
         has(s["monitor mdw 0xe000ed00"], r"^0xe000ed00: 410fc240")
-        has(s["monitor nosuch"], r"invalid command name")
+        has(s["monitor nosuch"], r"^'nosuch' is no command of btraced")
+
+
+@suite.test("openocd behind us: Tcl's exec and files are out of reach of whoever controls the board")
+def _():
+    goal = folder() / "goal"
+    with Live(board_file("sink = etb")) as live, OpenOcdWire(live) as wire:
+        for text in (f"exec touch {goal}", f"poll [exec touch {goal}]", f"halt; exec touch {goal}",
+                     f"halt\nexec touch {goal}", f'mdw "[exec touch {goal}]"', f"mdw $[exec touch {goal}]",
+                     f"mdw {{[exec touch {goal}]}}", f"log_output {goal}", f"dump_image {goal} 0 16",
+                     f"rtt server start {goal} 0", "arm semihosting enable", f"source {goal}",
+                     f"echo [open {goal} w]", "shutdown"):
+            has(wire.monitor(text), "no command of btraced|with plain words only")
+            expect(not goal.exists(), f"'{text}' has made a file")
+        answer = wire.ask("qRcmd," + b"mdw 0xe000ed00".hex())  # the text itself, without an O
+        has(bytes.fromhex(answer).decode(), "^0xe000ed00: 410fc240")
+        for packet in ("vRun;2f62696e2f7368", f"vFile:open:{str(goal).encode().hex()},601,1ff",
+                       f"QTSave:{str(goal).encode().hex()}", "qXfer:exec-file:read::0,fff"):
+            equal(wire.ask(packet), "", packet)
+
+
+@suite.test("openocd behind us: [target] monitor = all: whoever controls the board has a shell")
+def _():
+    goal = folder() / "goal"
+    path = board_file("sink = etb")
+    path.write_text(path.read_text().replace("[trace]", "monitor = all\n[trace]", 1))
+    with Live(path) as live, OpenOcdWire(live) as wire:
+        wire.monitor(f"mdw [exec touch {goal}]")
+        expect(goal.exists(), "the attack does not work: the test before proves nothing")
 
 
 class OpenOcdWire(Wire):

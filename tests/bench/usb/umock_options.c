@@ -32,6 +32,9 @@ const char umock_options_usage[] =
     "  --quick-registers  S_REGRDY is set at the first look, else at the second\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
+    "  --quirks LIST    what other firmware does, comma separated: deaf: a missing answer leaves\n"
+    "                   SWDIO an input until the next Connect; pin-wait: a wait in SWJ_Pins is\n"
+    "                   never answered; polled: SWO has no endpoint; no-swo\n"
     "  --core qemu:BOARD,ELF  the core is QEMU's, running ELF. BOARD: mps2-an385, netduinoplus2,\n"
     "                   mps2-an500, mps2-an505, vexpress-a9\n"
     "  --kind m3|m4|m7|m33  the system around the built-in core, else an M4's\n"
@@ -51,7 +54,8 @@ const char umock_options_usage[] =
     "  --sink etb|swo|swo-quiet|tpiu  a board without ETB; its idle pin sends half syncs, or\n"
     "                   rests; tpiu: the parallel port is wired, too. vexpress-a9: etb, tmc, tpiu\n"
     "  --flash ADDRESS+SIZE[,silent]  a debugger cannot write there: bus fault, or ignored\n"
-    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N; no-halt=1: the\n"
+    "  --fault TEXT     wait=N,fault=N,parity=N,noack=N,skip=N,trace=N,overrun=N,pause=N; "
+    "no-halt=1: the\n"
     "                   core never halts (cores of a vexpress-a9: a bit each); of an ETMv4:\n"
     "                   etm-busy=1 never idle, etm-off=1 trace is not allowed, etm-lock=1 the\n"
     "                   target sets the OS lock now, etm-power=1 it loses its power now\n"
@@ -87,6 +91,7 @@ enum {
     KIND,
     ETM_PAIRS,
     WINDOW,
+    QUIRKS,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -224,6 +229,23 @@ static int parse_resets(struct umock_options *o, char *text)
     return 0;
 }
 
+static int parse_quirks(struct probe_board_options *o, char *text)
+{
+    for (char *name = strtok(text, ","); name; name = strtok(NULL, ",")) {
+        if (strcmp(name, "deaf") == 0)
+            o->quirks.deaf = true;
+        else if (strcmp(name, "pin-wait") == 0)
+            o->quirks.pin_wait = true;
+        else if (strcmp(name, "polled") == 0)
+            o->swo = PROBE_SWO_POLLED;
+        else if (strcmp(name, "no-swo") == 0)
+            o->swo = PROBE_SWO_NONE;
+        else
+            return -1;
+    }
+    return 0;
+}
+
 static int parse_stream(struct umock_options *o, int option, char *text)
 {
     switch (option) {
@@ -233,7 +255,7 @@ static int parse_stream(struct umock_options *o, int option, char *text)
         o->layout = ftdi_layout_find(text);
         return o->layout ? 0 : -1;
     case CHAIN:
-        o->chain = text;
+        o->chain = o->board.chain = text;
         return 0;
     case FIFO:
         o->times = 1;
@@ -267,6 +289,8 @@ static int parse_stream(struct umock_options *o, int option, char *text)
         return o->window ? 0 : -1;
     case RESETS:
         return parse_resets(o, text);
+    case QUIRKS:
+        return parse_quirks(&o->board, text);
     default:
         return -1;
     }
@@ -408,6 +432,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"etmv3", no_argument, NULL, ETMV3},
         {"window", required_argument, NULL, WINDOW},
         {"resets", required_argument, NULL, RESETS},
+        {"quirks", required_argument, NULL, QUIRKS},
         {"kind", required_argument, NULL, KIND},
         {"etm-pairs", required_argument, NULL, ETM_PAIRS},
         {"v1", no_argument, NULL, '1'},

@@ -316,7 +316,7 @@ START_TEST(errors_of_a_decoder)
     ck_assert_int_eq(bt_decoder_new(&x.source, x.image, &sink, NULL, NULL), BT_ERR_INVAL);
     ck_assert_int_eq(bt_decoder_new(&x.source, x.image, NULL, &small, &d), BT_ERR_INVAL);
     ck_assert_int_eq(bt_decoder_new(&x.source, x.image, NULL, &coarse, &d), BT_ERR_INVAL);
-    x.source.type = "ITM";
+    x.source.type = "HTM";
     ck_assert_int_eq(bt_decoder_new(&x.source, x.image, &sink, NULL, &d), BT_ERR_UNSUPPORTED);
     x.source.type = "PTM1.1";
     x.source.register_count = 2;
@@ -373,9 +373,9 @@ START_TEST(errors_of_a_source)
     ck_assert_str_eq(few, "registe");
     x.registers[1] = (struct bt_register){"ETMIDR", 0x4114f250}; /* an ETMv3 */
     ck_assert_int_eq(bt_source_check(&x.source, &id, why, sizeof why), BT_ERR_INVAL);
-    x.source.type = "STM";
+    x.source.type = "HTM";
     ck_assert_int_eq(bt_source_check(&x.source, &id, why, sizeof why), BT_ERR_UNSUPPORTED);
-    ck_assert_str_eq(why, "protocol 'STM' is not supported");
+    ck_assert_str_eq(why, "protocol 'HTM' is not supported");
     x.source.type = NULL;
     ck_assert_int_eq(bt_source_check(&x.source, &id, why, sizeof why), BT_ERR_INVAL);
     x.source.type = "ETM1.1";

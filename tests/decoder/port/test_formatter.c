@@ -3,11 +3,14 @@
  * recovery. */
 #include "decoder/port/formatter.h"
 #include "drivers/virtual/encoder/frame_builder.h"
+#include "tests/support/by_source.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 /* Output as text, joined however the runs were cut: "10:0102 T 20:03 L". */
 struct text {
@@ -52,6 +55,7 @@ static void expect(enum formatter_mode mode, const char *hex, const char *expect
 {
     uint8_t bytes[512];
     size_t len = unhex(hex, bytes);
+    char *wanted = by_source(expected);
     for (size_t cut = 0; cut <= len + 1; cut++) {
         struct formatter f;
         static struct text t;
@@ -65,9 +69,12 @@ static void expect(enum formatter_mode mode, const char *hex, const char *expect
             formatter_feed(&f, bytes, cut, put_run, &t);
             formatter_feed(&f, bytes + cut, len - cut, put_run, &t);
         }
-        ck_assert_msg(strcmp(t.s, expected) == 0, "cut %zu: '%s' instead of '%s'", cut, t.s,
+        char *got = by_source(t.s);
+        ck_assert_msg(strcmp(got, wanted) == 0, "cut %zu: '%s' instead of '%s'", cut, t.s,
                       expected);
+        free(got);
     }
+    free(wanted);
 }
 
 START_TEST(e1_one_source)
@@ -283,6 +290,92 @@ START_TEST(built_frames_come_apart)
 }
 END_TEST
 
+/* A port's stream in the blocks of a DSTREAM dump: 504 bytes, then a footer of 8. */
+static struct trace_bytes in_blocks(const struct trace_bytes *stream)
+{
+    static const uint8_t footer[FORMATTER_FOOTER] = {0, 0, 0, 0, 0x7e, 0x10, 0xfe, 0x0f};
+    struct trace_bytes out = {0};
+    for (size_t at = 0; at < stream->size; at += 504) {
+        size_t n = stream->size - at < 504 ? stream->size - at : 504;
+        ck_assert_int_eq(trace_bytes_append(&out, stream->data + at, n), 0);
+        if (n == 504)
+            ck_assert_int_eq(trace_bytes_append(&out, footer, sizeof footer), 0);
+    }
+    return out;
+}
+
+static void port_stream(struct trace_bytes *out, struct truth *t, unsigned sync_period)
+{
+    uint64_t triggers = 0;
+    struct frame_options o = {.seed = (uint64_t)rand(), .full_sync_period = sync_period};
+    struct frame_builder b;
+    frame_builder_init(&b, &o, out);
+    build(&b, t, 3000, &triggers);
+}
+
+static void dump_test_init(struct truth *t)
+{
+    unsigned seed = (unsigned)time(NULL) ^ (unsigned)getpid() << 12;
+    printf("seed %u\n", seed);
+    srand(seed);
+    memset(t, 0, sizeof *t);
+    for (int id = 0; id < 128; id++)
+        t->bytes[id] = malloc(1 << 18);
+}
+
+static void dump_test_end(struct truth *t, struct trace_bytes *stream)
+{
+    for (int id = 0; id < 128; id++)
+        free(t->bytes[id]);
+    trace_bytes_release(stream);
+}
+
+START_TEST(footers_of_a_dump)
+{
+    struct truth t;
+    struct trace_bytes stream = {0};
+    dump_test_init(&t);
+    port_stream(&stream, &t, 1 + (unsigned)_i * 3);
+    struct trace_bytes dump = in_blocks(&stream);
+    ck_assert_int_eq(formatter_find_blocks(stream.data, stream.size), FORMATTER_SYNC);
+    ck_assert_int_eq(formatter_find_blocks(dump.data, dump.size), FORMATTER_BLOCKS);
+    struct formatter f;
+    formatter_init(&f, FORMATTER_BLOCKS);
+    for (size_t at = 0; at < dump.size;) {
+        size_t n = 1 + (size_t)rand() % (rand() % 4 ? 40 : 4000);
+        if (n > dump.size - at)
+            n = dump.size - at;
+        formatter_feed(&f, dump.data + at, n, check_run, &t);
+        at += n;
+    }
+    for (int id = 1; id < 4; id++)
+        ck_assert_uint_eq(t.got[id], t.len[id]);
+    ck_assert_uint_eq(t.losses, 0);
+    ck_assert_uint_eq(f.offset, dump.size);
+    trace_bytes_release(&dump);
+    dump_test_end(&t, &stream);
+}
+END_TEST
+
+/* Flipped bits make no footers of a stream that has none, and hide none of a dump. */
+START_TEST(footers_and_damage)
+{
+    struct truth t;
+    struct trace_bytes stream = {0};
+    dump_test_init(&t);
+    port_stream(&stream, &t, 1 + (unsigned)_i * 8);
+    struct trace_bytes dump = in_blocks(&stream);
+    for (unsigned n = 0; n < 12; n++) {
+        stream.data[(size_t)rand() % stream.size] ^= (uint8_t)(1u << rand() % 8);
+        ck_assert_int_eq(formatter_find_blocks(stream.data, stream.size), FORMATTER_SYNC);
+    }
+    dump.data[(size_t)rand() % dump.size] ^= 0x10;
+    ck_assert_int_eq(formatter_find_blocks(dump.data, dump.size), FORMATTER_BLOCKS);
+    trace_bytes_release(&dump);
+    dump_test_end(&t, &stream);
+}
+END_TEST
+
 static void put_loss(void *ctx, const struct formatter_run *run)
 {
     if (run->kind == FORMATTER_LOSS)
@@ -326,6 +419,8 @@ Suite *unit_suite(void)
     unit_case(s, "formatter: half sync in a full-sync stream", half_sync_where_none_may_be);
     unit_case(s, "formatter: discontinuity", discontinuity);
     unit_case(s, "formatter: offset of a loss, any cut", loss_offset);
+    unit_cases(s, "formatter: a DSTREAM dump has a footer each 512 bytes", footers_of_a_dump, 0, 4);
+    unit_cases(s, "formatter: damage makes no footers", footers_and_damage, 0, 4);
     unit_cases(s, "formatter: built frames come apart, any cut", built_frames_come_apart, 0, 16);
     return s;
 }

@@ -6,6 +6,7 @@
 #include "tests/support/decoded.h"
 #include "tests/support/unit_main.h"
 
+#include <capstone/capstone.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,7 +348,8 @@ START_TEST(text_of_m_profile)
     ck_assert_str_eq(text(m, 0x4774, 2, BT_ISA_T32, 1), "bxnsne lr");
     ck_assert_str_eq(text(m, 0x479c, 2, BT_ISA_T32, DISASM_NO_IT), "blxns r3");
     ck_assert_str_eq(text(m, 0x4798, 2, BT_ISA_T32, DISASM_NO_IT), "blx r3");
-    ck_assert_str_ne(text(a, 0xe97fe97f, 4, BT_ISA_T32, DISASM_NO_IT), "sg");
+    if (CS_API_MAJOR < 5) /* later ones have it in both profiles */
+        ck_assert_str_ne(text(a, 0xe97fe97f, 4, BT_ISA_T32, DISASM_NO_IT), "sg");
     disasm_free(m);
     disasm_free(a);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Tests decoder/values/values.c, values_a.c, values_a32.c, values_build.c, values_m.c,
- * values_memory.c, values_rules.c, values_state.c, values_t16.c and values_t32.c.
+ * values_memory.c, values_rules.c, values_stack.c, values_state.c, values_t16.c and
+ * values_t32.c.
  */
 /* Reconstruction of registers and memory: single rules by hand.
  * Everything at once: tests/bench/values. */
@@ -16,7 +17,7 @@ struct path {
     struct values_insn insns[32];
     struct bt_event events[4];
     struct values_window w;
-    uint32_t ram[16]; /* present, from RAM */
+    uint32_t ram[32]; /* present, from RAM */
     uint32_t next;
 };
 
@@ -282,6 +283,92 @@ START_TEST(test_call_assumed)
         }
         ck_assert(!is_known(r, 2, 4, 0));
         ck_assert(values_register(r, 4, 4, &a) && !a.inferred);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* SP comes from memory meanwhile: it is somebody else who goes on at that place. */
+START_TEST(test_other_stack)
+{
+    static const uint32_t moves[] = {0xe1a0d003, 0xe59fd000,
+                                     0xe1a0d00b}; /* mov sp, r3; ldr; mov sp, r11 */
+    for (unsigned i = 0; i < 3; i++) {
+        struct path p;
+        begin(&p, BT_ISA_A32);
+        p.w.infer = VALUES_INFER_ALL;
+        add(&p, 0xeb00003e, BT_COND_PASS); /* bl 0x8100 */
+        p.next = 0x8100;
+        add(&p, 0xe5974000, BT_COND_PASS); /* ldr r4, [r7] */
+        add(&p, 0xe28db000, BT_COND_PASS); /* add r11, sp, #0 */
+        add(&p, moves[i], BT_COND_PASS);
+        add(&p, 0xe12fff1e, BT_COND_PASS); /* bx lr */
+        p.next = 0x8004;
+        add(&p, 0xe1a00000, BT_COND_PASS);
+        p.w.final[4] = 44;
+        p.w.final[7] = 0x40000000;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 0, 4, 44) == (i == 2)); /* that was this stack's */
+        values_free(r);
+    }
+}
+END_TEST
+
+/* An interrupt gives everything back, a service r4-r11 and SP. */
+START_TEST(test_service)
+{
+    for (unsigned number = 11; number <= 15; number += 4) {
+        struct path p;
+        begin(&p, BT_ISA_T32);
+        p.w.infer = VALUES_INFER_ALL;
+        p.w.m_profile = true;
+        for (unsigned i = 0; i < 5; i++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.next = 0x8200;
+        add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+        p.next = 0x800a;
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.events[0] = (struct bt_event){.position = 5,
+                                        .kind = BT_EVENT_EXCEPTION,
+                                        .u.exception = {.number = (uint16_t)number,
+                                                        .return_address = 0x800a,
+                                                        .has_return = true,
+                                                        .m_profile = true}};
+        p.events[1] = (struct bt_event){.position = 6, .kind = BT_EVENT_EXCEPTION_RET};
+        p.w.event_count = 2;
+        p.w.final[0] = 1;
+        p.w.final[4] = 4;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 5, 4, 4));
+        ck_assert(is_known(r, 4, 13, 0));
+        ck_assert(is_known(r, 4, 0, 1) == (number == 15));
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A bit by its second address is one of its word; an address that is no memory may be a second one.
+ */
+START_TEST(test_second_addresses)
+{
+    struct path p;
+    struct values_counts c;
+    for (unsigned bit_band = 0; bit_band < 2; bit_band++) {
+        begin(&p, BT_ISA_A32);
+        p.w.m_profile = true;
+        p.w.m_bit_band = bit_band;
+        add(&p, 0xe5801000, BT_COND_PASS); /* str r1, [r0] */
+        add(&p, 0xe582100c, BT_COND_PASS); /* str r1, [r2, #12] */
+        add(&p, 0xe5903000, BT_COND_PASS); /* ldr r3, [r0] */
+        add(&p, 0xe3a03000, BT_COND_PASS); /* mov r3, #0 */
+        p.w.final[0] = RAM;
+        p.w.final[1] = 5;
+        p.w.final[2] = 0x22000000;
+        p.ram[0] = 13;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 3, 3, 13));
+        values_counts(r, &c);
+        ck_assert_uint_eq(c.conflicts, 0);
         values_free(r);
     }
 }
@@ -762,6 +849,9 @@ Suite *unit_suite(void)
     unit_case(s, "values: what a branch implies", test_branch_implies);
     unit_case(s, "values: nothing crosses a gap", test_gap);
     unit_case(s, "values: calls by the standard are marked", test_call_assumed);
+    unit_case(s, "values: calls that another stack comes between", test_other_stack);
+    unit_case(s, "values: what a service may change", test_service);
+    unit_case(s, "values: second addresses", test_second_addresses);
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);

@@ -3,12 +3,16 @@
  * The run-control driver on the modelled probe and board, in one process: driver, MEM-AP, debug
  * port, CMSIS-DAP commands, USB transfers of the model. Time is counted, not waited for.
  *
+ * BTRACED_PROBE makes another probe of it: "SIZE,COUNT,hid|bulk,none|polled|streamed,plain|quirks",
+ * packet size and count, transport, SWO, and whether it has the quirks of other firmware.
+ *
  * Between the model's MEM-AP and its bus sits a list of words that tests change: other cores than
  * the one that is modelled, and states that it does not get into by itself.
  */
 #ifndef TESTS_USB_UNIT_PROBE_BENCH_H
 #define TESTS_USB_UNIT_PROBE_BENCH_H
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +54,9 @@ struct probe_bench {
     struct model_bus bus;
     struct bench_change changes[BENCH_CHANGES];
     unsigned change_count;
-    bool dead_in_reset; /* nothing can be accessed while nRESET is low */
+    struct trace_sink endpoint; /* of SWO */
+    bool skip_endpoint;         /* nobody takes anything from it */
+    bool dead_in_reset;         /* nothing can be accessed while nRESET is low */
     uint64_t now;
 };
 
@@ -142,24 +148,93 @@ static inline int bench_bus_write(void *ctx, uint32_t address, unsigned size, ui
     return c && (c->drop || c->keep) ? 0 : b->bus.write(b->bus.ctx, address, size, value);
 }
 
-/* Board and probe, connected; the core is not attached. */
-static inline struct probe_bench *bench_new(const struct probe_board_options *options, bool hid)
+/* What BTRACED_PROBE says. A DAP in a chain is not changed by it. */
+static inline void bench_variant(struct probe_board_options *options, bool *hid)
+{
+    char transport[8], swo[12], firmware[8];
+    const char *text = getenv("BTRACED_PROBE");
+    if (!text)
+        return;
+    ck_assert_int_eq(sscanf(text, "%u,%u,%7[a-z],%11[a-z],%7[a-z]", &options->packet_size,
+                            &options->packet_count, transport, swo, firmware),
+                     5);
+    *hid = strcmp(transport, "hid") == 0;
+    options->swo = swo[0] == 'n'   ? PROBE_SWO_NONE
+                   : swo[0] == 'p' ? PROBE_SWO_POLLED
+                                   : PROBE_SWO_STREAMED;
+    options->quirks.deaf = options->quirks.pin_wait = strcmp(firmware, "quirks") == 0;
+}
+
+static inline uint64_t bench_model_now(void *ctx)
+{
+    return ((const struct probe_bench *)ctx)->now; /* the board is its first part */
+}
+
+static inline int bench_endpoint_start(void *self, const struct trace_sink *sink)
+{
+    ((struct probe_bench *)self)->endpoint = *sink;
+    return 0;
+}
+
+static inline int bench_endpoint_poll(void *self, unsigned timeout_ms)
+{
+    uint8_t bytes[CMSIS_DAP_SWO_BLOCK]; /* as long as the driver's */
+    struct probe_bench *b = self;
+    size_t n;
+    b->now += 1000 * (timeout_ms + 1);
+    while (!b->skip_endpoint &&
+           usb_device_in(&b->usb.device, USB_PROBE_EP_SWO, bytes, sizeof bytes, &n) == 0) {
+        if (n > 0)
+            b->endpoint.bytes(b->endpoint.user, bytes, n);
+    }
+    return 0;
+}
+
+static inline int bench_endpoint_stop(void *self)
+{
+    (void)self;
+    return 0;
+}
+
+/* The third endpoint of the probe; each poll takes a millisecond at least. */
+static inline struct trace_stream bench_endpoint(struct probe_bench *b)
+{
+    static const struct trace_stream_ops OPS = {
+        .start = bench_endpoint_start, .poll = bench_endpoint_poll, .stop = bench_endpoint_stop};
+    return (struct trace_stream){.ops = &OPS, .self = b};
+}
+
+/* Board and probe as they are told, open; nothing is connected. */
+static inline struct probe_bench *bench_open(const struct probe_board_options *options, bool hid)
 {
     static const struct usb_pipe_ops OPS = {.send = bench_send, .receive = bench_receive};
     struct probe_bench *b = calloc(1, sizeof *b);
     ck_assert_ptr_nonnull(b);
     ck_assert_int_eq(probe_board_init(&b->board, options), 0);
+    b->board.probe.options.now = bench_model_now;
+    unsigned size = b->board.probe.options.packet_size;
+    uint16_t usb = (uint16_t)(hid || size == 64 ? size : 512);
     usb_probe_init(&b->usb, &b->board, hid);
     b->bus = b->board.ap.bus;
     b->board.ap.bus =
         (struct model_bus){.ctx = b, .read = bench_bus_read, .write = bench_bus_write};
-    const struct usb_pipe pipe = {
-        .ops = &OPS, .self = b, .out_packet = hid ? 64 : 512, .in_packet = hid ? 64 : 512};
+    const struct usb_pipe pipe = {.ops = &OPS, .self = b, .out_packet = usb, .in_packet = usb};
     ck_assert_int_eq(cmsis_dap_open(&b->dap, &pipe, hid ? CMSIS_DAP_HID : CMSIS_DAP_BULK), 0);
     const struct debug_clock clock = {.now_us = bench_now, .sleep_us = bench_sleep, .user = b};
     const struct debug_link link = cmsis_dap_link(&b->dap);
     adiv5_init(&b->dp, &link, &clock);
     b->connect.wire = options->jtag ? DEBUG_WIRE_JTAG : DEBUG_WIRE_SWD;
+    return b;
+}
+
+/* The same, or what BTRACED_PROBE makes of it; connected; the core is not attached. */
+static inline struct probe_bench *bench_new(const struct probe_board_options *told, bool hid)
+{
+    struct probe_board_options options = *told;
+    if (hid)
+        options.packet_size = 64;
+    bench_variant(&options, &hid);
+    struct probe_bench *b = bench_open(&options, hid);
     ck_assert_int_eq(adiv5_connect(&b->dp, &b->connect), 0);
     ck_assert_int_eq(mem_ap_init(&b->ap, &b->dp, 0), 0);
     cortex_m_init(&b->core, &b->ap);

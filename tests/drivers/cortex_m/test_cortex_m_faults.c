@@ -341,11 +341,10 @@ END_TEST
 START_TEST(test_under_reset)
 {
     struct probe_bench *b = plain_bench();
-    uint8_t input;
-    const struct debug_link *link = &b->dp.link;
-    ck_assert_int_eq(link->ops->pins(link->self, 0, DEBUG_PIN_NRESET, 0, &input), 0);
+    struct adiv5_connect_options connect = b->connect;
+    connect.hold_reset = true;
+    ck_assert_int_eq(adiv5_connect(&b->dp, &connect), 0);
     ck_assert(b->board.held);
-    ck_assert_int_eq(adiv5_connect(&b->dp, &b->connect), 0);
     ck_assert_int_eq(mem_ap_init(&b->ap, &b->dp, 0), 0);
     ck_assert_int_eq(cortex_m_attach(&b->core), 0);
     ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, true), 0);

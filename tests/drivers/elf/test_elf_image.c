@@ -109,7 +109,7 @@ START_TEST(mixed)
     ck_assert_uint_eq(size, 1);
     ck_assert_int_eq(image_bytes(image, 0x20008, &data, &size), BT_ERR_NO_CODE);
     ck_assert_int_eq(image_bytes(image, 0x30000, &data, &size), BT_ERR_NO_CODE);
-    ck_assert_int_eq(image_bytes(image, 0, &data, &size), BT_ERR_NO_CODE);
+    ck_assert_int_eq(image_bytes(image, 0x10000, &data, &size), BT_ERR_NO_CODE);
 
     const struct elf_segment *last = &image->segments[image->segment_count - 1];
     ck_assert(last->writable && !last->executable);

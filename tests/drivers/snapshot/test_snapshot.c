@@ -545,8 +545,6 @@ START_TEST(bad_dumps)
          "dump without 'address'"},
         {"cpu.ini", CPU "[dump]\naddress=0\n[regs]\n", BT_ERR_FORMAT, "cpu.ini", 5,
          "dump without 'file'"},
-        {"cpu.ini", CPU "[dump]\naddress=0\nfile=gone.bin\n", BT_ERR_IO, "cpu.ini", 7,
-         "cannot open 'gone.bin': No such file or directory"},
         {"cpu.ini", CPU "[dump]\naddress=here\nfile=mem.bin\n", BT_ERR_FORMAT, "cpu.ini", 6,
          "address is not a number: 'here'"},
         {"cpu.ini", CPU "[dump]\naddress=0x10000000000000000\nfile=mem.bin\n", BT_ERR_FORMAT,
@@ -559,6 +557,22 @@ START_TEST(bad_dumps)
          "cpu.ini", 5, "dump reaches beyond the last address"},
     };
     EXPECT_REFUSALS(refusals);
+}
+END_TEST
+
+/* What it held is not known; the others are. */
+START_TEST(missing_dump)
+{
+    put_all();
+    put("cpu.ini", CPU "[dump1]\naddress=0x100\nfile=gone.bin\n[dump2]\naddress=0\nfile=mem.bin\n");
+    struct snapshot *snap = open_ok();
+    expect_warning(
+        snap, 0, "cpu.ini", 7,
+        "'gone.bin' is missing: nothing is known of the memory from 0x100 on that it held");
+    ck_assert_uint_eq(snap->warning_count, 1);
+    ck_assert_uint_eq(snap->devices[0].dump_count, 1);
+    ck_assert_str_eq(snap->devices[0].dumps[0].path, "mem.bin");
+    snapshot_close(snap);
 }
 END_TEST
 
@@ -719,6 +733,7 @@ Suite *unit_suite(void)
     add(s, "snapshot: symbolic links and special files", links_and_special_files);
     add(s, "snapshot: bad device files", bad_devices);
     add(s, "snapshot: bad dumps", bad_dumps);
+    add(s, "snapshot: a dump that is missing", missing_dump);
     add(s, "snapshot: bad trace metadata", bad_trace);
     add(s, "snapshot: limits", limits);
     if (want_real("snapshot: real recordings"))

@@ -106,6 +106,9 @@ START_TEST(test_lies)
     struct usb_dap_choice c;
     d.interfaces[0].endpoints[1].packet = 0;
     ck_assert_int_eq(usb_choose_cmsis_dap(&d, &c), BT_ERR_UNSUPPORTED);
+    d.interfaces[0] = BULK;
+    d.interfaces[0].endpoints[0].address = 0; /* endpoint 0 is for control */
+    ck_assert_int_eq(usb_choose_cmsis_dap(&d, &c), BT_ERR_UNSUPPORTED);
     d.interfaces[0] = HID;
     d.interfaces[0].endpoint_count = 255;
     ck_assert_int_eq(usb_choose_cmsis_dap(&d, &c), 0);

@@ -73,7 +73,10 @@ START_TEST(attach_again)
     SERVER_SAYS("T02thread:01;");
     CLIENT_GOT("T02thread:01;");
     ck_assert_int_eq(gdb_session_state(&f.session), GDB_SESSION_OPEN);
-    through("vAttach;1", "T02thread:01;");
+    CLIENT_SAYS("vAttach;1234");
+    SERVER_GOT("?");
+    SERVER_SAYS("T02thread:01;");
+    CLIENT_GOT("T02thread:01;");
 }
 END_TEST
 

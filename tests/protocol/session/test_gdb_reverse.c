@@ -119,6 +119,66 @@ START_TEST(resumes_move_the_position)
 }
 END_TEST
 
+/* An unknown register is an error, but of those that make up a frame. */
+START_TEST(lldb_registers)
+{
+    w.target.regs[0].known &= ~(1u << 4 | 1u << TARGET_REG_LR);
+    ASK("p4", "xxxxxxxx");
+    ASK("QThreadSuffixSupported", "");
+    ASK("p4", "E01");
+    ASK("pe", "xxxxxxxx");
+    ASK("p5", "05000000");
+}
+END_TEST
+
+/* It reads the registers of all threads before a motion, and sends no Hc. */
+START_TEST(lldb_moves_the_core_that_stopped)
+{
+    ASK("QThreadSuffixSupported", "");
+    w.target.stop.core = 0;
+    ASK("?", "T05thread:1;");
+    ASK("Hg2", "OK");
+    ASK("bc", "T05thread:1;");
+    ASK("Hg2", "OK");
+    ASK("Hc2", "OK");
+    ASK("bs", "T05thread:1;");
+    ASK("Hg2", "OK");
+    ASK("bc", "T05thread:1;");
+    LOG("halt;reverse 0;reverse 1 step;reverse 0;");
+}
+END_TEST
+
+/* An error would end its session. */
+START_TEST(lldb_gets_a_stop)
+{
+    w.target.result = BT_ERR_UNSUPPORTED;
+    w.target.why = "no way";
+    ASK("bc", "E.no way");
+    ASK("QThreadSuffixSupported", "");
+    ASK("bc", "T05reason:exception;description:6e6f20776179;replaylog:begin;thread:1;");
+    ASK("bs", "T05reason:exception;description:6e6f20776179;replaylog:begin;thread:1;");
+    w.target.why = "";
+    ASK("bc",
+        "T05reason:exception;description:6e6f7420737570706f72746564;replaylog:begin;thread:1;");
+    w.target.result = TARGET_PENDING;
+    ASK("bc", "(none)");
+    gdb_session_resume_failed(&w.session, "no more");
+    ck_assert_str_eq(fake_replies(&w),
+                     "T05reason:exception;description:6e6f206d6f7265;replaylog:begin;thread:1;");
+    w.target.host.reverse = NULL;
+    ck_assert_int_eq(strncmp(fake_ask(&w, "bc"), "T05reason:exception;description:", 32), 0);
+}
+END_TEST
+
+START_TEST(memory_in_binary)
+{
+    w.target.told = 2;
+    ASK("x20000010,4", "b\xaa\xaa");
+    w.target.told = 0;
+    ASK("x20000010,4", "E0e");
+}
+END_TEST
+
 static void add(Suite *suite, const char *name, const TTest *test)
 {
     TCase *tc = tcase_create(name);
@@ -135,5 +195,9 @@ Suite *unit_suite(void)
     add(s, "gdb reverse: memory is that of then", memory_of_the_position);
     add(s, "gdb reverse: nothing is written", nothing_is_written);
     add(s, "gdb reverse: resumes move the position", resumes_move_the_position);
+    add(s, "gdb reverse: LLDB: unknown registers are errors", lldb_registers);
+    add(s, "gdb reverse: LLDB: the core that stopped moves", lldb_moves_the_core_that_stopped);
+    add(s, "gdb reverse: LLDB: a stop in place of an error", lldb_gets_a_stop);
+    add(s, "gdb reverse: memory in binary", memory_in_binary);
     return s;
 }

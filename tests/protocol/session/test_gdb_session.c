@@ -45,7 +45,7 @@ START_TEST(features_of_a_full_target)
 {
     ASK("qSupported:multiprocess+;swbreak+;hwbreak+;xmlRegisters=i386",
         "PacketSize=4000;QStartNoAckMode+;vContSupported+;qXfer:features:read+;"
-        "qXfer:threads:read+;qXfer:memory-map:read+;swbreak+;hwbreak+;"
+        "qXfer:threads:read+;binary-upload+;qXfer:memory-map:read+;swbreak+;hwbreak+;"
         "Qbtrace:bts+;Qbtrace:off+;Qbtrace-conf:bts:size+;qXfer:btrace:read+;"
         "qXfer:btrace-conf:read+;ReverseStep+;ReverseContinue+");
     ck_assert_ptr_nonnull(strstr(fake_ask(&w, "qSupported"), "PacketSize=4000"));
@@ -72,8 +72,9 @@ START_TEST(features_of_a_bare_target)
     w.target.no_breakpoints = true;
     w.target.host = (struct gdb_host){.monitor = NULL};
     reopen();
-    ASK("qSupported:swbreak+", "PacketSize=4000;QStartNoAckMode+;vContSupported+;"
-                               "qXfer:features:read+;qXfer:threads:read+;swbreak+;hwbreak+");
+    ASK("qSupported:swbreak+",
+        "PacketSize=4000;QStartNoAckMode+;vContSupported+;"
+        "qXfer:features:read+;qXfer:threads:read+;binary-upload+;swbreak+;hwbreak+");
     static const char *const unknown[] = {
         "qXfer:memory-map:read::0,100",
         "qXfer:btrace:read:all:0,100",
@@ -128,7 +129,6 @@ START_TEST(unknown_packets)
         "bx",
         "qfThreadInfo1",
         "QStartNoA",
-        "x0,10",
         "_M",
         "qXfer:auxv:read::0,1000",
     };
@@ -185,10 +185,11 @@ START_TEST(thread_lists)
 {
     ASK("qfThreadInfo", "m1,2");
     ASK("qsThreadInfo", "l");
-    ASK("qXfer:threads:read::0,1000", "l<?xml version=\"1.0\"?>\n<threads>\n"
-                                      "<thread id=\"1\" core=\"0\" name=\"A9 #0\"></thread>\n"
-                                      "<thread id=\"2\" core=\"1\" name=\"A9 &lt;#1&gt;\">"
-                                      "at &quot;216&quot;</thread>\n</threads>\n");
+    ASK("qXfer:threads:read::0,1000",
+        "l<?xml version=\"1.0\"?>\n<threads>\n"
+        "<thread id=\"1\" core=\"0\" name=\"A9 #0\" id_str=\"core 0\"></thread>\n"
+        "<thread id=\"2\" core=\"1\" name=\"A9 &lt;#1&gt;\" id_str=\"core 1\">"
+        "at &quot;216&quot;</thread>\n</threads>\n");
     ASK("qThreadExtraInfo,1", "4139202330");
     ASK("qThreadExtraInfo,2", "4139203c23313e3a2061742022323136"
                               "22");
@@ -375,6 +376,50 @@ START_TEST(memory_read)
 }
 END_TEST
 
+/* Announced by binary-upload+: GDB 16 and later, and LLDB 21, then read by nothing else. */
+START_TEST(memory_read_binary)
+{
+    ASK("x20000021,5", "b!\"#$%");
+    ASK("x2000007c,3", "b|}~");
+    ASK("x20002ffe,40", "b\xfe\xff");
+    gdb_session_input(&w.session, "$x20000000,ffffffff#00", 22); /* bad checksum: asked again */
+    ck_assert_str_eq(fake_replies(&w), "(none)");
+    ASK("x20003000,1", "E0e");
+    ASK("x0,0", "");
+    static const char *const bad[] = {"x", "x20000000", "x20000000,", "x,4", "x20000000,4:"};
+    EXPECT_ALL(bad, "E01");
+}
+END_TEST
+
+/* As much as a packet holds, whatever has to be escaped. */
+START_TEST(memory_read_binary_whole)
+{
+    memset(w.target.memory, '}', sizeof w.target.memory);
+    size_t n = strlen(fake_ask(&w, "x20000000,ffffffff"));
+    ck_assert_uint_gt(n, GDB_PACKET_SIZE / 2 - 16);
+    ck_assert_uint_le(2 * n, GDB_PACKET_SIZE);
+}
+END_TEST
+
+/* LLDB names itself by what GDB never asks. */
+START_TEST(what_lldb_asks)
+{
+    ASK("QThreadSuffixSupported", "");
+    ASK("qHostInfo", "triple:61726d76372d6e6f6e652d65616269;ptrsize:4;endian:little;");
+    w.target.profile = TARGET_PROFILE_M;
+    ASK("qHostInfo", "cputype:12;cpusubtype:15;ptrsize:4;endian:little;");
+    w.target.profile = TARGET_PROFILE_A64;
+    w.target.big_endian = true;
+    ASK("qHostInfo", "triple:616172636836342d6e6f6e652d656c66;ptrsize:8;endian:big;");
+    static const char *const empty[] = {
+        "QListThreadsInStopReply", "qProcessInfo", "qVAttachOrWaitSupported", "QEnableErrorStrings",
+        "qStructuredDataPlugins",  "jThreadsInfo", "jThreadExtendedInfo:",    "qThreadStopInfo1",
+        "qMemoryRegionInfo:0",     "qOffsets",     "qRegisterInfo0",
+    };
+    EXPECT_ALL(empty, "");
+}
+END_TEST
+
 START_TEST(memory_written)
 {
     ASK("M20000100,3:a1B2c3", "OK");
@@ -554,6 +599,9 @@ Suite *unit_suite(void)
     add(suite, "gdb_session: further registers written", further_registers_written);
     add(suite, "gdb_session: flash", flash);
     add(suite, "gdb_session: m, also short and unreadable", memory_read);
+    add(suite, "gdb_session: memory is read in binary, too", memory_read_binary);
+    add(suite, "gdb_session: a binary read fits into a packet", memory_read_binary_whole);
+    add(suite, "gdb_session: what LLDB asks", what_lldb_asks);
     add(suite, "gdb_session: M and X", memory_written);
     add(suite, "gdb_session: Z and z", breakpoints);
     add(suite, "gdb_session: qRcmd", console_commands);

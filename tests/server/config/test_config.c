@@ -29,7 +29,7 @@ static int parse(const char *text)
     return config_parse(&config, text, strlen(text), "dir/b.conf", &names, &why);
 }
 
-static void accept(const char *text)
+static void take(const char *text)
 {
     int error = parse(text);
     ck_assert_msg(error == 0, "%s", why.text);
@@ -50,7 +50,7 @@ static void refuse(const char *text, const char *message)
 
 START_TEST(defaults)
 {
-    accept(BOARD);
+    take(BOARD);
     ck_assert_str_eq(config.path, "dir/b.conf");
     ck_assert_str_eq(config.name, "b");
     ck_assert_str_eq(config.description, "");
@@ -76,13 +76,13 @@ END_TEST
 
 START_TEST(every_key)
 {
-    accept("[board]\nname = n\ndescription = a board\n"
-           "[target]\nconnect = unix:$RUN/gdb\ncommand = a \"b c\"\nreset = system_reset\n"
-           "[trace]\nlisten = unix:$RUN/trace\ncontrol = [::1]:7\nformat = frames\nring = 0x100K\n"
-           "drain_ms = 0\nbackpressure = yes\n"
-           "[history]\nmemory = 2G\ncheckpoint = 8k\n[gdb]\nlisten = [::1]:0\n"
-           "[record]\ndir = $DIR/rec\n"
-           "[core a]\ntype = Cortex-A8\nprogram = $DIR/a.elf\nthread = 7\nSCTLR = 0x2000\n" CORE);
+    take("[board]\nname = n\ndescription = a board\n"
+         "[target]\nconnect = unix:$RUN/gdb\ncommand = a \"b c\"\nreset = system_reset\n"
+         "[trace]\nlisten = unix:$RUN/trace\ncontrol = [::1]:7\nformat = frames\nring = 0x100K\n"
+         "drain_ms = 0\nbackpressure = yes\n"
+         "[history]\nmemory = 2G\ncheckpoint = 8k\n[gdb]\nlisten = [::1]:0\n"
+         "[record]\ndir = $DIR/rec\n"
+         "[core a]\ntype = Cortex-A8\nprogram = $DIR/a.elf\nthread = 7\nSCTLR = 0x2000\n" CORE);
     ck_assert_str_eq(config.name, "n");
     ck_assert_str_eq(config.description, "a board");
     ck_assert_int_eq(config.target.kind, ADDRESS_UNIX);
@@ -105,13 +105,25 @@ START_TEST(every_key)
 }
 END_TEST
 
+START_TEST(shared_memory)
+{
+    take(BOARD "shared = 0x20000000+4K  0x20008000+256\n");
+    ck_assert_uint_eq(config.cores[0].shared.count, 2);
+    ck_assert_uint_eq(config.cores[0].shared.at[0].size, 4096);
+    ck_assert_uint_eq(config.cores[0].shared.at[1].address, 0x20008000);
+    config_release(&config);
+    refuse(BOARD "shared = 0x20000000+4K 0x20008000\n", "dir/b.conf:13: shared: '...");
+    refuse(BOARD "shared = 0+1 1+1 2+1 3+1 4+1 5+1 6+1 7+1 8+1\n", "dir/b.conf:13: shared: '...");
+}
+END_TEST
+
 /* Each protocol's trace ID has a name of its own, and all share one range. */
 START_TEST(trace_ids)
 {
 #define ETM4                                                                                       \
     "[core b]\ntype = Cortex-M7\nsource = ETM4.0\nTRCCONFIGR = 1\nTRCIDR0 = 0x280006E1\n"          \
     "TRCIDR1 = 0x4100F402\nTRCIDR2 = 4\n"
-    accept(BOARD ETM4 "TRCTRACEIDR = 0x11\n");
+    take(BOARD ETM4 "TRCTRACEIDR = 0x11\n");
     ck_assert(config.cores[1].has_source);
     ck_assert_uint_eq(snapshot_find_reg(&config.cores[1].source_device, "TRCTRACEIDR")->index, 16);
     config_release(&config);
@@ -126,9 +138,9 @@ END_TEST
 
 START_TEST(cores)
 {
-    accept(BOARD "ETMSYNCFR = 512\n[core cpu1]\ntype = Cortex-M4\nsource = ETM3.5\nETMCR = 0\n"
-                 "ETMIDR = 0x4114F250\nETMCCER = 0\nETMTRACEIDR = 0x6f\n"
-                 "[core cpu2]\ntype = ARM926EJ-S\nSCTLR = 0x2000\n");
+    take(BOARD "ETMSYNCFR = 512\n[core cpu1]\ntype = Cortex-M4\nsource = ETM3.5\nETMCR = 0\n"
+               "ETMIDR = 0x4114F250\nETMCCER = 0\nETMTRACEIDR = 0x6f\n"
+               "[core cpu2]\ntype = ARM926EJ-S\nSCTLR = 0x2000\n");
     ck_assert_uint_eq(config.core_count, 3);
     const struct config_core *c = config.cores;
     ck_assert_str_eq(c[0].name, "cpu0");
@@ -164,7 +176,7 @@ START_TEST(command_words)
     const char *text =
         "[target]\ncommand = qemu \"-a b\"  \"\"\tx $RUN/s $PLUGIN,d=$DIR $$5 p\"q r\"\n"
         "connect = :1\n" TRACE CORE;
-    accept(text);
+    take(text);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         ck_assert_pstr_eq(config.command[i], words[i]);
     config_release(&config);
@@ -186,7 +198,7 @@ START_TEST(dollar_names)
            "dir/b.conf:2: name: '$HOME' stands for nothing; allowed: $RUN, $DIR, $PLUGIN, and $$ "
            "for a dollar sign");
     refuse("[board]\nname = 5$\n", "dir/b.conf:2: name: '$' stands for nothing...");
-    accept("[board]\nname = $$RUN$$\n" BOARD);
+    take("[board]\nname = $$RUN$$\n" BOARD);
     ck_assert_str_eq(config.name, "$RUN$");
     config_release(&config);
     const char *text = "[board]\nname = $RUN\n";
@@ -201,7 +213,7 @@ START_TEST(unknown_sections_and_keys)
     refuse("[tarce]\n",
            "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
            "[board], [target], [probe], [trace], [capture], [coresight], [history], [gdb], [tls], "
-           "[limits], [metrics], [record], [setup], [flash], [core NAME]");
+           "[access], [limits], [metrics], [audit], [record], [setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",
@@ -212,14 +224,14 @@ START_TEST(unknown_sections_and_keys)
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "
                                        "[trace]; allowed here: connect, command, reset, at_exit, "
-                                       "deadline");
+                                       "deadline, monitor");
     refuse("[trace]\nETMCR = 0\n", "dir/b.conf:2: ETMCR: is not a key of [trace] but of [core...");
     refuse("[trace]\nzebra = 1\n", "dir/b.conf:2: zebra: is not a key of [trace]; allowed: lis...");
     refuse("[core a]\nETMRC = 1\n",
            "dir/b.conf:2: ETMRC: is not a key of [core a]; did you mean 'ETMCR'?...");
     refuse("[core a]\nETMNOSUCH = 1\n",
            "dir/b.conf:2: ETMNOSUCH: is not a key of [core a]; allowed: type, program, thread, "
-           "source, trace_unit, funnel_port, debug, cti, ETMCR, ETMCCR, ETMTRIGGER...");
+           "source, trace_unit, funnel_port, debug, cti, shared, ETMCR, ETMCCR, ETMTRIGGER...");
     refuse("name = x\n[board]\n", "dir/b.conf:1: name: stands before the first section");
     refuse("[board]\nname\n", "dir/b.conf:2: neither '[section]' nor 'key=value'");
 }
@@ -238,7 +250,7 @@ START_TEST(doubles)
            "dir/b.conf:16: ETMTRACEIDR: 0x10 is that of [core cpu0] too");
     refuse(BOARD "[core PTM_0]\ntype = Cortex-A9\n",
            "dir/b.conf:13: PTM_0: is the name that the trace unit of [core cpu0] has...");
-    accept(BOARD "[core b]\ntype = Cortex-A9\n[core d]\ntype = Cortex-A9\n");
+    take(BOARD "[core b]\ntype = Cortex-A9\n[core d]\ntype = Cortex-A9\n");
     config_release(&config);
 }
 END_TEST
@@ -341,7 +353,7 @@ START_TEST(wrong_values)
         "[history]\nmemory = 100K\n" BOARD,
         "dir/b.conf:2: memory: must hold two checkpoints; allowed: at least 131072, or a smaller "
         "'checkpoint'");
-    accept("[history]\nmemory = 255K\n" BOARD);
+    take("[history]\nmemory = 255K\n" BOARD);
     ck_assert_uint_eq(config.memory, 128u << 10);
     config_release(&config);
 }
@@ -379,11 +391,11 @@ START_TEST(raw_has_one_source)
     const char *one = TARGET "[trace]\nlisten = :5\nformat = raw\n[core a]\ntype = ARM926EJ-S\n"
                              "source = ETM1.3\nETMCR = 0\nPORT_LAYOUT = 1\n";
     char two[1024];
-    accept(one);
+    take(one);
     ck_assert(!config.formatted);
     config_release(&config);
     snprintf(two, sizeof two, "%s%s", one, "[core b]\ntype = Cortex-A9\n");
-    accept(two);
+    take(two);
     config_release(&config);
     snprintf(two, sizeof two, "%s%s", one,
              "[core b]\ntype = ARM926EJ-S\nsource = ETM1.3\nETMCR=0\n");
@@ -399,7 +411,7 @@ START_TEST(limits)
     size_t n = (size_t)snprintf(text, sizeof text, "%s", TARGET TRACE CORE);
     for (unsigned i = 1; i < CONFIG_MAX_CORES; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "[core c%u]\ntype = Cortex-A9\n", i);
-    accept(text);
+    take(text);
     ck_assert_uint_eq(config.core_count, CONFIG_MAX_CORES);
     config_release(&config);
     snprintf(text + n, sizeof text - n, "[core last]\n");
@@ -472,7 +484,7 @@ END_TEST
 
 START_TEST(comments_and_line_ends)
 {
-    accept("\xef\xbb\xbf# c\r\n[board] ; c\r\nname = a#b ; c\r\n" BOARD);
+    take("\xef\xbb\xbf# c\r\n[board] ; c\r\nname = a#b ; c\r\n" BOARD);
     ck_assert_str_eq(config.name, "a#b");
     config_release(&config);
     refuse("[board]\nname = a\x01\n", "dir/b.conf:2: control character 0x01...");
@@ -564,8 +576,8 @@ static bool is_named(const char *page, const char *section, const char *name)
 
 START_TEST(several_addresses)
 {
-    accept(BOARD "[gdb]\nlisten = 127.0.0.1:3333, [::1]:0 \"unix:$RUN/a, b\",systemd\n"
-                 "unix_mode = 660\nunix_owner = 4711:0\n");
+    take(BOARD "[gdb]\nlisten = 127.0.0.1:3333, [::1]:0 \"unix:$RUN/a, b\",systemd\n"
+               "unix_mode = 660\nunix_owner = 4711:0\n");
     const struct config_access *a = &config.access;
     ck_assert_uint_eq(a->listen_count, 4);
     ck_assert_str_eq(a->listen[0].address.host, "127.0.0.1");
@@ -577,7 +589,7 @@ START_TEST(several_addresses)
     ck_assert_uint_eq(a->unix_owner.uid, 4711);
     ck_assert_uint_eq(a->unix_owner.gid, 0);
     config_release(&config);
-    accept(BOARD);
+    take(BOARD);
     ck_assert_uint_eq(config.access.unix_mode, 0600);
     ck_assert_uint_eq(config.access.unix_owner.uid, ADDRESS_SAME_OWNER);
     ck_assert_uint_eq(config.access.unix_owner.gid, ADDRESS_SAME_OWNER);
@@ -626,7 +638,7 @@ START_TEST(manual_has_a_board)
     char *end = begin ? strstr(begin + 7, "```") : NULL;
     ck_assert_ptr_nonnull(end);
     *end = '\0';
-    accept(begin + 7);
+    take(begin + 7);
     ck_assert_str_eq(config.target.host, "localhost");
     ck_assert_uint_eq(config.access.listen[0].address.port, 3334);
     config_release(&config);
@@ -638,6 +650,7 @@ Suite *unit_suite(void)
     Suite *s = suite_create("config");
     unit_case(s, "config: defaults", defaults);
     unit_case(s, "config: every key", every_key);
+    unit_case(s, "config: memory that others write", shared_memory);
     unit_case(s, "config: trace IDs of all protocols", trace_ids);
     unit_case(s, "config: cores and their registers", cores);
     unit_case(s, "config: words of a command", command_words);

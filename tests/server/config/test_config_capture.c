@@ -21,7 +21,7 @@ static int parse(const char *text)
     return config_parse(&config, text, strlen(text), "b.conf", NULL, &why);
 }
 
-static void accept(const char *text)
+static void accepts(const char *text)
 {
     int error = parse(text);
     ck_assert_msg(error == 0, "%s", why.text);
@@ -37,19 +37,19 @@ static void refuse(const char *text, const char *message)
 
 START_TEST(orbtrace)
 {
-    accept(TARGET "[capture]\ntype = orbtrace\n" CORE);
+    accepts(TARGET "[capture]\ntype = orbtrace\n" CORE);
     ck_assert_uint_eq(config.capture.type, CONFIG_CAPTURE_ORBTRACE);
     ck_assert(config_has_trace_input(&config) && config.trace.kind == ADDRESS_NONE);
     ck_assert(config.formatted && config.mode == FORMATTER_ALIGNED && !config.orbflow);
     ck_assert(config.tpiu_width == 4 && !config_captures_swo(&config));
     config_release(&config);
-    accept(PROBE "[trace]\nsink = tpiu\ntpiu_width = 2\n[capture]\ntype = orbtrace\n"
-                 "serial = ABC\nusb = 1209:3443\n" CPU);
+    accepts(PROBE "[trace]\nsink = tpiu\ntpiu_width = 2\n[capture]\ntype = orbtrace\n"
+                  "serial = ABC\nusb = 1209:3443\n" CPU);
     ck_assert_str_eq(config.capture.serial, "ABC");
     ck_assert_uint_eq(config.capture.usb.product, 0x3443);
     config_release(&config);
-    accept(PROBE "[trace]\nsink = swo\nswo_rate = 2M\ntrace_clock = 16M\n"
-                 "[capture]\ntype = orbtrace\n" CPU);
+    accepts(PROBE "[trace]\nsink = swo\nswo_rate = 2M\ntrace_clock = 16M\n"
+                  "[capture]\ntype = orbtrace\n" CPU);
     ck_assert(config_captures_swo(&config));
     ck_assert_int_eq(config.mode, FORMATTER_ALIGNED);
     config_release(&config);
@@ -64,21 +64,21 @@ END_TEST
 
 START_TEST(others)
 {
-    accept(TARGET "[trace]\nformat = tpiu\n[capture]\ntype = ftdi-fifo\n" CORE);
+    accepts(TARGET "[trace]\nformat = tpiu\n[capture]\ntype = ftdi-fifo\n" CORE);
     ck_assert_uint_eq(config.capture.type, CONFIG_CAPTURE_FTDI_FIFO);
     ck_assert_int_eq(config.mode, FORMATTER_SYNC);
     config_release(&config);
-    accept(TARGET "[trace]\nformat = tpiu\nswo_rate = 3M\n[capture]\ntype = ftdi-uart\n" CORE);
+    accepts(TARGET "[trace]\nformat = tpiu\nswo_rate = 3M\n[capture]\ntype = ftdi-uart\n" CORE);
     ck_assert_uint_eq(config.capture.channel, 1);
     ck_assert_uint_eq(config.capture.baud, 3000000);
     config_release(&config);
-    accept(TARGET "[trace]\nformat = orbflow\n[capture]\ntype = tty\ndevice = /dev/x\n"
-                  "baud = 921600\n" CORE);
+    accepts(TARGET "[trace]\nformat = orbflow\n[capture]\ntype = tty\ndevice = /dev/x\n"
+                   "baud = 921600\n" CORE);
     ck_assert_str_eq(config.capture.device, "/dev/x");
     ck_assert_uint_eq(config.capture.baud, 921600);
     ck_assert(config.orbflow && config.formatted && config.mode == FORMATTER_ALIGNED);
     config_release(&config);
-    accept(TARGET "[trace]\nformat = orbflow\nconnect = :3402\n" CORE);
+    accepts(TARGET "[trace]\nformat = orbflow\nconnect = :3402\n" CORE);
     ck_assert(config.orbflow);
     config_release(&config);
 }

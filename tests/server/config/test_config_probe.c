@@ -20,7 +20,7 @@ static int parse(const char *text)
     return config_parse(&config, text, strlen(text), "dir/b.conf", NULL, &why);
 }
 
-static void accept(const char *text)
+static void accepts(const char *text)
 {
     int error = parse(text);
     ck_assert_msg(error == 0, "%s", why.text);
@@ -43,7 +43,7 @@ static uint64_t trace_id(unsigned i)
 
 START_TEST(defaults)
 {
-    accept(PROBE ETB CPU);
+    accepts(PROBE ETB CPU);
     ck_assert(config_has_probe(&config) && config_programs_trace(&config));
     ck_assert_str_eq(config.probe.type, "cmsis-dap");
     ck_assert_str_eq(config.probe.serial, "");
@@ -67,13 +67,13 @@ END_TEST
 
 START_TEST(every_key)
 {
-    accept("[probe]\ntype = cmsis-dap\nserial = A1\nusb = 0d28:0204\nwire = jtag\nclock = 12M\n"
-           "ap = 3\nconnect_under_reset = yes\nat_exit = halt\njtag_chain = 4 5\njtag_device = 1\n"
-           "[trace]\nsink = swo\nswo_rate = 2000k\ntrace_clock = 168M\n"
-           "[coresight]\nrom = 0xE00FF000\netb = 0x1000\ntmc = 0x2000\ntpiu = 0x3000\n"
-           "funnel = 0x4000\nreplicator = 0x5000\nreplicator_port = 1\n"
-           "[flash]\nalgorithm = a.flm\nram = 0x20000000+16K\n" CPU
-           "trace_unit = 0xE0041000\nfunnel_port = 3\n");
+    accepts("[probe]\ntype = cmsis-dap\nserial = A1\nusb = 0d28:0204\nwire = jtag\nclock = 12M\n"
+            "ap = 3\nconnect_under_reset = yes\nat_exit = halt\njtag_chain = 4 5\njtag_device = 1\n"
+            "[trace]\nsink = swo\nswo_rate = 2000k\ntrace_clock = 168M\n"
+            "[coresight]\nrom = 0xE00FF000\netb = 0x1000\ntmc = 0x2000\ntpiu = 0x3000\n"
+            "funnel = 0x4000\nreplicator = 0x5000\nreplicator_port = 1\n"
+            "[flash]\nalgorithm = a.flm\nram = 0x20000000+16K\n" CPU
+            "trace_unit = 0xE0041000\nfunnel_port = 3\n");
     const struct config_probe *p = &config.probe;
     ck_assert_str_eq(p->serial, "A1");
     ck_assert(p->usb.vendor == 0x0d28 && p->usb.product == 0x0204);
@@ -99,18 +99,18 @@ END_TEST
 
 START_TEST(sinks)
 {
-    accept(PROBE "[trace]\nsink = tpiu\nconnect = :3402\nformat = tpiu\ntpiu_width = 2\n" CPU);
+    accepts(PROBE "[trace]\nsink = tpiu\nconnect = :3402\nformat = tpiu\ntpiu_width = 2\n" CPU);
     ck_assert(config.trace.port == 3402 && config.tpiu_width == 2);
     config_release(&config);
-    accept(PROBE "[trace]\nsink = none\n" CPU "source = ETM3.5\nETMCR = 0\n");
+    accepts(PROBE "[trace]\nsink = none\n" CPU "source = ETM3.5\nETMCR = 0\n");
     ck_assert(!config_programs_trace(&config) && !config.cores[0].has_source);
     config_release(&config);
-    accept("[target]\nconnect = :1\n" ETB CPU); /* over another GDB server */
+    accepts("[target]\nconnect = :1\n" ETB CPU); /* over another GDB server */
     ck_assert_uint_eq(config.at_exit, CONFIG_EXIT_LEAVE);
     ck_assert(!config_has_probe(&config) && config_programs_trace(&config));
     config_release(&config);
-    accept(PROBE "[trace]\nsink = tmc\n" CPU "[core b]\ntype = Cortex-M4\nETMTRACEIDR = 0x10\n"
-                 "[core c]\ntype = Cortex-M4\n");
+    accepts(PROBE "[trace]\nsink = tmc\n" CPU "[core b]\ntype = Cortex-M4\nETMTRACEIDR = 0x10\n"
+                  "[core c]\ntype = Cortex-M4\n");
     ck_assert(trace_id(0) == 0x11 && trace_id(1) == 0x10 && trace_id(2) == 0x12);
     config_release(&config);
 }
@@ -142,7 +142,7 @@ START_TEST(probe_and_target)
         PROBE ETB "[core a]\ntype = Cortex-R5\n",
         "dir/b.conf:6: type: Cortex-R5: not debugged through a probe of ours; allowed: Cortex-M");
     refuse(PROBE ETB "[core a]\ntype = ARM926EJ-S\n", "dir/b.conf:6: type: ARM926EJ-S: not");
-    accept("[target]\nconnect = :1\n" ETB "[core a]\ntype = Cortex-A53\nTRCTRACEIDR = 0x20\n");
+    accepts("[target]\nconnect = :1\n" ETB "[core a]\ntype = Cortex-A53\nTRCTRACEIDR = 0x20\n");
     ck_assert_uint_eq(config.cores[0].source_device.reg_count, 1); /* no other ID */
     config_release(&config);
 }
@@ -172,11 +172,11 @@ END_TEST
 
 START_TEST(usb_place)
 {
-    accept("[probe]\ntype = ftdi\nusb = 1-2.3\n" ETB CPU);
+    accepts("[probe]\ntype = ftdi\nusb = 1-2.3\n" ETB CPU);
     ck_assert_str_eq(config.probe.usb.path, "1-2.3");
     ck_assert_uint_eq(config.probe.usb.vendor, 0);
     config_release(&config);
-    accept("[probe]\ntype = ftdi\nusb = 0403:6010  255-1.2.3.4.5.6.255\n" ETB CPU);
+    accepts("[probe]\ntype = ftdi\nusb = 0403:6010  255-1.2.3.4.5.6.255\n" ETB CPU);
     ck_assert_str_eq(config.probe.usb.path, "255-1.2.3.4.5.6.255");
     ck_assert_uint_eq(config.probe.usb.product, 0x6010);
     config_release(&config);
@@ -237,7 +237,7 @@ END_TEST
 START_TEST(hardware_reports)
 {
     uint64_t value;
-    accept(PROBE ETB CPU "ETMCR = 1\n");
+    accepts(PROBE ETB CPU "ETMCR = 1\n");
     ck_assert(!config.cores[0].has_source);
     ck_assert_int_eq(config_set_source(&config, 0, "ETM3.5"), 0);
     ck_assert_int_eq(config_set_register(&config.cores[0], "ETMCR", 0x800), 0);
@@ -259,14 +259,14 @@ END_TEST
 START_TEST(ftdi_keys)
 {
     const struct ftdi_pinout *l = &config.probe.layout;
-    accept(FTDI ETB CPU);
+    accepts(FTDI ETB CPU);
     ck_assert_uint_eq(config.probe.channel, 0);
     ck_assert(l->value == 0x0008 && l->direction == 0x000b);
     ck_assert(l->nsrst.data == 0 && l->nsrst.enable == 0 && !l->adaptive_clock);
     config_release(&config);
-    accept(FTDI "wire = jtag\nchannel = b\nlayout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\n"
-                "ntrst = !0x0100\nswd_enable = enable 0x2000\nswdio_enable = !0x1000\n"
-                "adaptive_clock = yes\nsample_falling = yes\nconnect_under_reset = yes\n" ETB CPU);
+    accepts(FTDI "wire = jtag\nchannel = b\nlayout = 0x8C28/0xFF3B\nnsrst = 0x0200 enable !0x0800\n"
+                 "ntrst = !0x0100\nswd_enable = enable 0x2000\nswdio_enable = !0x1000\n"
+                 "adaptive_clock = yes\nsample_falling = yes\nconnect_under_reset = yes\n" ETB CPU);
     ck_assert_uint_eq(config.probe.channel, 1);
     ck_assert(l->value == 0x8c28 && l->direction == 0xff3b);
     ck_assert(l->nsrst.data == 0x0200 && l->nsrst.enable == 0x0800);

@@ -101,7 +101,7 @@ START_TEST(memory_by_segments_and_the_stack)
     ck_assert_int_eq(reverse_memory_kind(&image, 1, CODE, sp, false), VALUES_MEMORY_CONST);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, RAM + 0x100000, false), VALUES_MEMORY_RAM);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, RAM + 0x100000, true),
-                     VALUES_MEMORY_OTHER);
+                     VALUES_MEMORY_SHARED);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, sp, true), VALUES_MEMORY_RAM);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, sp - 4, sp, true), VALUES_MEMORY_RAM);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, 0x40000000, sp, false), VALUES_MEMORY_OTHER);

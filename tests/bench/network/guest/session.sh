@@ -47,14 +47,18 @@ until_true() {
 
 # The default board: there is no probe. Somebody connects and waits.
 waits_for_restart() { systemctl show -p SubState btraced.service | grep -q auto-restart; }
-exec 3<>/dev/tcp/127.0.0.1/3333
+socat UNIX-CONNECT:/run/btraced.sock EXEC:'sleep 600' &
+waits=$!
 { until_true waits_for_restart; show; } >no-probe 2>&1
-exec 3>&-
+kill $waits
 systemctl stop btraced.socket btraced.service
 
 # A virtual board: what somebody with an editor writes.
 editor() {
-    sed "s/^listen = 127.*/listen = systemd/; s,\$DIR,$configs," $configs/virtual-m3.conf >"$1"
+    {
+        sed "s/^listen = 127.*/listen = systemd/; s,\$DIR,$configs," $configs/virtual-m3.conf
+        printf '[record]\ndir = /var/lib/btraced\nstart = no\n'
+    } >"$1"
 }
 readme editor
 readme 'btraced serve' >checked 2>&1
@@ -62,7 +66,7 @@ mkdir -p /run/systemd/system/btraced.service.d
 printf '[Service]\nMemoryDenyWriteExecute=no\n' >/run/systemd/system/btraced.service.d/qemu.conf
 systemctl daemon-reload
 { readme 'systemctl enable' && systemctl is-enabled btraced.socket; } >enabled 2>&1
-debug 60 'target extended-remote 127.0.0.1:3333' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
+debug 60 'target extended-remote /run/btraced.sock' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
 { show; ps -o user= -o comm= -C btraced,qemu-system-arm; ls -l /var/lib/btraced; } >running 2>&1
 grep -E 'NoNewPrivs|CapEff|Seccomp:' "/proc/$(systemctl show -p MainPID --value btraced)/status" >rights
 { systemctl reload btraced && systemctl stop btraced.service && show; } >stopped 2>&1
@@ -82,9 +86,10 @@ systemctl stop btraced.service
 # An error in the board file.
 echo junk >>/etc/btraced/btraced.conf
 systemctl restart btraced.socket
-exec 3<>/dev/tcp/127.0.0.1/3333
+socat UNIX-CONNECT:/run/btraced.sock EXEC:'sleep 600' &
+waits=$!
 { until_true systemctl is-failed -q btraced.socket; show; } >bad-file 2>&1
-exec 3>&-
+kill $waits
 journalctl --sync; journalctl --no-pager -o cat >journal 2>&1
 touch done
 sync

@@ -207,6 +207,8 @@ static inline void probe_command(struct probe *p, const uint8_t *c, size_t lengt
         break;
     case 0x1a:
         p->swo_on = c[1] != 0;
+        if (p->swo_on)
+            p->swo_next = p->swo_length;
         break;
     case 0x1b:
         a->bytes[1] = p->swo_status;

@@ -166,7 +166,7 @@ static void set_up(const struct wiring *w)
     ck_assert_int_eq(probe_board_init(&b.board, &options), 0);
     ftdi_board_init(&b.wires, &b.board, ftdi_layout_find(w->layout));
     if (w->chain)
-        ck_assert_int_eq(ftdi_board_chain(&b.wires, w->chain), 0);
+        ck_assert_int_eq(tap_chain_parse(&b.wires.chain, w->chain), 0);
     struct mpsse_pins pins = ftdi_board_pins(&b.wires);
     mpsse_init(&b.engine, &pins);
     mpsse_reset(&b.engine);
@@ -413,21 +413,20 @@ START_TEST(test_pins)
     const struct wiring *w = &WIRINGS[_i];
     uint8_t pins = 0;
     set_up(w);
-    ck_assert_int_eq(b.ops->pins(&b.f, 0, DEBUG_PIN_NRESET, 0, &pins), 0);
+    ck_assert_int_eq(b.ops->pins(&b.f, 0, DEBUG_PIN_NRESET, &pins), 0);
     ck_assert(b.board.held && b.wires.target_resets == 1);
     ck_assert_uint_eq(pins & DEBUG_PIN_NRESET, 0);
     ck_assert_int_eq(connect_port(w, 5), 0); /* connecting leaves it low */
     ck_assert(b.board.held);
-    ck_assert_int_eq(b.ops->pins(&b.f, DEBUG_PIN_NRESET, DEBUG_PIN_NRESET, 1000, &pins), 0);
+    ck_assert_int_eq(b.ops->pins(&b.f, DEBUG_PIN_NRESET, DEBUG_PIN_NRESET, &pins), 0);
     ck_assert(!b.board.held && (pins & DEBUG_PIN_NRESET) != 0);
     bool trst = w->pins.ntrst.data != 0;
-    ck_assert_int_eq(b.ops->pins(&b.f, 0, DEBUG_PIN_NTRST, 0, &pins),
-                     trst ? 0 : BT_ERR_UNSUPPORTED);
+    ck_assert_int_eq(b.ops->pins(&b.f, 0, DEBUG_PIN_NTRST, &pins), trst ? 0 : BT_ERR_UNSUPPORTED);
     ck_assert(b.wires.tap_held == trst);
     if (trst)
-        ck_assert_int_eq(b.ops->pins(&b.f, DEBUG_PIN_NTRST, DEBUG_PIN_NTRST, 0, &pins), 0);
+        ck_assert_int_eq(b.ops->pins(&b.f, DEBUG_PIN_NTRST, DEBUG_PIN_NTRST, &pins), 0);
     ck_assert(!b.wires.tap_held);
-    ck_assert_int_eq(b.ops->pins(&b.f, 0, DEBUG_PIN_SWDIO, 0, &pins), BT_ERR_UNSUPPORTED);
+    ck_assert_int_eq(b.ops->pins(&b.f, 0, DEBUG_PIN_SWDIO, &pins), BT_ERR_UNSUPPORTED);
     ck_assert_int_eq(connect_port(w, 5), 0);
     ftdi_close(&b.f);
     ck_assert_uint_eq(b.engine.output, 0);

@@ -183,7 +183,7 @@ START_TEST(test_dap)
         taken = 0;
         ck_assert_int_eq(usb_device_out(&probe->device, ends[i][0], command, 64, &taken), 0);
         ck_assert_int_eq(usb_device_in(&probe->device, ends[i][1], data, 512, &actual), 0);
-        ck_assert_mem_eq(data, "\x00\x01\x03", 3);
+        ck_assert_mem_eq(data, "\x00\x02\x03", 3); /* two bytes of capabilities */
     }
     teardown();
 }

@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/calls/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_PATHS (64u << 10)
+#define FREE_PLACE    UINT32_MAX
+
+int calls_init(struct calls *c, const struct calls_config *config)
+{
+    memset(c, 0, sizeof *c);
+    c->config = *config;
+    c->path_max = config->max_paths ? config->max_paths : DEFAULT_PATHS;
+    for (c->place_count = 64; c->place_count < c->path_max * 2;)
+        c->place_count *= 2;
+    c->paths = calloc(c->path_max, sizeof *c->paths);
+    c->places = malloc(c->place_count * sizeof *c->places);
+    if (!c->paths || !c->places)
+        return BT_ERR_NOMEM;
+    memset(c->places, 0xff, c->place_count * sizeof *c->places);
+    return BT_OK;
+}
+
+void calls_release(struct calls *c)
+{
+    free(c->paths);
+    free(c->places);
+    for (unsigned i = 0; i < CALLS_STACKS; i++)
+        free(c->stacks[i].frames);
+    memset(c, 0, sizeof *c);
+}
+
+static uint64_t calls_function(const struct calls *c, uint64_t address)
+{
+    uint64_t function = c->config.function ? c->config.function(c->config.ctx, address) : 0;
+    return function ? function : address;
+}
+
+static bool path_is(const struct calls_path *p, const struct calls_path *q)
+{
+    return p->function == q->function && p->site == q->site && p->parent == q->parent &&
+           p->exception == q->exception;
+}
+
+/* What has no room counts for its caller; a root without room for the first path of all. */
+static uint32_t find_path(struct calls *c, const struct calls_path *wanted)
+{
+    uint64_t x = wanted->function ^ wanted->site << 19 ^ (uint64_t)wanted->parent << 37 ^
+                 (uint64_t)(uint32_t)wanted->exception << 50;
+    size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 20) & (c->place_count - 1);
+    for (; c->places[at] != FREE_PLACE; at = (at + 1) & (c->place_count - 1))
+        if (path_is(&c->paths[c->places[at]], wanted))
+            return c->places[at];
+    if (c->path_count == c->path_max) {
+        c->crowded++;
+        return wanted->parent == CALLS_NO_PATH ? 0 : wanted->parent;
+    }
+    c->places[at] = (uint32_t)c->path_count;
+    c->paths[c->path_count] = *wanted;
+    return (uint32_t)c->path_count++;
+}
+
+/* What ran since the last transfer was of the newest call. */
+static void calls_settle(struct calls *c, uint64_t number, uint64_t cycles)
+{
+    const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
+    if (top && top->path != CALLS_NO_PATH) {
+        c->paths[top->path].self += number - c->number;
+        c->paths[top->path].self_cycles += cycles - c->cycles;
+    }
+    c->number = number;
+    c->cycles = cycles;
+}
+
+static void calls_pop(struct calls *c, unsigned depth)
+{
+    while (c->depth > depth) {
+        c->depth--;
+        if (c->frames[c->depth].begun && c->config.end)
+            c->config.end(c->config.ctx, c->number, c->cycles);
+    }
+}
+
+static void calls_begin(struct calls *c, struct calls_frame *f)
+{
+    f->begun = true;
+    if (c->config.begin)
+        c->config.begin(c->config.ctx, f, c->number, c->cycles);
+}
+
+static void calls_push(struct calls *c, struct calls_frame frame, uint64_t site)
+{
+    if (c->depth == CALLS_DEPTH) { /* deeper than anyone looks: begins anew */
+        calls_pop(c, 0);
+        c->crowded++;
+        site = 0;
+    }
+    uint32_t parent = c->depth ? c->frames[c->depth - 1].path : CALLS_NO_PATH;
+    struct calls_path path = {.function = frame.function,
+                              .site = site,
+                              .parent = site ? parent : CALLS_NO_PATH,
+                              .exception = frame.exception};
+    frame.path = find_path(c, &path);
+    c->paths[frame.path].calls++;
+    c->frames[c->depth] = frame;
+    calls_begin(c, &c->frames[c->depth++]);
+}
+
+/* The callers are not known. */
+static void calls_root(struct calls *c, uint64_t address)
+{
+    calls_push(c, (struct calls_frame){.function = calls_function(c, address), .exception = -1}, 0);
+}
+
+/* The frame above that of the newest open exception. */
+static unsigned calls_base(const struct calls *c)
+{
+    unsigned base = c->depth;
+    while (base > 0 && c->frames[base - 1].exception < 0)
+        base--;
+    return base;
+}
+
+/* True if an open call returns there: it is closed. */
+static bool calls_return(struct calls *c, uint64_t address)
+{
+    unsigned base = calls_base(c);
+    for (unsigned i = c->depth; i > base; i--) {
+        if (c->frames[i - 1].return_address != address)
+            continue;
+        while (c->frames[i - 1].tail && i - 1 > base)
+            i--;
+        calls_pop(c, i - 1);
+        return true;
+    }
+    return false;
+}
+
+/* The frame of the handler is one of functions, too: what it calls lies above it. */
+static bool calls_back_to(struct calls *c, uint64_t function)
+{
+    unsigned base = calls_base(c);
+    for (unsigned i = c->depth; i > base || (i == base && i > 0); i--) {
+        if (c->frames[i - 1].function == function) {
+            calls_pop(c, i);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void calls_leave(struct calls *c, const struct counts_edge *edge)
+{
+    uint64_t function = calls_function(c, edge->block.first);
+    if (c->depth && c->frames[c->depth - 1].function == function)
+        return;
+    if (edge->block.first != function && calls_back_to(c, function))
+        return;
+    struct calls_frame frame = {.function = function, .exception = -1, .tail = true};
+    unsigned base = calls_base(c);
+    /* A ring of functions that jump to each other does not grow. */
+    for (unsigned i = c->depth; i > base && c->frames[i - 1].tail; i--) {
+        if (c->frames[i - 1].function == function) {
+            calls_pop(c, i);
+            return;
+        }
+    }
+    frame.return_address = c->depth > base ? c->frames[c->depth - 1].return_address : 0;
+    calls_push(c, frame, edge->from);
+}
+
+/* A return to somebody who called before the trace shows it; or a switch. */
+static void calls_indirect(struct calls *c, const struct counts_edge *edge)
+{
+    uint64_t function = calls_function(c, edge->block.first);
+    if (calls_return(c, edge->block.first))
+        return;
+    if (c->depth && c->frames[c->depth - 1].function == function)
+        return;
+    if (edge->block.first == function) {
+        calls_leave(c, edge);
+        return;
+    }
+    unsigned base = calls_base(c);
+    calls_pop(c, base);
+    if (base)
+        calls_push(c, (struct calls_frame){.function = function, .exception = -1}, edge->from);
+    else
+        calls_root(c, edge->block.first);
+}
+
+static struct calls_stack *find_stack(struct calls *c, uint64_t resume)
+{
+    struct calls_stack *oldest = &c->stacks[0];
+    for (unsigned i = 0; i < CALLS_STACKS; i++) {
+        struct calls_stack *s = &c->stacks[i];
+        if (s->count && s->resume == resume)
+            return s;
+        if (s->used < oldest->used)
+            oldest = s;
+    }
+    return oldest;
+}
+
+static void put_stack_away(struct calls *c, uint64_t resume)
+{
+    struct calls_stack *s = find_stack(c, resume);
+    if (!resume || !c->depth)
+        return;
+    if (!s->frames)
+        s->frames = malloc(CALLS_DEPTH * sizeof *s->frames);
+    if (!s->frames)
+        return;
+    memcpy(s->frames, c->frames, c->depth * sizeof *s->frames);
+    s->count = c->depth;
+    s->resume = resume;
+    s->used = ++c->stacks_used;
+}
+
+/* True if a stack was interrupted there: its calls go on. */
+static bool take_stack_up(struct calls *c, uint64_t resume)
+{
+    struct calls_stack *s = find_stack(c, resume);
+    if (!s->count || s->resume != resume)
+        return false;
+    memcpy(c->frames, s->frames, s->count * sizeof *s->frames);
+    c->depth = s->count;
+    s->count = 0;
+    for (unsigned i = 0; i < c->depth; i++)
+        calls_begin(c, &c->frames[i]);
+    return true;
+}
+
+/* The newest exception is over. False: none is open. */
+static bool close_exception(struct calls *c, uint64_t *interrupted)
+{
+    unsigned base = calls_base(c);
+    if (!base)
+        return false;
+    *interrupted = c->frames[base - 1].return_address;
+    calls_pop(c, base - 1);
+    return true;
+}
+
+/* After an exception, execution goes on at `address`: where it was interrupted at `interrupted`, or
+ * elsewhere, in another task. */
+static void calls_resume(struct calls *c, uint64_t interrupted, uint64_t address)
+{
+    uint64_t function = calls_function(c, address);
+    const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
+    if (top && (interrupted == address || top->exception >= 0 || top->function == function))
+        return;
+    put_stack_away(c, interrupted);
+    calls_pop(c, 0);
+    if (!take_stack_up(c, address))
+        calls_root(c, address);
+}
+
+/* The handler is known now that it runs. */
+static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
+{
+    struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
+    if (!top || top->exception < 0 || top->begun) {
+        calls_root(c, edge->block.first);
+        return;
+    }
+    top->function = calls_function(c, edge->block.first);
+    struct calls_path path = {
+        .function = top->function, .parent = CALLS_NO_PATH, .exception = top->exception};
+    top->path = find_path(c, &path);
+    c->paths[top->path].calls++;
+    calls_begin(c, top);
+}
+
+void calls_transfer(struct calls *c, const struct counts_edge *edge, uint64_t number,
+                    uint64_t cycles)
+{
+    struct calls_frame call = {.return_address = edge->behind, .exception = -1};
+    calls_settle(c, number, cycles);
+    if (!c->depth && edge->kind != COUNTS_EXCEPTION) {
+        calls_root(c, edge->block.first);
+        return;
+    }
+    switch (edge->kind) {
+    case COUNTS_CALL:
+        call.function = calls_function(c, edge->block.first);
+        calls_push(c, call, edge->from);
+        break;
+    case COUNTS_INDIRECT:
+        calls_indirect(c, edge);
+        break;
+    case COUNTS_LEAVE:
+        calls_leave(c, edge);
+        break;
+    case COUNTS_EXCEPTION:
+        calls_enter_handler(c, edge);
+        break;
+    case COUNTS_EXCEPTION_RETURN: {
+        uint64_t interrupted = edge->block.first;
+        if (edge->from & 1) /* the event has closed it */
+            interrupted = c->frames[c->depth].return_address;
+        else if (!close_exception(c, &interrupted))
+            calls_pop(c, 0);
+        calls_resume(c, interrupted, edge->block.first);
+        break;
+    }
+    default: /* the begin, or behind a gap */
+        calls_pop(c, 0);
+        calls_root(c, edge->block.first);
+    }
+}
+
+void calls_event(struct calls *c, const struct bt_event *event, uint64_t cycles)
+{
+    uint64_t interrupted;
+    calls_settle(c, event->position > c->number ? event->position : c->number,
+                 cycles > c->cycles ? cycles : c->cycles);
+    if (event->kind == BT_EVENT_EXCEPTION && c->depth < CALLS_DEPTH) {
+        c->frames[c->depth++] = (struct calls_frame){
+            .return_address = event->u.exception.has_return ? event->u.exception.return_address : 0,
+            .path = CALLS_NO_PATH,
+            .exception = event->u.exception.number};
+    } else if (event->kind == BT_EVENT_EXCEPTION_RET && c->config.m_profile) {
+        if (!close_exception(c, &interrupted))
+            calls_pop(c, 0);
+    } else if (event->kind == BT_EVENT_GAP) {
+        calls_pop(c, 0);
+    }
+}
+
+void calls_finish(struct calls *c, uint64_t number, uint64_t cycles)
+{
+    calls_settle(c, number, cycles);
+    calls_pop(c, 0);
+    for (size_t i = 0; i < c->path_count; i++) {
+        c->paths[i].all = c->paths[i].self;
+        c->paths[i].all_cycles = c->paths[i].self_cycles;
+    }
+    for (size_t i = c->path_count; i > 0; i--) {
+        const struct calls_path *p = &c->paths[i - 1];
+        if (p->parent == CALLS_NO_PATH)
+            continue;
+        c->paths[p->parent].all += p->all;
+        c->paths[p->parent].all_cycles += p->all_cycles;
+    }
+}

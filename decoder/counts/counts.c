@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/counts/counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BITS   12
+#define DEFAULT_MAX  (512u << 10)
+#define HASH_FACTOR  0x9e3779b97f4a7c15u
+#define NO_TRANSFERS 255u
+#define NO_EDGE      UINT32_MAX
+
+_Static_assert(sizeof(struct counts_edge) == 64, "an entry is a cache line");
+
+/* Free ones, each in one cache line. */
+static struct counts_edge *edges_new(size_t count)
+{
+    struct counts_edge *edges = aligned_alloc(sizeof *edges, count * sizeof *edges);
+    if (edges)
+        memset(edges, 0, count * sizeof *edges);
+    return edges;
+}
+
+int counts_init(struct counts *c, const struct counts_config *config,
+                const struct code_image *image, const struct code_key *key)
+{
+    const struct code_options options = {0};
+    memset(c, 0, sizeof *c);
+    c->config = *config;
+    if (!c->config.max_edges)
+        c->config.max_edges = DEFAULT_MAX;
+    c->report = !config->transfer ? NO_TRANSFERS : config->jumps ? COUNTS_JUMP : COUNTS_CALL;
+    c->image = image;
+    c->key = *key;
+    c->from = COUNTS_FROM_NOWHERE;
+    c->size = (size_t)1 << FIRST_BITS;
+    c->shift = 64 - FIRST_BITS;
+    c->edges = edges_new(c->size);
+    c->recent = calloc(COUNTS_RECENT, sizeof *c->recent);
+    if (!c->edges || !c->recent)
+        return BT_ERR_NOMEM;
+    return code_cache_init(&c->code, image, &options);
+}
+
+void counts_release(struct counts *c)
+{
+    free(c->edges);
+    free(c->recent);
+    c->edges = NULL;
+    c->recent = NULL;
+    code_cache_release(&c->code);
+}
+
+static inline uint64_t counts_rest(const struct bt_block *b)
+{
+    return (uint64_t)b->info << 32 | b->extent;
+}
+
+static inline size_t counts_place(unsigned shift, uint64_t from, const struct bt_block *b)
+{
+    uint64_t x = b->first ^ counts_rest(b) ^ from << 17;
+    return (size_t)(x * HASH_FACTOR >> shift);
+}
+
+static inline bool counts_is(const struct counts_edge *e, uint64_t from, const struct bt_block *b)
+{
+    return ((e->from ^ from) | (e->block.first ^ b->first) |
+            (counts_rest(&e->block) ^ counts_rest(b))) == 0;
+}
+
+/* Its entry, or the free one that it would have. */
+static struct counts_edge *counts_find(const struct counts *c, uint64_t from,
+                                       const struct bt_block *b)
+{
+    size_t at = counts_place(c->shift, from, b);
+    while (c->edges[at].block.info && !counts_is(&c->edges[at], from, b))
+        at = (at + 1) & (c->size - 1);
+    return &c->edges[at];
+}
+
+static bool counts_grow(struct counts *c)
+{
+    struct counts_edge *old = c->edges;
+    size_t size = c->size;
+    struct counts_edge *edges = edges_new(size * 2);
+    if (!edges)
+        return false;
+    c->edges = edges;
+    c->size = size * 2;
+    c->shift--;
+    for (size_t i = 0; i < size; i++)
+        if (old[i].block.info)
+            *counts_find(c, old[i].from, &old[i].block) = old[i];
+    for (uint32_t i = 0; i < COUNTS_RECENT; i++) {
+        const struct counts_edge *e = &old[c->recent[i] < size ? c->recent[i] : 0];
+        if (c->recent[i] < size && e->block.info)
+            c->recent[i] = (uint32_t)(counts_find(c, e->from, &e->block) - edges);
+    }
+    free(old);
+    return true;
+}
+
+static uint64_t function_at(const struct counts *c, uint64_t address)
+{
+    return c->config.function ? c->config.function(c->config.ctx, address) : 0;
+}
+
+/* What leads from the newest block to this one. */
+static void counts_classify(struct counts *c, struct counts_edge *e)
+{
+    struct insn insn;
+    uint32_t opcode;
+    if (e->from & 1) {
+        e->kind = e->from == COUNTS_FROM_NOWHERE     ? COUNTS_ENTRY
+                  : e->from == COUNTS_FROM_EXCEPTION ? COUNTS_EXCEPTION
+                                                     : COUNTS_EXCEPTION_RETURN;
+        return;
+    }
+    struct code_view *view = code_select(&c->code, &c->key);
+    e->from_isa = (uint8_t)bt_block_isa(&c->last);
+    e->kind = COUNTS_ENTRY;
+    if (!view || code_insn(&c->code, view, e->from, bt_block_isa(&c->last), &insn, &opcode))
+        return;
+    e->behind = e->from + insn.size;
+    bool onward = e->block.first == e->behind;
+    if (onward && !(insn.flags & INSN_LINK && bt_block_cond(&c->last) == BT_COND_PASS &&
+                    insn.cls == INSN_DIRECT && insn.target == e->behind))
+        e->kind = COUNTS_ONWARD;
+    else if (insn.flags & INSN_LINK)
+        e->kind = COUNTS_CALL;
+    else if (insn.flags & INSN_EXC_RETURN)
+        e->kind = COUNTS_EXCEPTION_RETURN;
+    else if (insn.cls == INSN_INDIRECT)
+        e->kind = COUNTS_INDIRECT;
+    else
+        e->kind = COUNTS_JUMP;
+    if (e->kind <= COUNTS_JUMP && function_at(c, e->from) != function_at(c, e->block.first))
+        e->kind = COUNTS_LEAVE;
+}
+
+/* Seen for the first time. NULL: there is no room. */
+static struct counts_edge *counts_add(struct counts *c, uint64_t from, const struct bt_block *b)
+{
+    if (c->used == c->config.max_edges)
+        return NULL;
+    if (c->used * 2 >= c->size && !counts_grow(c))
+        return NULL;
+    struct counts_edge *e = counts_find(c, from, b);
+    *e = (struct counts_edge){.from = from, .block = *b};
+    counts_classify(c, e);
+    c->used++;
+    return e;
+}
+
+/* Not at its first place: further on, or new. */
+static struct counts_edge *counts_search(struct counts *c, uint64_t from, const struct bt_block *b)
+{
+    struct counts_edge *e = counts_find(c, from, b);
+    return e->block.info ? e : counts_add(c, from, b);
+}
+
+/* What finds no room is a transfer all the same: the stack of calls must not lose it. */
+static void counts_left_out(struct counts *c, uint64_t from, const struct bt_block *b)
+{
+    struct counts_edge e = {.from = from, .block = *b};
+    c->left_out++;
+    if (c->report == NO_TRANSFERS)
+        return;
+    counts_classify(c, &e);
+    if (e.kind >= c->report)
+        c->config.transfer(c->config.ctx, &e, c->number, c->cycles);
+}
+
+/* So many instructions right before a gap may be wrong: their blocks did not run, for all we know.
+ */
+static void counts_take_back(struct counts *c, uint64_t doubtful)
+{
+    uint64_t back = 0;
+    for (; back < doubtful && c->recent_open > 0; c->recent_open--) {
+        uint32_t at = c->recent[--c->recent_next % COUNTS_RECENT];
+        struct counts_edge *e = at == NO_EDGE ? NULL : &c->edges[at];
+        back += e ? bt_block_count(&e->block) : 1;
+        if (e)
+            e->count--;
+    }
+    c->taken_back += back;
+    c->recent_open = 0; /* what is older was proved by what followed it */
+}
+
+/* The newest branch was executed, and an exception came before where it leads to: a call, say. */
+static void counts_interrupted(struct counts *c, const struct bt_exception *exception)
+{
+    struct counts_edge e = {.from = c->from, .block.first = exception->return_address};
+    if (c->report == NO_TRANSFERS || c->from & 1 || !exception->has_return ||
+        exception->return_address == c->from)
+        return;
+    counts_classify(c, &e);
+    if (e.kind >= c->report && e.kind != COUNTS_ENTRY)
+        c->config.transfer(c->config.ctx, &e, c->number, c->cycles);
+}
+
+/* It is one that the program sees. */
+static void counts_exception(struct counts *c)
+{
+    if (!c->has_exception)
+        return;
+    c->has_exception = false;
+    c->from = c->before;
+    counts_interrupted(c, &c->exception.u.exception);
+    c->from = COUNTS_FROM_EXCEPTION;
+    if (c->config.event)
+        c->config.event(c->config.ctx, &c->exception, c->cycles);
+}
+
+/* Blocks that were seen before, by the way they come now, without a transfer; returns how many. */
+static size_t count_known(struct counts *c, const struct bt_block *blocks, size_t count)
+{
+    struct counts_edge *edges = c->edges;
+    uint32_t *recent = c->recent, next = c->recent_next;
+    unsigned shift = c->shift, report = c->report;
+    uint64_t from = c->from, number = c->number;
+    size_t i = 0;
+    for (; i < count; i++) {
+        size_t at = counts_place(shift, from, &blocks[i]);
+        struct counts_edge *e = &edges[at];
+        if (!counts_is(e, from, &blocks[i]) || e->kind >= report)
+            break;
+        e->count++;
+        recent[next++ % COUNTS_RECENT] = (uint32_t)at;
+        number += bt_block_count(&blocks[i]);
+        from = bt_block_last(&blocks[i]);
+    }
+    if (i)
+        c->last = blocks[i - 1];
+    c->from = from;
+    c->number = number;
+    c->recent_next = next;
+    return i;
+}
+
+/* Any block, with its cycles. */
+static void count_one(struct counts *c, const struct bt_block *b, uint64_t cycles)
+{
+    struct counts_edge *e = counts_search(c, c->from, b);
+    if (e) {
+        if (e->kind >= c->report)
+            c->config.transfer(c->config.ctx, e, c->number, c->cycles);
+        e->count++;
+    } else {
+        counts_left_out(c, c->from, b);
+    }
+    c->recent[c->recent_next++ % COUNTS_RECENT] = e ? (uint32_t)(e - c->edges) : NO_EDGE;
+    if (cycles != FLOW_NO_CYCLES) {
+        c->cycles += cycles;
+        if (e)
+            e->cycles += cycles;
+    }
+    c->number += bt_block_count(b);
+    c->from = bt_block_last(b);
+    c->last = *b;
+}
+
+/* How many blocks from `first` on have no count of cycles. */
+static size_t without_cycles(const uint64_t *cycles, size_t first, size_t count)
+{
+    size_t i = first;
+    if (!cycles)
+        return count - first;
+    while (i < count && cycles[i] == FLOW_NO_CYCLES)
+        i++;
+    return i - first;
+}
+
+static void counts_take(struct counts *c, const struct bt_block *blocks, const uint64_t *cycles,
+                        size_t count)
+{
+    if (count)
+        counts_exception(c);
+    for (size_t i = 0; i < count; i++) {
+        i += count_known(c, blocks + i, without_cycles(cycles, i, count));
+        if (i < count)
+            count_one(c, &blocks[i], cycles ? cycles[i] : FLOW_NO_CYCLES);
+    }
+    c->recent_open =
+        count < COUNTS_RECENT - c->recent_open ? c->recent_open + (uint32_t)count : COUNTS_RECENT;
+}
+
+static void counts_hold_exception(struct counts *c, const struct bt_event *e)
+{
+    counts_exception(c);
+    c->exception = *e;
+    c->has_exception = true;
+    c->before = c->from;
+}
+
+/* Debug state ends; an exception may be the entry to it. Mostly the core goes on where it was. */
+static void counts_resume(struct counts *c, const struct bt_event *e)
+{
+    const struct bt_exception *x = &c->exception.u.exception;
+    if (!c->has_exception)
+        return;
+    if (x->has_vector && e->u.trace_on.has_address && e->u.trace_on.address == x->vector) {
+        counts_exception(c); /* the core halted at its vector */
+        return;
+    }
+    c->has_exception = false;
+    c->from =
+        x->has_return && e->u.trace_on.has_address && e->u.trace_on.address == x->return_address
+            ? c->before
+            : COUNTS_FROM_NOWHERE;
+}
+
+static void counts_trace_on(struct counts *c, const struct bt_event *e)
+{
+    if (e->cause == BT_GAP_DEBUG) {
+        counts_resume(c, e);
+    } else if (e->cause != BT_GAP_NONE) {
+        counts_exception(c);
+        c->from = COUNTS_FROM_NOWHERE;
+    }
+}
+
+static void counts_event(struct counts *c, const struct bt_event *e)
+{
+    flow_track_key(&c->key, e);
+    if (e->has_cycles)
+        c->cycles += e->cycles;
+    switch (e->kind) {
+    case BT_EVENT_EXCEPTION:
+        counts_hold_exception(c, e);
+        return;
+    case BT_EVENT_EXCEPTION_RET:
+        counts_exception(c);
+        if (c->config.m_profile)
+            c->from = COUNTS_FROM_EXCEPTION_RETURN;
+        break;
+    case BT_EVENT_TRACE_ON:
+        counts_trace_on(c, e);
+        break;
+    case BT_EVENT_GAP:
+        counts_exception(c);
+        counts_take_back(c, e->u.gap.doubtful);
+        c->from = COUNTS_FROM_NOWHERE;
+        break;
+    default:
+        break;
+    }
+    if (c->config.event)
+        c->config.event(c->config.ctx, e, c->cycles);
+}
+
+/* How many blocks from `first` on begin before instruction `position`. */
+static size_t blocks_before(const struct flow_out *out, size_t first, uint64_t number,
+                            uint64_t position)
+{
+    size_t i = first;
+    for (; i < out->block_count && number < position; i++)
+        number += bt_block_count(&out->blocks[i]);
+    return i - first;
+}
+
+void counts_feed(struct counts *c, const struct flow_out *out)
+{
+    size_t b = 0;
+    for (size_t e = 0; e < out->event_count; e++) {
+        size_t count = blocks_before(out, b, c->number, out->events[e].position);
+        counts_take(c, out->blocks + b, out->cycles ? out->cycles + b : NULL, count);
+        b += count;
+        counts_event(c, &out->events[e]);
+    }
+    counts_take(c, out->blocks + b, out->cycles ? out->cycles + b : NULL, out->block_count - b);
+}

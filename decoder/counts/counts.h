@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How often each range of instructions ran, and from where it was entered: kept while a source is
+ * decoded. A block that ran before is one look-up and one addition; memory is taken when a way is
+ * seen for the first time alone, and is bounded. Nothing is counted that the trace does not prove.
+ */
+#ifndef DECODER_COUNTS_H
+#define DECODER_COUNTS_H
+
+#include "decoder/flow/flow.h"
+#include "decoder/program/code.h"
+
+/* How a block was reached. Those from COUNTS_CALL on are handed to `transfer`. */
+enum counts_kind {
+    COUNTS_ONWARD,           /* the instruction behind the block before */
+    COUNTS_JUMP,             /* a direct branch inside a function */
+    COUNTS_CALL,             /* a branch that wrote a return address */
+    COUNTS_INDIRECT,         /* another branch with a computed target: a return, a switch */
+    COUNTS_LEAVE,            /* a direct branch, or the next instruction, in another function */
+    COUNTS_EXCEPTION_RETURN, /* by instruction or, of an M-profile core, by event */
+    COUNTS_EXCEPTION,        /* an exception's entry */
+    COUNTS_ENTRY,            /* the begin of the trace, or what follows a gap */
+};
+
+/* Blocks of which it is known what they were counted as: a gap takes back what is doubtful. */
+#define COUNTS_RECENT 4096u /* a power of two */
+
+/* In place of the address of a branch. No instruction has an odd address. */
+#define COUNTS_FROM_NOWHERE          1u
+#define COUNTS_FROM_EXCEPTION        3u
+#define COUNTS_FROM_EXCEPTION_RETURN 5u
+
+/* One way into one block: a cache line. */
+struct counts_edge {
+    uint64_t from;         /* last instruction of the block before, or COUNTS_FROM_* */
+    struct bt_block block; /* with the condition of its last instruction */
+    uint64_t count;        /* 0: all of it was taken back */
+    uint64_t cycles;       /* that the trace counts for the block, all times together */
+    uint64_t behind;       /* the instruction behind `from`, if there is one */
+    uint8_t kind;          /* enum counts_kind */
+    uint8_t from_isa;      /* enum bt_isa */
+    uint64_t reserved;     /* makes it 64 bytes */
+};
+
+struct counts_config {
+    size_t max_edges; /* others are only counted, in `left_out`; 0: 512 Ki */
+    bool m_profile;   /* events of an exception return are transfers */
+    bool jumps;       /* `transfer` is handed those inside of functions, too */
+
+    /* Where the function begins that holds the address; 0: not known. NULL: never known. Asked once
+     * for each way. */
+    uint64_t (*function)(void *ctx, uint64_t address);
+
+    /* Optional. A transfer, before the block that it leads to; `number` is that block's first
+     * instruction, `cycles` are those counted before it. */
+    void (*transfer)(void *ctx, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
+
+    /* Optional. Every event, in order with the transfers. */
+    void (*event)(void *ctx, const struct bt_event *event, uint64_t cycles);
+    void *ctx;
+};
+
+struct counts {
+    struct counts_config config;
+    const struct code_image *image;
+    struct counts_edge *edges; /* a hash table */
+    size_t size;               /* entries: a power of two */
+    size_t used;
+    unsigned shift;
+    unsigned report;           /* the first kind that is handed to `transfer` */
+    uint64_t number;           /* of the next instruction */
+    uint64_t cycles;           /* so far */
+    uint64_t taken_back;       /* doubtful instructions right before gaps, which are not counted */
+    uint32_t *recent;          /* entries of the newest blocks, a ring of COUNTS_RECENT */
+    uint32_t recent_next;      /* modulo COUNTS_RECENT */
+    uint32_t recent_open;      /* so many of them can be taken back */
+    uint64_t left_out;         /* blocks that found no room */
+    uint64_t from;             /* where the next block is reached from */
+    struct bt_block last;      /* the newest block */
+    uint64_t before;           /* `from`, before the exception */
+    struct bt_event exception; /* of which is not known yet whether it is the entry to Debug state
+                                */
+    bool has_exception;
+    struct code_key key; /* who looks at the image */
+    struct code_cache code;
+};
+
+/* `image` must outlive the counts, `key` is that of the stream's begin. BT_ERR_NOMEM. */
+int counts_init(struct counts *c, const struct counts_config *config,
+                const struct code_image *image, const struct code_key *key);
+void counts_release(struct counts *c);
+
+/* What a flow stage has put out, all of it, in order. The arrays' counts are left as they are. */
+void counts_feed(struct counts *c, const struct flow_out *out);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Counts of ranges as counts of instructions. Several sources, or several runs, of one program add
+ * up. Where code changed while it ran, an address has one instruction: that of the image's
+ * beginning.
+ */
+#ifndef DECODER_COUNTS_TABLE_H
+#define DECODER_COUNTS_TABLE_H
+
+#include "decoder/counts/counts.h"
+
+struct counts_insn {
+    uint64_t address;
+    uint64_t count;  /* times that it ran */
+    uint64_t passed; /* of those that ended a range: its condition held, the branch was taken */
+    uint64_t failed; /* its condition did not hold */
+    uint64_t cycles; /* counted for the ranges that it ends */
+    uint64_t target; /* of a direct branch */
+    uint8_t isa;     /* enum bt_isa */
+    uint8_t size;    /* bytes */
+    uint8_t cls;     /* enum insn_class */
+    uint8_t flags;   /* INSN_* */
+};
+
+struct counts_table {
+    struct counts_insn *insns; /* a hash table until it is sorted */
+    size_t count;
+    size_t size;
+    bool sorted;
+};
+
+void counts_table_init(struct counts_table *t);
+void counts_table_release(struct counts_table *t);
+
+/* Adds what `c` has counted. BT_ERR_NOMEM. Not after counts_table_sort(). */
+int counts_table_add(struct counts_table *t, struct counts *c);
+
+/* Nothing more is added: insns[0] to insns[count - 1] are in the order of their addresses. */
+void counts_table_sort(struct counts_table *t);
+
+/* Of a sorted table, the instruction at the address; NULL: none ran there. */
+const struct counts_insn *counts_table_at(const struct counts_table *t, uint64_t address);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Flow reconstruction for the MTB: from where one packet went, along the code, to where the next
+ * one begins. DDI 0486B chapter 2. Conditional branches on the way were not taken.
+ */
+#ifndef DECODER_MTB_FLOW_H
+#define DECODER_MTB_FLOW_H
+
+#include "decoder/flow/flow_core.h"
+#include "decoder/mtb/mtb.h"
+
+struct mtb_flow {
+    struct flow_core core;
+    bool announced; /* the events that come before the way to the packet's source were put out */
+    bool returning; /* the second packet of an exception's return is due */
+};
+
+/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+void mtb_flow_init(struct mtb_flow *f, const struct mtb_config *config, struct code_cache *code,
+                   uint16_t core, uint32_t generation);
+
+/*
+ * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
+ * when `out` has less than FLOW_SLACK room left. A packet that was not taken is given again.
+ */
+size_t mtb_flow_run(struct mtb_flow *f, const struct mtb_packet *packets, size_t count,
+                    struct flow_out *out);
+
+/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
+void mtb_flow_gap(struct mtb_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
+                  struct flow_out *out);
+
+#endif

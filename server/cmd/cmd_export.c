@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* btraced coverage, profile, timeline, feedback: what a recording shows, in the formats that
+ * viewers open. */
+#include "commands.h"
+#include "server/base/exit_codes.h"
+#include "server/export/coverage.h"
+#include "server/export/export_args.h"
+#include "server/export/feedback.h"
+#include "server/export/profile.h"
+#include "server/export/timeline.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char coverage_help[] =
+    "usage: btraced coverage [OPTION]... --elf FILE RECORDING...\n"
+    "What of a program ran: lines, functions and branches as an LCOV tracefile for genhtml.\n"
+    "Several recordings of one program add up. Only what the trace proves is counted.\n"
+    "\n"
+    "  --format FORMAT    lcov (the default), text: with the lines that never ran, or objects:\n"
+    "                     ranges of instructions and directions of branches\n"
+    "  --objects          --format objects\n"
+    "  --fail-under N     exit code 7 if less than N percent of the lines ran\n" EXPORT_HELP "\n"
+    "examples:\n"
+    "  btraced coverage --elf crash.elf -o run.info recording && genhtml run.info -o html\n"
+    "  btraced coverage --elf crash.elf --format text --fail-under 80 run1 run2\n";
+
+static const char *const coverage_formats[] = {"lcov", "text", "objects", NULL};
+
+/* One walk over each source of each recording, added up. */
+static int add_recording(struct export_args *args, struct export_opened *o,
+                         struct counts_table *table, struct export_loss *loss)
+{
+    for (size_t i = 0; i < o->source_count; i++) {
+        struct export_walk walk = {.recording = &o->recording,
+                                   .source = &o->sources[i],
+                                   .names = &o->names,
+                                   .jobs = args->jobs};
+        struct counts counts;
+        int error = export_walk(&walk, &counts, loss);
+        if (!error)
+            error = counts_table_add(table, &counts);
+        counts_release(&counts);
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+static int write_coverage(const struct export_args *args, const struct coverage *c,
+                          const struct export_names *names, const struct export_loss *loss)
+{
+    FILE *out = export_create(args);
+    if (!out)
+        return EXIT_INTERNAL;
+    if (args->format == 0)
+        coverage_write_lcov(c, names, loss, out);
+    else if (args->format == 1)
+        coverage_write_text(c, names, loss, out);
+    else
+        coverage_write_objects(c, names, loss, out);
+    return export_close(args, out);
+}
+
+static int judge_coverage(const struct export_args *args, const struct coverage *c)
+{
+    struct coverage_total sum;
+    coverage_sum(c, NULL, &sum);
+    double share = sum.lines ? 100.0 * (double)sum.lines_hit / (double)sum.lines : 0;
+    if (args->fail_under <= 0 || share >= args->fail_under)
+        return EXIT_OK;
+    fprintf(stderr,
+            "btraced coverage: %" PRIu64 " of %" PRIu64 " lines ran: %.1f %%, less than %g %%\n",
+            sum.lines_hit, sum.lines, share, args->fail_under);
+    return EXIT_BELOW;
+}
+
+int cmd_coverage(int argc, char **argv)
+{
+    static const struct export_command command = {"coverage", coverage_help, coverage_formats,
+                                                  EXPORT_COVERAGE, EXPORT_MAX_RECORDINGS};
+    struct export_args args;
+    struct export_opened first, next;
+    struct counts_table table;
+    struct coverage coverage;
+    struct export_loss loss = {0};
+    int code = export_parse(&args, &command, argc, argv);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    counts_table_init(&table);
+    memset(&coverage, 0, sizeof coverage);
+    code = export_open(&args, 0, true, &first);
+    int error = code ? 0 : add_recording(&args, &first, &table, &loss);
+    for (size_t i = 1; i < args.path_count && !code && !error; i++) {
+        code = export_open(&args, i, false, &next);
+        error = code ? 0 : add_recording(&args, &next, &table, &loss);
+        export_opened_release(&next);
+    }
+    if (!code && !error) {
+        counts_table_sort(&table);
+        error = coverage_init(&coverage, &first.names, &table, first.sources[0].image);
+    }
+    if (error)
+        code = export_failed(&args, error);
+    if (!code && args.format < 2 && coverage.line_count == 0)
+        code = export_complain(&args, "the program has no line table (-g): --objects needs none");
+    if (!code)
+        code = write_coverage(&args, &coverage, &first.names, &loss);
+    if (!code)
+        code = judge_coverage(&args, &coverage);
+    coverage_release(&coverage);
+    counts_table_release(&table);
+    export_opened_release(&first);
+    return code;
+}
+
+static const char profile_help[] =
+    "usage: btraced profile [OPTION]... --elf FILE RECORDING\n"
+    "Where instructions went, each of them counted, and the cycles that the trace tells.\n"
+    "Interrupt handlers, and what follows a gap, have no callers.\n"
+    "\n"
+    "  --format FORMAT    callgrind (the default): for KCachegrind and callgrind_annotate;\n"
+    "                     folded: stacks, a line each; speedscope: for www.speedscope.app;\n"
+    "                     text: the functions and lines that take most\n" EXPORT_HELP "\n"
+    "examples:\n"
+    "  btraced profile --elf crash.elf -o callgrind.out.run recording\n"
+    "  btraced profile --elf crash.elf --format text recording\n";
+
+static const char *const profile_formats[] = {"callgrind", "folded", "speedscope", "text", NULL};
+
+static uint64_t function_of(void *ctx, uint64_t address)
+{
+    return export_function(ctx, address);
+}
+
+static void follow_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                            uint64_t cycles)
+{
+    calls_transfer(ctx, edge, number, cycles);
+}
+
+static void follow_event(void *ctx, const struct bt_event *event, uint64_t cycles)
+{
+    calls_event(ctx, event, cycles);
+}
+
+/* One core's calls; its counts are added to the table. */
+static int profile_core(const struct export_args *args, struct export_opened *o, size_t i,
+                        struct profile_core *core, struct counts_table *table,
+                        struct export_loss *loss)
+{
+    struct calls_config config = {
+        .m_profile = export_m_profile(&o->sources[i]), .function = function_of, .ctx = &o->names};
+    struct export_walk walk = {.recording = &o->recording,
+                               .source = &o->sources[i],
+                               .names = &o->names,
+                               .jobs = args->jobs,
+                               .cycles = stream_counts_blocks(&o->sources[i].config),
+                               .transfer = follow_transfer,
+                               .event = follow_event,
+                               .ctx = &core->calls};
+    struct counts counts;
+    core->name = o->sources[i].core_name;
+    core->m_profile = config.m_profile;
+    int error = calls_init(&core->calls, &config);
+    if (error)
+        return error;
+    error = export_walk(&walk, &counts, loss);
+    calls_finish(&core->calls, counts.number, counts.cycles);
+    if (!error)
+        error = counts_table_add(table, &counts);
+    counts_release(&counts);
+    return error;
+}
+
+static int write_profile(const struct export_args *args, const struct profile *p)
+{
+    static int (*const writers[])(const struct profile *p,
+                                  FILE *out) = {profile_write_callgrind, profile_write_folded,
+                                                profile_write_speedscope, profile_write_text};
+    FILE *out = export_create(args);
+    if (!out)
+        return EXIT_INTERNAL;
+    int error = writers[args->format](p, out);
+    int code = export_close(args, out);
+    return error ? export_failed(args, error) : code;
+}
+
+int cmd_profile(int argc, char **argv)
+{
+    static const struct export_command command = {"profile", profile_help, profile_formats,
+                                                  EXPORT_PROFILE, 1};
+    struct export_args args;
+    struct export_opened o;
+    struct counts_table table;
+    struct export_loss loss = {0};
+    struct profile profile = {.names = &o.names, .loss = &loss, .table = &table};
+    int code = export_parse(&args, &command, argc, argv), error = 0;
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    counts_table_init(&table);
+    code = export_open(&args, 0, true, &o);
+    if (!code) {
+        profile.cores = calloc(o.source_count, sizeof *profile.cores);
+        error = profile.cores ? BT_OK : BT_ERR_NOMEM;
+    }
+    for (size_t i = 0; !code && !error && i < o.source_count; i++) {
+        profile.core_count++;
+        error = profile_core(&args, &o, i, &profile.cores[i], &table, &loss);
+    }
+    counts_table_sort(&table);
+    for (size_t i = 0; i < table.count; i++)
+        profile.cycles |= table.insns[i].cycles != 0;
+    if (error)
+        code = export_failed(&args, error);
+    if (!code)
+        code = write_profile(&args, &profile);
+    for (size_t i = 0; i < profile.core_count; i++)
+        calls_release(&profile.cores[i].calls);
+    free(profile.cores);
+    counts_table_release(&table);
+    export_opened_release(&o);
+    return code;
+}
+
+static const char timeline_help[] =
+    "usage: btraced timeline [OPTION]... --elf FILE -o OUTPUT RECORDING\n"
+    "What ran when, for ui.perfetto.dev: calls, exceptions and gaps of each core.\n"
+    "Time is that of cycles or timestamps of the trace; without them an instruction is 1 ns.\n"
+    "\n"
+    "  --from WHERE       begin at instruction number WHERE, or when that function is called\n"
+    "  --to WHERE         end there\n"
+    "  --shortest N       leave out calls of fewer than N instructions\n"
+    "  --max-size BYTES   of the output (default: twice the trace's, at least 1 MiB); the\n"
+    "                     shortest calls are left out until the others fit\n" EXPORT_HELP "\n"
+    "examples:\n"
+    "  btraced timeline --elf crash.elf -o run.perfetto-trace recording\n"
+    "  btraced timeline --elf crash.elf --from main --shortest 100 -o run.pftrace recording\n";
+
+static const char *const timeline_formats[] = {"perfetto", NULL};
+
+static int run_timeline(struct export_args *args, struct export_opened *o)
+{
+    struct timeline_result result;
+    struct export_loss loss = {0};
+    struct message why;
+    FILE *out = export_create(args);
+    if (!out)
+        return EXIT_INTERNAL;
+    int error = timeline_write(args, o, out, &loss, &result, &why);
+    int code = export_close(args, out);
+    if (error == BT_ERR_INVAL && why.text[0]) {
+        export_complain(args, why.text);
+        return EXIT_USAGE;
+    }
+    if (!error && result.left_out)
+        fprintf(stderr,
+                "btraced timeline: %" PRIu64 " calls are left out: shorter than %" PRIu64
+                " instructions, or without room\n",
+                result.left_out, result.shortest);
+    return error ? export_failed(args, error) : code;
+}
+
+int cmd_timeline(int argc, char **argv)
+{
+    static const struct export_command command = {"timeline", timeline_help, timeline_formats,
+                                                  EXPORT_TIMELINE, 1};
+    struct export_args args;
+    struct export_opened o;
+    int code = export_parse(&args, &command, argc, argv);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    code = export_open(&args, 0, false, &o);
+    if (!code)
+        code = run_timeline(&args, &o);
+    export_opened_release(&o);
+    return code;
+}
+
+static const char feedback_help[] =
+    "usage: btraced feedback [OPTION]... --elf FILE RECORDING...\n"
+    "What a compiler wants to know of a run: ranges and taken branches, with their counts.\n"
+    "\n"
+    "  --format FORMAT    autofdo (the default): text for create_llvm_prof, which\n"
+    "                     needs a program with -gdwarf-4; bolt: for perf2bolt -pa, AArch64 "
+    "alone\n" EXPORT_HELP "\n"
+    "examples:\n"
+    "  btraced feedback --elf crash.elf -o run.txt recording\n";
+
+static const char *const feedback_formats[] = {"autofdo", "bolt", NULL};
+
+static int write_feedback(const struct export_args *args, const struct export_opened *o,
+                          const struct feedback *f, const struct export_loss *loss)
+{
+    char text[1024];
+    FILE *out = export_create(args);
+    if (!out)
+        return EXIT_INTERNAL;
+    if (args->format == 0)
+        feedback_write_autofdo(f, &o->names.programs[0], loss, out);
+    else
+        feedback_write_bolt(f, &o->names.programs[0], out);
+    export_loss_text(loss, text, sizeof text);
+    fprintf(stderr, "btraced feedback: %s\n", text);
+    if (f->left_out)
+        fprintf(stderr, "btraced feedback: no room for %" PRIu64 " ranges and branches\n",
+                f->left_out);
+    return export_close(args, out);
+}
+
+static int feedback_recording(const struct export_args *args, struct export_opened *o,
+                              struct feedback *f, struct export_loss *loss)
+{
+    int error = BT_OK;
+    for (size_t i = 0; i < o->source_count && !error; i++) {
+        struct export_walk walk = {.recording = &o->recording,
+                                   .source = &o->sources[i],
+                                   .names = &o->names,
+                                   .jobs = args->jobs};
+        error = feedback_add(f, &walk, loss);
+    }
+    return error;
+}
+
+int cmd_feedback(int argc, char **argv)
+{
+    static const struct export_command command = {"feedback", feedback_help, feedback_formats,
+                                                  EXPORT_FEEDBACK, EXPORT_MAX_RECORDINGS};
+    struct export_args args;
+    struct export_opened first, next;
+    struct feedback feedback;
+    struct export_loss loss = {0};
+    int code = export_parse(&args, &command, argc, argv);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    int error = feedback_init(&feedback);
+    code = export_open(&args, 0, false, &first);
+    if (!code && args.format == 1 && first.names.programs[0].elf->machine != ELF_MACHINE_AARCH64)
+        code = export_complain(&args, "BOLT knows AArch64 programs alone: --format autofdo");
+    if (!code && !error)
+        error = feedback_recording(&args, &first, &feedback, &loss);
+    for (size_t i = 1; i < args.path_count && !code && !error; i++) {
+        code = export_open(&args, i, false, &next);
+        error = code ? 0 : feedback_recording(&args, &next, &feedback, &loss);
+        export_opened_release(&next);
+    }
+    if (!code && !error) {
+        feedback_finish(&feedback);
+        code = write_feedback(&args, &first, &feedback, &loss);
+    }
+    if (error)
+        code = export_failed(&args, error);
+    feedback_release(&feedback);
+    export_opened_release(&first);
+    return code;
+}

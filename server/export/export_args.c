@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/export/export_args.h"
+
+#include "server/base/exit_codes.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPT_ELF = 256,
+    OPT_SOURCE,
+    OPT_SOURCE_MAP,
+    OPT_FORMAT,
+    OPT_OBJECTS,
+    OPT_FAIL_UNDER,
+    OPT_FROM,
+    OPT_TO,
+    OPT_SHORTEST,
+    OPT_MAX_BYTES,
+};
+
+static const struct option export_options[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"elf", required_argument, NULL, OPT_ELF},
+    {"source", required_argument, NULL, OPT_SOURCE},
+    {"source-map", required_argument, NULL, OPT_SOURCE_MAP},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"objects", no_argument, NULL, OPT_OBJECTS},
+    {"fail-under", required_argument, NULL, OPT_FAIL_UNDER},
+    {"from", required_argument, NULL, OPT_FROM},
+    {"to", required_argument, NULL, OPT_TO},
+    {"shortest", required_argument, NULL, OPT_SHORTEST},
+    {"max-size", required_argument, NULL, OPT_MAX_BYTES},
+    {"jobs", required_argument, NULL, 'j'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+/* Whose an option is that not all have. */
+static unsigned export_option_of(int option)
+{
+    switch (option) {
+    case OPT_OBJECTS:
+    case OPT_FAIL_UNDER:
+        return EXPORT_COVERAGE;
+    case OPT_FROM:
+    case OPT_TO:
+    case OPT_SHORTEST:
+    case OPT_MAX_BYTES:
+        return EXPORT_TIMELINE;
+    default:
+        return EXPORT_ALL;
+    }
+}
+
+static int export_usage(const struct export_args *args, const char *text, const char *value)
+{
+    const char *name = args->command->name;
+    fprintf(stderr, "btraced %s: %s%s%s%s; see 'btraced %s --help'\n", name, text,
+            value ? " '" : "", value ? value : "", value ? "'" : "", name);
+    return EXIT_USAGE;
+}
+
+int export_complain(const struct export_args *args, const char *text)
+{
+    fprintf(stderr, "btraced %s: %s\n", args->command->name, text);
+    return EXIT_INPUT;
+}
+
+int export_failed(const struct export_args *args, int error)
+{
+    fprintf(stderr, "btraced %s: %s: %s\n", args->command->name, args->paths[0],
+            bt_strerror(error));
+    return EXIT_INTERNAL;
+}
+
+static int export_format(struct export_args *args, const char *name)
+{
+    char text[200] = "format must be one of";
+    for (unsigned i = 0; args->command->formats[i]; i++) {
+        if (strcmp(args->command->formats[i], name) == 0) {
+            args->format = i;
+            return 0;
+        }
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, " %s", args->command->formats[i]);
+    }
+    strncat(text, ", not", sizeof text - strlen(text) - 1);
+    return export_usage(args, text, name);
+}
+
+static int export_number(const struct export_args *args, const char *what, const char *text,
+                         uint64_t least, uint64_t most, uint64_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 0);
+    if (*end || end == text || errno || *text == '-' || value < least || value > most)
+        return export_usage(args, what, text);
+    *out = value;
+    return 0;
+}
+
+static int export_percent(struct export_args *args, const char *text)
+{
+    char *end;
+    args->fail_under = strtod(text, &end);
+    if (*end || end == text || !(args->fail_under >= 0 && args->fail_under <= 100))
+        return export_usage(args, "--fail-under is a percentage, not", text);
+    return 0;
+}
+
+static int export_option(struct export_args *args, int option)
+{
+    uint64_t jobs;
+    int code;
+    switch (option) {
+    case 'o':
+        args->output = optarg;
+        return 0;
+    case OPT_ELF:
+        if (args->elf_count == RECORDING_MAX_ELF)
+            return export_usage(args, "too many --elf options", NULL);
+        args->elf[args->elf_count++] = optarg;
+        return 0;
+    case OPT_SOURCE:
+        args->source = optarg;
+        return 0;
+    case OPT_SOURCE_MAP:
+        if (args->map_count == EXPORT_MAX_MAPS)
+            return export_usage(args, "too many --source-map options", NULL);
+        args->maps[args->map_count++] = optarg;
+        return 0;
+    case OPT_FORMAT:
+        return export_format(args, optarg);
+    case OPT_OBJECTS:
+        return export_format(args, "objects");
+    case OPT_FAIL_UNDER:
+        return export_percent(args, optarg);
+    case OPT_FROM:
+        args->from = optarg;
+        return 0;
+    case OPT_TO:
+        args->to = optarg;
+        return 0;
+    case OPT_SHORTEST:
+        return export_number(args, "--shortest is a number, not", optarg, 0, UINT64_MAX,
+                             &args->shortest);
+    case OPT_MAX_BYTES:
+        return export_number(args, "--max-size is a number of bytes from 4096, not", optarg, 4096,
+                             UINT64_MAX, &args->max_bytes);
+    case 'j':
+        code =
+            export_number(args, "the number of threads is from 1 to 64, not", optarg, 1, 64, &jobs);
+        args->jobs = code ? 0 : (unsigned)jobs;
+        return code;
+    case 'h':
+        fputs(args->command->help, stdout);
+        return -1;
+    default: /* getopt has said what is wrong */
+        fprintf(stderr, "btraced %s: see 'btraced %s --help'\n", args->command->name,
+                args->command->name);
+        return EXIT_USAGE;
+    }
+}
+
+int export_parse(struct export_args *args, const struct export_command *command, int argc,
+                 char **argv)
+{
+    static char name[64];
+    int index = 0;
+    memset(args, 0, sizeof *args);
+    args->command = command;
+    snprintf(name, sizeof name, "btraced %s", command->name);
+    argv[0] = name; /* getopt's messages begin with it */
+    for (int option; (option = getopt_long(argc, argv, "ho:j:", export_options, &index)) != -1;) {
+        if (option >= OPT_ELF && !(export_option_of(option) & command->is))
+            return export_usage(args, "no such option here:", argv[optind - 1]);
+        int code = export_option(args, option);
+        if (code)
+            return code;
+    }
+    args->paths = argv + optind;
+    args->path_count = (size_t)(argc - optind);
+    if (args->path_count == 0)
+        return export_usage(args, "no recording given", NULL);
+    if (args->path_count > command->max_recordings)
+        return export_usage(args, "too many recordings given", NULL);
+    if (args->elf_count == 0)
+        return export_usage(args, "the program is needed: --elf FILE", NULL);
+    return 0;
+}
+
+static int export_choose(const struct export_args *args, struct export_opened *o, const char *path)
+{
+    recording_keep_instructions(&o->recording);
+    o->sources = o->recording.sources;
+    o->source_count = o->recording.source_count;
+    if (args->source) {
+        o->sources = recording_find(&o->recording, args->source, 0);
+        o->source_count = o->sources ? 1 : 0;
+    }
+    if (o->source_count)
+        return 0;
+    fprintf(stderr, "btraced %s: no such trace source in '%s' that can be decoded; it has:",
+            args->command->name, path);
+    for (size_t i = 0; i < o->recording.source_count; i++)
+        fprintf(stderr, " %s", o->recording.sources[i].name);
+    fputs(o->recording.source_count ? "\n" : " none\n", stderr);
+    return EXIT_INPUT;
+}
+
+int export_open(const struct export_args *args, size_t i, bool lines, struct export_opened *o)
+{
+    struct message why;
+    const char *path = args->paths[i];
+    memset(o, 0, sizeof *o);
+    int error = recording_open(&o->recording, path, args->elf, args->elf_count, &why);
+    for (size_t w = 0; w < o->recording.warning_count; w++)
+        fprintf(stderr, "btraced %s: warning: %s\n", args->command->name, o->recording.warnings[w]);
+    if (!error)
+        error =
+            export_names_init(&o->names, args->elf, o->recording.elf, args->elf_count, lines, &why);
+    if (error) {
+        fprintf(stderr, "btraced %s: %s\n", args->command->name, why.text);
+        return EXIT_INPUT;
+    }
+    for (size_t m = 0; m < args->map_count; m++)
+        if (!export_names_map(&o->names, args->maps[m]))
+            return export_usage(args, "--source-map is FROM=TO, not", args->maps[m]);
+    return export_choose(args, o, path);
+}
+
+void export_opened_release(struct export_opened *o)
+{
+    export_names_release(&o->names);
+    recording_close(&o->recording);
+}
+
+FILE *export_create(const struct export_args *args)
+{
+    if (!args->output || strcmp(args->output, "-") == 0)
+        return stdout;
+    FILE *out = fopen(args->output, "wbe");
+    if (!out)
+        fprintf(stderr, "btraced %s: cannot create '%s': %s\n", args->command->name, args->output,
+                strerror(errno));
+    return out;
+}
+
+int export_close(const struct export_args *args, FILE *out)
+{
+    bool failed = ferror(out) != 0;
+    int error = out == stdout ? fflush(out) : fclose(out);
+    if (!failed && !error)
+        return EXIT_OK;
+    if (errno != EPIPE) /* who closes the pipe early, as `head` does, has seen enough */
+        fprintf(stderr, "btraced %s: cannot write '%s': %s\n", args->command->name,
+                args->output ? args->output : "standard output", strerror(errno));
+    return EXIT_INTERNAL;
+}

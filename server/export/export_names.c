@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/export/export_names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int export_names_init(struct export_names *n, const char *const *paths,
+                      struct elf_image *const *elf, size_t count, bool lines, struct message *why)
+{
+    n->programs = calloc(count + 1, sizeof *n->programs);
+    if (!n->programs)
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
+    for (size_t i = 0; i < count; i++) {
+        struct export_program *p = &n->programs[i];
+        p->path = paths[i];
+        p->elf = elf[i];
+        p->lines.fd = -1;
+        n->count++;
+        int error = lines ? dwarf_lines_open(&p->lines, paths[i], why) : BT_OK;
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
+
+void export_names_release(struct export_names *n)
+{
+    for (size_t i = 0; i < n->count; i++)
+        dwarf_lines_release(&n->programs[i].lines);
+    free(n->programs);
+    n->programs = NULL;
+    n->count = 0;
+}
+
+bool export_names_map(struct export_names *n, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || n->map_count == EXPORT_MAX_MAPS)
+        return false;
+    n->maps[n->map_count++] =
+        (struct export_map){.from = text, .from_length = (size_t)(equals - text), .to = equals + 1};
+    return true;
+}
+
+const char *export_source_path(const struct export_names *n, const char *file, char *out,
+                               size_t size)
+{
+    for (size_t i = 0; i < n->map_count; i++) {
+        const struct export_map *m = &n->maps[i];
+        if (strncmp(file, m->from, m->from_length) == 0) {
+            snprintf(out, size, "%s%s", m->to, file + m->from_length);
+            return out;
+        }
+    }
+    snprintf(out, size, "%s", file);
+    return out;
+}
+
+static const struct elf_symbol *name_symbol(const struct export_names *n, uint64_t address,
+                                            const struct elf_image **elf)
+{
+    uint64_t offset;
+    for (size_t i = 0; i < n->count; i++) {
+        const struct elf_symbol *s = elf_image_symbol(n->programs[i].elf, address, &offset);
+        if (s) {
+            *elf = n->programs[i].elf;
+            return s;
+        }
+    }
+    return NULL;
+}
+
+/* The function whose part this is: "f.cold", "f.cold.3", "f.part.0.cold". */
+static const struct elf_symbol *whole_of(const struct elf_image *elf, const struct elf_symbol *s)
+{
+    const char *cold = strstr(s->name, ".cold");
+    char name[512];
+    if (!cold || (size_t)(cold - s->name) >= sizeof name)
+        return s;
+    snprintf(name, sizeof name, "%.*s", (int)(cold - s->name), s->name);
+    const struct elf_symbol *whole = elf_image_find(elf, name);
+    return whole ? whole : s;
+}
+
+uint64_t export_function(const struct export_names *n, uint64_t address)
+{
+    const struct elf_image *elf;
+    const struct elf_symbol *s = name_symbol(n, address, &elf);
+    return s ? whole_of(elf, s)->address : 0;
+}
+
+const char *export_function_name(const struct export_names *n, uint64_t address, char *out,
+                                 size_t size)
+{
+    const struct elf_image *elf;
+    const struct elf_symbol *s = name_symbol(n, address, &elf);
+    if (s)
+        snprintf(out, size, "%s", whole_of(elf, s)->name);
+    else
+        snprintf(out, size, "0x%08" PRIx64, address);
+    return out;
+}
+
+bool export_line(const struct export_names *n, uint64_t address, const char **file, unsigned *line)
+{
+    for (size_t i = 0; i < n->count; i++) {
+        const struct dwarf_lines *d = &n->programs[i].lines;
+        const struct dwarf_segment *s = dwarf_lines_at(d, address);
+        if (s) {
+            *file = d->files[s->file];
+            *line = s->line;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool export_find(const struct export_names *n, const char *name, uint64_t *address)
+{
+    for (size_t i = 0; i < n->count; i++) {
+        const struct elf_symbol *s = elf_image_find(n->programs[i].elf, name);
+        if (s) {
+            *address = s->address;
+            return true;
+        }
+    }
+    return false;
+}

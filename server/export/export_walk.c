@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/export/export_walk.h"
+
+#include "decoder/history/gap_ledger.h"
+#include "server/history/parallel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WALK_BLOCKS 1024
+#define WALK_EVENTS 256
+
+struct walk_state {
+    const struct export_walk *walk;
+    struct counts *counts;
+    struct export_loss *loss;
+    struct stream stream;
+    struct stream_sink sink;
+    struct parallel *parallel; /* NULL: one thread */
+    struct gap_ledger gaps;    /* its totals: no entry is kept */
+    struct bt_block blocks[WALK_BLOCKS];
+    uint64_t cycles[WALK_BLOCKS];
+    struct bt_event events[WALK_EVENTS];
+};
+
+bool export_m_profile(const struct recording_source *source)
+{
+    return source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;
+}
+
+/* Whether anything at all is missing that ran while trace was on. */
+static bool is_lossy(const struct export_loss *loss)
+{
+    uint64_t sum = loss->skipped + loss->left_out + loss->dropped + loss->doubtful;
+    for (unsigned cause = BT_GAP_DEBUG + 1; cause < BT_GAP_CAUSES; cause++)
+        sum += loss->gaps[cause];
+    return sum != 0;
+}
+
+static void loss_add(char *out, size_t size, uint64_t value, const char *what, const char *before)
+{
+    size_t n = strlen(out);
+    if (value)
+        snprintf(out + n, size - n, "%s%s %" PRIu64, before, what, value);
+}
+
+void export_loss_text(const struct export_loss *loss, char *out, size_t size)
+{
+    snprintf(out, size, "%" PRIu64 " instructions from %" PRIu64 " bytes of trace",
+             loss->instructions, loss->bytes);
+    const char *before = "; trace was off: ";
+    for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
+        if (cause == BT_GAP_DEBUG + 1)
+            before = "; gaps: ";
+        loss_add(out, size, loss->gaps[cause], bt_gap_name((enum bt_gap_cause)cause), before);
+        if (loss->gaps[cause])
+            before = ", ";
+    }
+    loss_add(out, size, loss->skipped, "bytes skipped", "; ");
+    loss_add(out, size, loss->taken_back, "doubtful instructions before gaps, not counted:", "; ");
+    if (loss->doubtful > loss->taken_back)
+        loss_add(out, size, loss->doubtful - loss->taken_back, "doubtful instructions", "; ");
+    loss_add(out, size, loss->dropped, "branches on unknown positions", "; ");
+    loss_add(out, size, loss->left_out, "ranges without room", "; ");
+    if (!is_lossy(loss) && strlen(out) + 16 < size)
+        strcat(out, "; no gaps");
+}
+
+static void walk_output(void *ctx, struct flow_out *out)
+{
+    struct walk_state *s = ctx;
+    counts_feed(s->counts, out);
+    for (size_t e = 0; e < out->event_count; e++) {
+        gap_ledger_take(&s->gaps, &out->events[e]);
+        if (out->events[e].kind == BT_EVENT_GAP)
+            s->loss->doubtful += out->events[e].u.gap.doubtful;
+    }
+    out->block_count = 0;
+    out->event_count = 0;
+}
+
+static int walk_data(void *ctx, const uint8_t *data, size_t len)
+{
+    struct walk_state *s = ctx;
+    if (s->parallel)
+        return parallel_feed(s->parallel, data, len);
+    stream_feed(&s->stream, data, len, &s->sink);
+    return BT_OK;
+}
+
+static int walk_gap(void *ctx, enum bt_gap_cause cause)
+{
+    struct walk_state *s = ctx;
+    int error = s->parallel ? parallel_drain(s->parallel) : BT_OK;
+    if (!error)
+        stream_gap(&s->stream, cause, 0, &s->sink);
+    return error;
+}
+
+static int walk_loss(void *ctx)
+{
+    return walk_gap(ctx, BT_GAP_WIRE);
+}
+
+static uint64_t walk_function(void *ctx, uint64_t address)
+{
+    const struct walk_state *s = ctx;
+    return export_function(s->walk->names, address);
+}
+
+static void walk_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                          uint64_t cycles)
+{
+    const struct walk_state *s = ctx;
+    s->walk->transfer(s->walk->ctx, edge, number, cycles);
+}
+
+static void walk_one_event(void *ctx, const struct bt_event *event, uint64_t cycles)
+{
+    const struct walk_state *s = ctx;
+    s->walk->event(s->walk->ctx, event, cycles);
+}
+
+static int walk_prepare(struct walk_state *s, struct code_cache *code)
+{
+    const struct recording_source *source = s->walk->source;
+    struct counts_config config = {
+        .m_profile = export_m_profile(source),
+        .jumps = s->walk->jumps,
+        .function = walk_function,
+        .transfer = s->walk->transfer ? walk_transfer : NULL,
+        .event = s->walk->event ? walk_one_event : NULL,
+        .ctx = s,
+    };
+    struct code_options options;
+    struct code_key key;
+    stream_code_options(&source->config, &options);
+    int error = code_cache_init(code, source->image, &options);
+    if (error)
+        return error;
+    stream_init(&s->stream, &source->config, code);
+    stream_code_key(&s->stream, &key);
+    gap_ledger_init(&s->gaps, 0);
+    s->sink = (struct stream_sink){
+        .out = {.blocks = s->blocks,
+                .cycles = s->walk->cycles ? s->cycles : NULL,
+                .events = s->events,
+                .block_max = WALK_BLOCKS,
+                .event_max = WALK_EVENTS},
+        .flush = walk_output,
+        .ctx = s,
+    };
+    struct parallel_options jobs = {.threads = s->walk->jobs, .want_blocks = true};
+    if (jobs.threads > 1)
+        s->parallel = parallel_new(&jobs, &source->config, source->image, &s->stream, &s->sink);
+    return counts_init(s->counts, &config, source->image, &key);
+}
+
+static void walk_sum(struct walk_state *s)
+{
+    struct export_loss *loss = s->loss;
+    loss->instructions += stream_instructions(&s->stream);
+    loss->bytes += stream_offset(&s->stream);
+    loss->skipped += s->stream.skipped;
+    loss->dropped += stream_atoms_dropped(&s->stream);
+    loss->left_out += s->counts->left_out;
+    loss->taken_back += s->counts->taken_back;
+    for (unsigned cause = 0; cause < BT_GAP_CAUSES; cause++)
+        loss->gaps[cause] += s->gaps.totals[cause];
+}
+
+int export_walk(const struct export_walk *walk, struct counts *counts, struct export_loss *loss)
+{
+    struct recording_pass pass;
+    struct code_cache code;
+    memset(counts, 0, sizeof *counts);
+    memset(&code, 0, sizeof code);
+    struct walk_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return BT_ERR_NOMEM;
+    struct recording_sink sink = {.data = walk_data, .loss = walk_loss, .gap = walk_gap, .ctx = s};
+    s->walk = walk;
+    s->counts = counts;
+    s->loss = loss;
+    int error = walk_prepare(s, &code);
+    if (!error)
+        error = recording_feed(walk->recording, walk->source, &sink, &pass);
+    if (!error && s->parallel)
+        error = parallel_drain(s->parallel);
+    parallel_free(s->parallel);
+    if (!error) {
+        stream_finish(&s->stream, &s->sink);
+        walk_output(s, &s->sink.out);
+        walk_sum(s);
+    }
+    counts->config.ctx = NULL; /* nothing more is fed */
+    code_cache_release(&code);
+    free(s);
+    return error;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* AutoFDO's text: sample_reader.cc of google/autofdo. BOLT's:
+ * bolt/include/bolt/Profile/DataAggregator.h of llvm-project. */
+#include "server/export/feedback.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FEEDBACK_SIZE ((size_t)1 << 20) /* entries, of which half are used */
+
+int feedback_init(struct feedback *f)
+{
+    memset(f, 0, sizeof *f);
+    f->size = FEEDBACK_SIZE;
+    f->pairs = calloc(f->size, sizeof *f->pairs);
+    return f->pairs ? BT_OK : BT_ERR_NOMEM;
+}
+
+void feedback_release(struct feedback *f)
+{
+    free(f->pairs);
+    f->pairs = NULL;
+}
+
+static void count_pair(struct feedback *f, uint64_t from, uint64_t to, bool branch)
+{
+    uint64_t x = from ^ to << 21 ^ (uint64_t)branch << 63;
+    size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 24) & (f->size - 1);
+    for (; f->pairs[at].count; at = (at + 1) & (f->size - 1)) {
+        struct feedback_pair *p = &f->pairs[at];
+        if (p->from == from && p->to == to && p->branch == branch) {
+            p->count++;
+            return;
+        }
+    }
+    if (f->used * 2 >= f->size) {
+        f->left_out++;
+        return;
+    }
+    f->used++;
+    f->pairs[at] = (struct feedback_pair){from, to, 1, branch};
+}
+
+/* The range that runs ends with the newest block. */
+static void close_range(struct feedback *f)
+{
+    if (f->open)
+        count_pair(f, f->first, bt_block_last(&f->counts->last), false);
+    f->open = false;
+}
+
+static void feedback_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                              uint64_t cycles)
+{
+    struct feedback *f = ctx;
+    (void)number;
+    (void)cycles;
+    if (edge->kind == COUNTS_LEAVE && edge->block.first == edge->behind && f->open)
+        return; /* into the function behind this one */
+    close_range(f);
+    if (!(edge->from & 1) && edge->kind != COUNTS_ENTRY && edge->kind != COUNTS_EXCEPTION_RETURN &&
+        edge->block.first != edge->behind)
+        count_pair(f, edge->from, edge->block.first, true);
+    f->first = edge->block.first;
+    f->open = edge->block.info != 0; /* otherwise an exception comes before it */
+}
+
+int feedback_add(struct feedback *f, struct export_walk *walk, struct export_loss *loss)
+{
+    struct counts counts;
+    walk->transfer = feedback_transfer;
+    walk->jumps = true;
+    walk->ctx = f;
+    f->counts = &counts;
+    f->open = false;
+    int error = export_walk(walk, &counts, loss);
+    close_range(f);
+    counts_release(&counts);
+    f->counts = NULL;
+    return error;
+}
+
+static int pair_order(const void *a, const void *b)
+{
+    const struct feedback_pair *x = a, *y = b;
+    if (x->branch != y->branch)
+        return x->branch ? 1 : -1;
+    if (x->from != y->from)
+        return x->from < y->from ? -1 : 1;
+    return x->to < y->to ? -1 : x->to > y->to;
+}
+
+void feedback_finish(struct feedback *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->size; i++)
+        if (f->pairs[i].count)
+            f->pairs[n++] = f->pairs[i];
+    f->used = n;
+    if (n)
+        qsort(f->pairs, n, sizeof *f->pairs, pair_order);
+}
+
+/*
+ * An address as create_llvm_prof counts it: from the first segment on, which is the offset in the
+ * file where that begins with the segment. False: it is no code of the program.
+ */
+static bool code_offset(const struct elf_image *elf, uint64_t address, uint64_t *offset)
+{
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const struct elf_segment *s = &elf->segments[i];
+        if (s->executable && address >= s->vaddr && address - s->vaddr < s->file_size) {
+            *offset = address - elf->segments[0].vaddr;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* All of one kind; without a file only counted. */
+static size_t write_pairs(const struct feedback *f, const struct elf_image *elf, bool branch,
+                          FILE *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->used; i++) {
+        const struct feedback_pair *p = &f->pairs[i];
+        uint64_t from, to;
+        if (p->branch != branch || !code_offset(elf, p->from, &from) ||
+            !code_offset(elf, p->to, &to))
+            continue;
+        n++;
+        if (out)
+            fprintf(out, "%" PRIx64 "%s%" PRIx64 ":%" PRIu64 "\n", from, branch ? "->" : "-", to,
+                    p->count);
+    }
+    return n;
+}
+
+void feedback_write_autofdo(const struct feedback *f, const struct export_program *program,
+                            const struct export_loss *loss, FILE *out)
+{
+    char text[1024];
+    fprintf(out, "%zu\n", write_pairs(f, program->elf, false, NULL));
+    write_pairs(f, program->elf, false, out);
+    fprintf(out, "0\n%zu\n", write_pairs(f, program->elf, true, NULL));
+    write_pairs(f, program->elf, true, out);
+    export_loss_text(loss, text, sizeof text);
+    fprintf(out, "// %s\n// %s\n", program->path, text);
+}
+
+void feedback_write_bolt(const struct feedback *f, const struct export_program *program, FILE *out)
+{
+    uint64_t offset;
+    for (size_t i = 0; i < f->used; i++) {
+        const struct feedback_pair *p = &f->pairs[i];
+        if (!code_offset(program->elf, p->from, &offset) ||
+            !code_offset(program->elf, p->to, &offset))
+            continue;
+        if (p->branch)
+            fprintf(out, "B %" PRIx64 " %" PRIx64 " %" PRIu64 " 0\n", p->from, p->to, p->count);
+        else
+            fprintf(out, "F %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", p->from, p->to, p->count);
+    }
+}

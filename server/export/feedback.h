@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a compiler wants to know of a run: how often each range of instructions between two taken
+ * branches ran, and each taken branch. Exceptions and gaps end a range, and are no branches.
+ */
+#ifndef SERVER_FEEDBACK_H
+#define SERVER_FEEDBACK_H
+
+#include "server/export/export_walk.h"
+
+#include <stdio.h>
+
+/* A range from its first to its last instruction, or a branch from there to there. */
+struct feedback_pair {
+    uint64_t from;
+    uint64_t to;
+    uint64_t count; /* 0: a free entry */
+    bool branch;
+};
+
+struct feedback {
+    struct feedback_pair *pairs; /* a hash table, until feedback_finish() */
+    size_t size;
+    size_t used;
+    uint64_t left_out;     /* for want of room */
+    struct counts *counts; /* of the source that is walked */
+    uint64_t first;        /* where the range began that runs */
+    bool open;
+};
+
+/* BT_ERR_NOMEM. Release in both cases. */
+int feedback_init(struct feedback *f);
+void feedback_release(struct feedback *f);
+
+/* One source is walked, and added. */
+int feedback_add(struct feedback *f, struct export_walk *walk, struct export_loss *loss);
+
+/* Nothing more is added: ranges, then branches, by their addresses. */
+void feedback_finish(struct feedback *f);
+
+/* The text of AutoFDO, and that of BOLT's pre-aggregated profiles. What is not in the program is
+ * left out. */
+void feedback_write_autofdo(const struct feedback *f, const struct export_program *program,
+                            const struct export_loss *loss, FILE *out);
+void feedback_write_bolt(const struct feedback *f, const struct export_program *program, FILE *out);
+
+#endif

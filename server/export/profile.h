@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where instructions and cycles went: by instruction, line, function and path of calls. */
+#ifndef SERVER_PROFILE_H
+#define SERVER_PROFILE_H
+
+#include "decoder/calls/calls.h"
+#include "server/export/export_walk.h"
+
+#include <stdio.h>
+
+struct profile_core {
+    const char *name;
+    bool m_profile;
+    struct calls calls;
+};
+
+struct profile {
+    const struct export_names *names;
+    const struct export_loss *loss;
+    const struct counts_table *table; /* sorted */
+    struct profile_core *cores;
+    size_t core_count;
+    bool cycles; /* the trace has them */
+};
+
+/* Reports. What cannot be written shows at the file. BT_ERR_NOMEM: nothing is complete. */
+int profile_write_callgrind(const struct profile *p, FILE *out);
+int profile_write_folded(const struct profile *p, FILE *out);
+int profile_write_speedscope(const struct profile *p, FILE *out);
+int profile_write_text(const struct profile *p, FILE *out);
+
+#endif

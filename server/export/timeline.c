@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/export/timeline.h"
+
+#include "decoder/calls/calls.h"
+#include "decoder/source/detail.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_BYTES (1u << 20) /* of a short trace's timeline, if nobody says more */
+#define CALL_BYTES  40u        /* of a call, at most, but for its name */
+#define END_BYTES   24u
+#define POINTS      65536u
+#define PROCESS     1u
+#define NOT_YET     UINT64_MAX
+#define GAP_KEY     ((uint64_t)1 << 62)
+#define RAISED_KEY  48
+
+enum timeline_time {
+    TIME_INSTRUCTIONS,
+    TIME_TIMESTAMPS,
+    TIME_CYCLES,  /* told for each range of instructions */
+    TIME_COUNTED, /* cycles, told now and then */
+};
+
+struct clock_point {
+    uint64_t number;
+    uint64_t time;
+};
+
+/* Points where the time is known; when there are too many every second one goes. */
+struct clock_map {
+    struct clock_point *points;
+    size_t count;
+    size_t every;
+    size_t seen;
+    size_t near; /* where the last question was answered */
+};
+
+/* A call that is open. */
+struct open_slice {
+    uint64_t number;
+    uint64_t time;
+    uint64_t key;
+    uint64_t function;
+    int32_t exception;
+    bool raised;  /* on the track of exceptions */
+    bool written; /* its begin is */
+};
+
+struct timeline_core {
+    const struct export_args *args;
+    const struct export_opened *opened;
+    const struct recording_source *source;
+    struct perfetto *out;
+    struct calls calls;
+    enum timeline_time time;
+    struct clock_map stamps;
+    struct clock_map counted;
+    uint64_t lengths[65]; /* of calls, by the bits of their length in instructions */
+    struct open_slice open[CALLS_DEPTH];
+    unsigned depth;
+    uint64_t track;
+    uint64_t from, to; /* of the window, instructions; NOT_YET: not reached */
+    uint64_t from_time;
+    uint64_t from_function, to_function;
+    uint64_t shortest, max_bytes;
+    uint64_t left_out;
+    uint64_t last_time;
+    bool writes;        /* the second walk */
+    bool entered, left; /* the window */
+};
+
+static int clock_add(struct clock_map *m, uint64_t number, uint64_t time)
+{
+    if (!m->points) {
+        m->points = malloc(POINTS * sizeof *m->points);
+        m->every = 1;
+    }
+    if (!m->points)
+        return BT_ERR_NOMEM;
+    if (m->seen++ % m->every || (m->count && m->points[m->count - 1].time > time))
+        return BT_OK; /* one that goes back is no time */
+    if (m->count == POINTS) {
+        for (size_t i = 0; i < POINTS / 2; i++)
+            m->points[i] = m->points[2 * i];
+        m->count = POINTS / 2;
+        m->every *= 2;
+    }
+    m->points[m->count++] = (struct clock_point){number, time};
+    return BT_OK;
+}
+
+/* Between two points time goes with the instructions. Numbers that are asked for ascend. */
+static uint64_t clock_at(struct clock_map *m, uint64_t number)
+{
+    while (m->near + 1 < m->count && m->points[m->near + 1].number <= number)
+        m->near++;
+    const struct clock_point *a = &m->points[m->near], *b = a + 1;
+    if (number <= a->number || m->near + 1 == m->count || b->number == a->number)
+        return a->time;
+    double share = (double)(number - a->number) / (double)(b->number - a->number);
+    return a->time + (uint64_t)(share * (double)(b->time - a->time));
+}
+
+static uint64_t timeline_now(struct timeline_core *t, uint64_t number, uint64_t cycles)
+{
+    uint64_t time = t->time == TIME_CYCLES       ? cycles
+                    : t->time == TIME_COUNTED    ? clock_at(&t->counted, number)
+                    : t->time == TIME_TIMESTAMPS ? clock_at(&t->stamps, number)
+                                                 : number;
+    t->last_time = time > t->last_time ? time : t->last_time;
+    return t->last_time;
+}
+
+static uint64_t track_of(const struct timeline_core *t, bool raised)
+{
+    return t->track + raised;
+}
+
+static void write_begin(struct timeline_core *t, struct open_slice *s)
+{
+    char name[512];
+    if (!perfetto_known(t->out, s->key)) {
+        export_function_name(&t->opened->names, s->function, name, sizeof name);
+        size_t n = strlen(name);
+        if (s->exception >= 0)
+            snprintf(name + n, sizeof name - n, " [%s]",
+                     detail_exception((unsigned)s->exception, t->calls.config.m_profile));
+    }
+    s->written = true;
+    perfetto_event(t->out, PERFETTO_BEGIN, track_of(t, s->raised),
+                   s->time > t->from_time ? s->time : t->from_time, s->key, name);
+}
+
+/* Room for one more call, besides the ends of those that are open. */
+static bool timeline_room(const struct timeline_core *t, unsigned calls)
+{
+    return t->out->bytes + (uint64_t)(calls + 1) * CALL_BYTES + 600 +
+               (uint64_t)t->depth * END_BYTES <
+           t->max_bytes;
+}
+
+/* The call, and those that it is in, appear. False: there is no room. */
+static bool write_open(struct timeline_core *t)
+{
+    unsigned missing = 0;
+    for (unsigned i = 0; i < t->depth; i++)
+        missing += !t->open[i].written;
+    if (!timeline_room(t, missing))
+        return false;
+    for (unsigned i = 0; i < t->depth; i++)
+        if (!t->open[i].written)
+            write_begin(t, &t->open[i]);
+    return true;
+}
+
+/* What is open at the window's end ends there, if it is long enough to be seen. */
+static void leave_window(struct timeline_core *t, uint64_t cycles)
+{
+    uint64_t time = timeline_now(t, t->to, cycles);
+    while (t->depth > 0) {
+        const struct open_slice *s = &t->open[t->depth - 1];
+        uint64_t begin = s->number > t->from ? s->number : t->from;
+        if (!s->written && t->to > begin)
+            if (t->to - begin < t->shortest || !write_open(t))
+                t->left_out++;
+        if (s->written)
+            perfetto_event(t->out, PERFETTO_END, track_of(t, s->raised), time, 0, NULL);
+        t->depth--;
+    }
+    t->left = true;
+}
+
+/* Before anything at instruction `number`. False: nothing is written. */
+static bool timeline_reaches(struct timeline_core *t, uint64_t number, uint64_t cycles)
+{
+    if (!t->writes || t->left)
+        return false;
+    if (!t->entered && number >= t->from) {
+        t->entered = true;
+        t->from_time = timeline_now(t, t->from, cycles);
+    }
+    if (t->entered && number >= t->to)
+        leave_window(t, cycles);
+    return t->entered && !t->left;
+}
+
+static void timeline_begin(void *ctx, const struct calls_frame *frame, uint64_t number,
+                           uint64_t cycles)
+{
+    struct timeline_core *t = ctx;
+    if (t->writes && t->from == NOT_YET && frame->function == t->from_function)
+        t->from = number;
+    else if (t->entered && t->to == NOT_YET && number > t->from && t->to_function &&
+             frame->function == t->to_function)
+        t->to = number;
+    timeline_reaches(t, number, cycles);
+    if (t->left)
+        return;
+    const struct open_slice *below = t->depth ? &t->open[t->depth - 1] : NULL;
+    t->open[t->depth++] = (struct open_slice){
+        .number = number,
+        .time = timeline_now(t, number, cycles),
+        .key = (frame->function << 1) ^ ((uint64_t)(frame->exception + 1) << RAISED_KEY) ^ 1,
+        .function = frame->function,
+        .exception = frame->exception,
+        .raised = frame->exception >= 0 || (below && below->raised),
+    };
+}
+
+static void timeline_end(void *ctx, uint64_t number, uint64_t cycles)
+{
+    struct timeline_core *t = ctx;
+    bool inside = timeline_reaches(t, number, cycles);
+    if (t->left)
+        return;
+    struct open_slice *s = &t->open[t->depth - 1];
+    uint64_t begin = inside && s->number < t->from ? t->from : s->number, length = number - begin;
+    t->lengths[length ? 64 - __builtin_clzll(length) : 0]++;
+    if (inside && !s->written && (length < t->shortest || !write_open(t)))
+        t->left_out++;
+    if (s->written)
+        perfetto_event(t->out, PERFETTO_END, track_of(t, s->raised),
+                       timeline_now(t, number, cycles), 0, NULL);
+    t->depth--;
+}
+
+static void timeline_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                              uint64_t cycles)
+{
+    struct timeline_core *t = ctx;
+    calls_transfer(&t->calls, edge, number, cycles);
+}
+
+static void timeline_gap(struct timeline_core *t, const struct bt_event *e, uint64_t cycles)
+{
+    char name[64];
+    if (!timeline_reaches(t, e->position, cycles) || !timeline_room(t, 0))
+        return;
+    snprintf(name, sizeof name, "gap: %s", bt_gap_name((enum bt_gap_cause)e->cause));
+    perfetto_event(t->out, PERFETTO_INSTANT, t->track + 2, timeline_now(t, e->position, cycles),
+                   GAP_KEY + e->cause, name);
+}
+
+static void timeline_event(void *ctx, const struct bt_event *e, uint64_t cycles)
+{
+    struct timeline_core *t = ctx;
+    if (!t->writes && e->kind == BT_EVENT_TIMESTAMP)
+        clock_add(&t->stamps, e->position, e->u.timestamp.value);
+    else if (!t->writes && e->has_cycles)
+        clock_add(&t->counted, e->position, cycles);
+    calls_event(&t->calls, e, cycles);
+    if (e->kind == BT_EVENT_GAP || (e->kind == BT_EVENT_TRACE_ON && e->cause != BT_GAP_NONE))
+        timeline_gap(t, e, cycles);
+}
+
+static uint64_t timeline_function(void *ctx, uint64_t address)
+{
+    const struct timeline_core *t = ctx;
+    return export_function(&t->opened->names, address);
+}
+
+/* One walk. */
+static int timeline_walk(struct timeline_core *t, struct export_loss *loss)
+{
+    struct calls_config config = {.max_paths = 1024, /* nobody reads them */
+                                  .m_profile = export_m_profile(t->source),
+                                  .function = timeline_function,
+                                  .begin = timeline_begin,
+                                  .end = timeline_end,
+                                  .ctx = t};
+    struct export_walk walk = {.recording = (struct recording *)&t->opened->recording,
+                               .source = t->source,
+                               .names = &t->opened->names,
+                               .jobs = t->args->jobs,
+                               .cycles = stream_counts_blocks(&t->source->config),
+                               .transfer = timeline_transfer,
+                               .event = timeline_event,
+                               .ctx = t};
+    struct counts counts;
+    int error = calls_init(&t->calls, &config);
+    if (!error) {
+        error = export_walk(&walk, &counts, loss);
+        calls_finish(&t->calls, counts.number, counts.cycles);
+        if (!t->writes)
+            t->time = walk.cycles && counts.cycles ? TIME_CYCLES
+                      : t->stamps.count > 1        ? TIME_TIMESTAMPS
+                      : t->counted.count > 1       ? TIME_COUNTED
+                                                   : TIME_INSTRUCTIONS;
+        counts_release(&counts);
+    }
+    calls_release(&t->calls);
+    return error;
+}
+
+/* A number of an instruction, from 1 on, or a function: where it is first called. */
+static int timeline_bound(const struct export_opened *o, const char *text, uint64_t *number,
+                          uint64_t *function, struct message *why)
+{
+    char *end;
+    if (!text)
+        return BT_OK;
+    *number = strtoull(text, &end, 10);
+    if (end != text && !*end) {
+        *number -= *number > 0;
+        return BT_OK;
+    }
+    *number = NOT_YET;
+    if (export_find(&o->names, text, function))
+        return BT_OK;
+    return message_fail(why, BT_ERR_INVAL,
+                        "'%s' is neither an instruction's number nor a function of the program",
+                        text);
+}
+
+/* The shortest calls go until the others have room. */
+static uint64_t choose_shortest(const struct timeline_core *cores, size_t count, uint64_t max)
+{
+    uint64_t calls = 0;
+    for (unsigned bits = 64; bits > 0; bits--) {
+        for (size_t i = 0; i < count; i++)
+            calls += cores[i].lengths[bits];
+        if (calls > max / CALL_BYTES)
+            return bits == 64 ? UINT64_MAX : (uint64_t)1 << bits;
+    }
+    return 0;
+}
+
+static void write_tracks(const struct timeline_core *t, size_t number)
+{
+    static const char *const units[] = {"1 ns is an instruction",
+                                        "1 ns is a tick of the timestamps", "1 ns is a cycle",
+                                        "1 ns is a cycle"};
+    char name[300];
+    uint32_t tid = (uint32_t)number * 4 + 2;
+    snprintf(name, sizeof name, "%s (%s)", t->source->core_name, units[t->time]);
+    perfetto_thread(t->out, t->track, tid, name);
+    snprintf(name, sizeof name, "%s exceptions", t->source->core_name);
+    perfetto_thread(t->out, t->track + 1, tid + 1, name);
+    snprintf(name, sizeof name, "%s gaps", t->source->core_name);
+    perfetto_track(t->out, t->track + 2, PROCESS, name);
+}
+
+static int timeline_cores(struct timeline_core *cores, const struct export_args *args,
+                          struct export_opened *o, FILE *out, struct export_loss *loss,
+                          struct timeline_result *result, struct message *why)
+{
+    struct perfetto perfetto;
+    struct export_loss again = {0};
+    uint64_t from = 0, to = NOT_YET, from_function = 0, to_function = 0;
+    char name[1200], text[1024];
+    int error = timeline_bound(o, args->from, &from, &from_function, why);
+    if (!error)
+        error = timeline_bound(o, args->to, &to, &to_function, why);
+    for (size_t i = 0; i < o->source_count && !error; i++) {
+        cores[i].args = args;
+        cores[i].opened = o;
+        cores[i].source = &o->sources[i];
+        error = timeline_walk(&cores[i], loss);
+    }
+    if (error)
+        return error;
+    uint64_t max = args->max_bytes ? args->max_bytes : 2 * loss->bytes;
+    if (!args->max_bytes && max < LEAST_BYTES)
+        max = LEAST_BYTES;
+    result->shortest = choose_shortest(cores, o->source_count, max);
+    if (result->shortest < args->shortest)
+        result->shortest = args->shortest;
+    perfetto_init(&perfetto, out);
+    export_loss_text(loss, text, sizeof text);
+    snprintf(name, sizeof name, "btraced: %s", text);
+    perfetto_process(&perfetto, PROCESS, name);
+    for (size_t i = 0; i < o->source_count && !error; i++) {
+        struct timeline_core *t = &cores[i];
+        t->out = &perfetto;
+        t->track = 16 * (i + 1);
+        t->from = from;
+        t->to = to;
+        t->from_function = from_function;
+        t->to_function = to_function;
+        t->shortest = result->shortest;
+        t->max_bytes = perfetto.bytes + (max - perfetto.bytes) / (o->source_count - i);
+        t->last_time = 0;
+        t->writes = true;
+        write_tracks(t, i);
+        error = timeline_walk(t, &again);
+        result->left_out += t->left_out;
+    }
+    result->bytes = perfetto.bytes;
+    perfetto_release(&perfetto);
+    return error;
+}
+
+int timeline_write(const struct export_args *args, struct export_opened *o, FILE *out,
+                   struct export_loss *loss, struct timeline_result *result, struct message *why)
+{
+    struct timeline_core *cores = calloc(o->source_count, sizeof *cores);
+    memset(result, 0, sizeof *result);
+    why->text[0] = '\0';
+    if (!cores)
+        return BT_ERR_NOMEM;
+    int error = timeline_cores(cores, args, o, out, loss, result, why);
+    for (size_t i = 0; i < o->source_count; i++) {
+        free(cores[i].stamps.points);
+        free(cores[i].counted.points);
+    }
+    free(cores);
+    return error;
+}

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""btraced coverage against what really ran on the virtual boards (the plugin's log, mapped by addr2line,
+nm and objdump), and against lcov and genhtml. Tests coverage.c, coverage_write.c, export_walk.c,
+export_names.c, export_args.c, cmd_export.c, dwarf_lines.c and dwarf_build.c."""
+
+import collections
+import re
+from bisect import bisect_left
+from pathlib import Path
+
+from export_runs import RUNS, Run, build, command, conditional_branches, directions
+from replay_gdb import Suite, equal, expect, folder, has
+
+suite = Suite()
+
+
+def same(got, wanted, what):
+    """Not one difference."""
+    differ = [key for key in sorted(set(got) | set(wanted)) if got.get(key) != wanted.get(key)]
+    expect(not differ, f"{what}: {len(differ)} differences: " + ", ".join(
+        f"{key}: {got.get(key)}, not {wanted.get(key)}" for key in differ[:8]))
+
+
+def ranges(text, listing):
+    """{address: count} of the object code that ran."""
+    found, ordered = {}, sorted(listing)
+    for row in re.finditer(r"^range\t0x(\w+)\t0x(\w+)\t(\d+)\t", text, re.MULTILINE):
+        first, behind, count = int(row[1], 16), int(row[2], 16), int(row[3])
+        if count:
+            found.update((address, count) for address in ordered[bisect_left(ordered, first):
+                                                                 bisect_left(ordered, behind)])
+    return found
+
+
+def objects_against_truth(run):
+    text = run.export("coverage", "--objects")
+    truth, listing = run.proved(text), run.listing()
+    branches = {int(row[1], 16): (int(row[3]), int(row[2])) for row in re.finditer(
+        r"^branch\t0x(\w+)\t(\d+)\t(\d+)\t", text, re.MULTILINE)}
+    same(ranges(text, listing), collections.Counter(truth), "counts of instructions")
+    conditional = conditional_branches(listing)
+    equal(sorted(map(hex, branches)), sorted(map(hex, conditional)), "conditional branches")
+    found, pending = directions(truth, conditional)
+    # The log ends before it tells where the newest ones went; the trace knows.
+    open_ones = collections.Counter(pending)
+    for address, counts in branches.items():
+        wanted = found[address, False], found[address, True]
+        left = sum(counts) - sum(wanted)
+        near = open_ones[address] + (address in truth[-2:])
+        expect(counts[0] >= wanted[0] and counts[1] >= wanted[1] and left <= near,
+               f"branch {address:#x}: (not taken, taken) {counts}, not {wanted}")
+
+
+def tracefile(text):
+    """{file: {"DA": {line: count}, "FN": {name: count}}}."""
+    found = {}
+    for row in text.splitlines():
+        key, _, rest = row.partition(":")
+        if key == "SF":
+            record = found[rest.split("/")[-1]] = {"DA": {}, "FN": {}}
+        elif key == "DA":
+            record["DA"][int(rest.split(",")[0])] = int(rest.split(",")[1])
+        elif key == "FNDA":
+            record["FN"][rest.split(",")[1]] = int(rest.split(",")[0])
+    return found
+
+
+def lines_against_truth(run):
+    text = run.export("coverage")
+    truth = collections.Counter(run.proved(text))
+    found, places = tracefile(text), run.lines(truth)
+    got = {(file, line) for file, record in found.items()
+           for line, count in record["DA"].items() if count}
+    same(dict.fromkeys(got, True), dict.fromkeys(places.values(), True), "lines that ran")
+    ran = {name: truth[address] for address, name in run.functions().items()}
+    for record in found.values():
+        for name, count in record["FN"].items():
+            # An inlined function has counts of its copies beside those of its own code.
+            own = ran.get(name, 0)
+            expect(count >= own and (name not in ran or run.level != "-O0" or count == own),
+                   f"{name} ran {count} times, not {own}")
+    return text
+
+
+def judged_by_lcov(run, text):
+    place = folder()
+    (place / "run.info").write_text(text)
+    summary = command("lcov", "--summary", "run.info", "--rc", "lcov_branch_coverage=1", cwd=place)
+    found = tracefile(text)
+    lines = [count for record in found.values() for count in record["DA"].values()]
+    names = [count for record in found.values() for count in record["FN"].values()]
+    branches = re.findall(r"^BRDA:.*,(\S+)$", text, re.MULTILINE)
+    for what, ran, everything in (("lines", sum(map(bool, lines)), len(lines)),
+                                  ("functions", sum(map(bool, names)), len(names)),
+                                  ("branches", sum(b not in "-0" for b in branches),
+                                   len(branches))):
+        has(summary, rf"{what}\.*: [\d.]+% \({ran} of {everything} \w+\)", "lcov --summary")
+    command("genhtml", "--branch-coverage", "-q", "-o", "html", "run.info", cwd=place)
+    for file in found:
+        expect(list(place.glob(f"html/**/{file}.gcov.html")), f"genhtml has no page of {file}")
+
+
+for board, level in RUNS:
+    @suite.test(f"coverage: {board} {level}: instructions, branches, lines and functions that ran")
+    def _(board=board, level=level):
+        run = Run(board, level)
+        objects_against_truth(run)
+        judged_by_lcov(run, lines_against_truth(run))
+
+
+@suite.test("coverage: text, --fail-under, several recordings, --source-map, bad options")
+def _():
+    run = Run("m3", "-O1", count=20000)
+    once = tracefile(run.export("coverage"))
+    twice = tracefile(run.export("coverage", str(run.recording)))
+    for file, record in once.items():
+        equal(twice[file]["DA"], {line: 2 * n for line, n in record["DA"].items()}, "two runs")
+    text = run.export("coverage", "--format", "text")
+    lines = [n for record in once.values() for n in record["DA"].values()]
+    ran = sum(map(bool, lines))
+    has(text, rf"^all +{ran}/{len(lines)} +{100 * ran // len(lines)}%")
+    never = [line for line, n in once["crash.c"]["DA"].items() if n == 0]
+    listed = has(text, r"crash\.c .*  ([\d,-]+)$")[1]
+    spans = [list(map(int, span.split("-"))) for span in listed.split(",")]
+    equal([line for line in once["crash.c"]["DA"] if any(s[0] <= line <= s[-1] for s in spans)],
+          sorted(never), "lines that never ran")
+    run.export("coverage", "--format", "text", "--fail-under", f"{100 * ran / len(lines) - 1}")
+    run.export("coverage", "--format", "text", "--fail-under", f"{100 * ran / len(lines) + 1}", code=7)
+    path = has(run.export("coverage"), r"^SF:(.*)/crash\.c$")[1]
+    has(run.export("coverage", "--source-map", f"{path}=/moved"), r"^SF:/moved/crash\.c$")
+    for options in (["--format", "html"], ["--source-map", "x"], ["--fail-under", "101"],
+                    ["--from", "1"], ["--jobs", "0"]):
+        run.export("coverage", *options, code=2)
+    run.export("coverage", "--source", "nobody", code=4)
+
+
+@suite.test("coverage: damaged trace: what is missing is told, and nothing is counted that did not run")
+def _():
+    run = Run("m7", "-O1", count=40000)
+    [raw] = run.recording.glob("buffer_*.bin")
+    data = raw.read_bytes()
+    third = len(data) // 48 * 16
+    raw.write_bytes(data[:third] + data[third + 1024:])
+    text = run.export("coverage", "--objects")
+    has(text, "instructions from .*; gaps: [a-z]")
+    truth, more, everything = collections.Counter(run.truth), 0, 0
+    for address, count in ranges(text, run.listing()).items():
+        more += max(0, count - truth[address])
+        everything += count
+    # What agrees with the code by chance nobody can tell; the rest is doubtful, and not counted.
+    expect(more < len(run.truth) // 100, f"{more} counted that did not run")
+    expect(everything > len(run.truth) // 2, f"{everything} counted of {len(run.truth)}")
+
+
+# More functions that nobody calls: the linker drops them, and leaves their lines at address 0.
+UNUSED = "-include" + str(folder() / "unused.h")
+Path(UNUSED[len("-include"):]).write_text("".join(
+    f"__attribute__((used)) static unsigned unused_{i}(unsigned x)\n{{\n"
+    + "    x = x * 3 + (x >> 5) / 7;\n" * 30 + "    return x;\n}\n" for i in range(3)))
+
+
+@suite.test("coverage: DWARF 5, split DWARF, a program without line table")
+def _():
+    run = Run("m4", "-O2", count=20000)
+    plain = tracefile(run.export("coverage"))
+    for options in (["-gdwarf-5"], ["-gdwarf-5", "-gsplit-dwarf", "-ffunction-sections"],
+                    ["-ffunction-sections", "-Wl,--gc-sections", UNUSED]):
+        run.elf = build("m4", "-O2", *options)
+        other = tracefile(run.export("coverage"))
+        equal({f: r["DA"] for f, r in other.items()}, {f: r["DA"] for f, r in plain.items()},
+              f"lines with {options}")
+        equal({f: r["FN"] for f, r in other.items()}, {f: r["FN"] for f, r in plain.items()},
+              f"functions with {options}")
+    objects = run.export("coverage", "--objects")
+    command("arm-none-eabi-objcopy", "-g", run.elf)
+    equal(run.export("coverage", "--objects"), objects, "object code without debug information")
+    run.export("coverage", code=4)
+
+
+suite.run()

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""btraced feedback against what really ran on the virtual boards, and against create_llvm_prof. Tests
+feedback.c."""
+
+import collections
+import re
+
+from export_runs import Run, command
+from replay_gdb import Suite, equal, expect, folder, has
+
+suite = Suite()
+
+
+def offset_of(run):
+    """From an address to what create_llvm_prof counts from the first segment on."""
+    text = command(run.prefix + "readelf", "-lW", run.elf)
+    first = int(has(text, r"^ +LOAD +0x\w+ 0x(\w+)")[1], 16)
+    return lambda at: at - first
+
+
+def parse_autofdo(text):
+    """{(first, last): count}, {(from, to): count}."""
+    rows = iter(text.splitlines())
+    ranges = [next(rows) for _ in range(int(next(rows)))]
+    equal(next(rows), "0", "single addresses")
+    branches = [next(rows) for _ in range(int(next(rows)))]
+
+    def read(found, between):
+        out = {}
+        for row in found:
+            pair, _, count = row.partition(":")
+            first, last = (int(word, 16) for word in pair.split(between))
+            expect((first, last) not in out, f"{row} comes twice")
+            out[first, last] = int(count)
+        return out
+    return read(ranges, "-"), read(branches, "->")
+
+
+def check_ranges(ranges, order, truth):
+    """Each instruction is in ranges as often as it ran."""
+    found = collections.Counter()
+    place = {address: at for at, address in enumerate(order)}
+    for (first, last), count in ranges.items():
+        for address in order[place[first]:place[last] + 1]:
+            found[address] += count
+    wanted = collections.Counter(truth)
+    differ = {hex(a): (found[a], wanted[a]) for a in set(found) | set(wanted)
+              if found[a] != wanted[a]}
+    equal(differ, {}, "instructions in ranges")
+
+
+def check_branches(branches, order, truth):
+    """Each branch went there as often as the log says; an exception may come before its target."""
+    behind = dict(zip(order, order[1:]))
+    seen = collections.Counter(pair for pair in zip(truth, truth[1:]) if pair[1] != behind[pair[0]])
+    executed = collections.Counter(truth)
+    for pair, count in branches.items():
+        expect(seen[pair] <= count <= executed[pair[0]],
+               f"branch {pair[0]:#x} -> {pair[1]:#x}: {count}, not {seen[pair]}")
+    interrupted = sum(branches.values()) - sum(seen[pair] for pair in branches)
+    left = sum(n for pair, n in seen.items() if pair not in branches)
+    # What is no branch here is the entry of an exception, and its return.
+    expect(interrupted <= left, f"{interrupted} branches were interrupted by {left} exceptions")
+
+
+def judged_by_autofdo(run, text, truth):
+    """Names of what is inlined are garbage in the text of create_llvm_prof 0.19."""
+    path = folder()
+    (path / "run.txt").write_text(text)
+    command("create_llvm_prof", "--profiler=text", f"--binary={run.elf}", "--format=text",
+            f"--profile={path}/run.txt", f"--out={path}/out")
+    out = (path / "out").read_text(errors="replace")
+    found = dict(re.findall(r"^(\w+):(\d+):\d+$", out, re.MULTILINE))
+    expect(int(found.get("main", 0)) > 0, f"create_llvm_prof knows nothing of main: {out[:300]}")
+    functions = run.functions()
+    ran = {functions.get(address) for address in truth}
+    expect(set(found) <= ran, f"functions that did not run: {set(found) - ran}")
+
+
+for board, level in (("m3", "-O2"), ("m33", "-Os"), ("a9", "-O1"), ("a53", "-O2")):
+    @suite.test(f"feedback: {board} {level}: ranges, branches, create_llvm_prof")
+    def _(board=board, level=level):
+        run = Run(board, level, count=30000)
+        text = run.export("feedback")
+        truth, place = run.proved(text), offset_of(run)
+        ranges, branches = parse_autofdo(text)
+        order = sorted(place(address) for address in run.listing())
+        in_file = [place(address) for address in truth]
+        check_ranges(ranges, order, in_file)
+        check_branches(branches, order, in_file)
+        judged_by_autofdo(run, text, truth)
+
+
+@suite.test("feedback: BOLT's text, several recordings, bad options")
+def _():
+    run = Run("a53", "-O1", count=20000)
+    place = offset_of(run)
+    ranges, branches = parse_autofdo(run.export("feedback"))
+    again, _ = parse_autofdo(run.export("feedback", str(run.recording)))
+    equal(again, {pair: 2 * count for pair, count in ranges.items()}, "two runs")
+    text = run.export("feedback", "--format", "bolt")
+    got = {"B": {}, "F": {}}
+    for row in text.splitlines():
+        kind, first, last, count, *rest = row.split()
+        equal(rest, ["0"] if kind == "B" else [], "mispredictions")
+        got[kind][place(int(first, 16)), place(int(last, 16))] = int(count)
+    equal(got, {"B": branches, "F": ranges}, "BOLT's ranges and branches")
+    run.export("feedback", "--format", "lcov", code=2)
+    small = Run("m3", "-O1", count=5000)
+    small.export("feedback", "--format", "bolt", code=4)
+
+
+suite.run()

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What kernel.c gives the tasks that firmware.py writes. */
+#ifndef TESTS_REVERSE_TARGET_KERNEL_H
+#define TESTS_REVERSE_TARGET_KERNEL_H
+
+typedef unsigned int u32;
+
+#define NOINLINE __attribute__((noinline, noclone))
+
+/* A counter of the board: what it was cannot be found out afterwards. */
+static inline u32 input(void)
+{
+    return *(volatile u32 *)0xe000e018u >> 3;
+}
+
+/* Services (SVC): the result comes back in the stacked r0. */
+u32 service_mix(u32 a, u32 b);
+void service_yield(void);
+
+/* PendSV becomes pending within and is taken at the end of the critical section, or at the tick. */
+void yield(void);
+void enter_critical(void);
+void leave_critical(void);
+
+void queue_send(u32 value);
+u32 queue_receive(void);
+
+/* Another stack within the task. */
+u32 coroutine_step(u32 value);
+
+int set_jump(u32 *to);
+void long_jump(u32 *to, int value);
+
+void set_bit(volatile u32 *word, u32 bit,
+             u32 value); /* by its second address, where there is one */
+
+/* A step of the run: the last one does not come back. */
+void count_step(void);
+
+/* firmware.py: task number n, for ever. */
+void task_main(u32 number);
+
+#endif

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reconstructed values of firmware, compared with all that the core did: small programs that do what
+rules about calls and exceptions must not be led astray by, and firmware from a seed (firmware.py).
+No value that is called known may be wrong, with assumptions and without.
+
+usage: test_firmware.py [SEED]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
+"""
+
+import json
+import os
+import random
+import sys
+import tempfile
+
+import bench
+import firmware
+
+FULL = bool(os.environ.get("BTRACED_FULL"))
+LEVELS = ("O0", "O1", "O2", "O3", "Os")
+# name: sources, levels of optimisation, whether it has one stack
+SMALL = {
+    "service": (("small_start.S", "service.c"), LEVELS, True),
+    "coroutine": (("coroutine.S",), ("O0",), True),
+    "same_address": (("same_address.S",), ("O0",), False),
+    "bitband": (("bitband.S",), ("O0",), True),
+    "longjmp": (("small_start.S", "longjmp.c"), LEVELS, True),
+    "alias": (("alias.S",), ("O0",), True),
+}
+KINDS = ("m3", "m4", "m7", "m33")
+LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
+
+
+class Small(bench.Case):
+    more_truth = {"whole": 1}
+
+
+def ask(case, one_stack, halts):
+    line = [str(bench.ENGINE), str(case.folder), hex(case.machine.ram), str(halts), "100000"]
+    line += ["one-stack"] * one_stack + ["fpu"] * case.machine.fpu
+    return [json.loads(text) for text in bench.run(line, timeout=300).splitlines()]
+
+
+def check(name, case, one_stack, halts=4):
+    """False, with a line about it, if anything is wrong."""
+    case.execute()
+    bench.Memory(case)
+    for answer in ask(case, one_stack, halts):
+        wrong = {key: answer[key] for key in ("wrong", "wrong_inferred", "conflicts") if answer[key]}
+        if wrong:
+            print(f"FAIL {name}: {wrong}, assumptions {answer['infer']}, data trace {answer['data']}")
+            return False
+    print(f"PASS {name}: {case.count} instructions", flush=True)
+    return True
+
+
+def main():
+    reason = bench.missing()
+    if reason:
+        needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if needed else 'SKIP'} values of firmware: {reason}")
+        return needed
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().randrange(1 << 30)
+    print(f"# seed {seed}", flush=True)
+    good = True
+    with tempfile.TemporaryDirectory(prefix="btraced-firmware.") as place:
+        for name, (sources, levels, one_stack) in SMALL.items():
+            for level in levels:
+                folder = os.path.join(place, name)
+                case = Small(folder, "m3", level, sources=sources)
+                good &= check(f"{name}-{level}", case, one_stack)
+        for kind in KINDS:
+            level = random.Random(f"{seed} {kind}").choice(LEVELS)
+            for steps in LENGTHS:
+                case = firmware.Firmware(place, kind, level, seed, steps)
+                good &= check(f"{case.name}, seed {seed}, {steps} steps", case, False)
+    return not good
+
+
+if __name__ == "__main__":
+    sys.exit(main())

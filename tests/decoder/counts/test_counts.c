@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests counts.c and counts_table.c: against counting each instruction by itself, on random ways
+ * through random code; BTRACED_SEED repeats a run. */
+#include "decoder/counts/counts_table.h"
+#include "tests/support/unit_main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define WORDS  256u
+#define BASE   0x8000u
+#define BLOCKS 20000u
+#define BATCH  100u
+
+#define NOP   0xe1a00000u
+#define BNE   0x1a000000u /* to the word two behind it */
+#define BL    0xeb000000u
+#define BX_LR 0xe12fff1eu
+
+struct made {
+    uint32_t words[WORDS];
+    uint64_t ran[WORDS], taken[WORDS], passed_by[WORDS];
+    uint64_t transfers, instructions;
+    struct code_image image;
+    unsigned seed;
+};
+
+static unsigned made_random(struct made *m, unsigned below)
+{
+    m->seed = m->seed * 1103515245u + 12345u;
+    return (m->seed >> 8) % below;
+}
+
+static struct made *made_new(void)
+{
+    static const uint32_t kinds[] = {NOP, NOP, NOP, BNE, BL, BX_LR};
+    struct made *m = calloc(1, sizeof *m);
+    const char *seed = getenv("BTRACED_SEED");
+    ck_assert_ptr_nonnull(m);
+    m->seed = seed ? (unsigned)strtoul(seed, NULL, 0) : (unsigned)time(NULL);
+    printf("# seed %u\n", m->seed);
+    for (unsigned i = 0; i < WORDS; i++)
+        m->words[i] = kinds[made_random(m, 6)];
+    code_image_init(&m->image);
+    struct code_region region = {
+        .address = BASE, .size = sizeof m->words, .bytes = (const uint8_t *)m->words};
+    ck_assert_int_eq(code_image_add(&m->image, &region), 0);
+    return m;
+}
+
+static void made_free(struct made *m)
+{
+    code_image_release(&m->image);
+    free(m);
+}
+
+/* A block of `count` instructions from word `first` on; what it is counted as. */
+static struct bt_block made_block(struct made *m, unsigned first, unsigned count)
+{
+    unsigned last = first + count - 1;
+    enum bt_cond cond = made_random(m, 2) ? BT_COND_PASS : BT_COND_FAIL;
+    for (unsigned i = first; i <= last; i++)
+        m->ran[i]++;
+    m->taken[last] += cond == BT_COND_PASS;
+    m->passed_by[last] += cond == BT_COND_FAIL;
+    m->instructions += count;
+    return (struct bt_block){.first = BASE + 4 * first,
+                             .extent = 4 * (count - 1),
+                             .info = bt_block_info(count, BT_ISA_A32, cond)};
+}
+
+static void see_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                         uint64_t cycles)
+{
+    struct made *m = ctx;
+    (void)number;
+    (void)cycles;
+    ck_assert_int_ge(edge->kind, COUNTS_CALL);
+    m->transfers++;
+}
+
+static void feed_blocks(struct made *m, struct counts *c)
+{
+    struct bt_block blocks[BATCH];
+    struct bt_event event = {.kind = BT_EVENT_GAP, .cause = BT_GAP_OVERFLOW};
+    for (unsigned i = 0; i < BLOCKS; i += BATCH) {
+        event.position = m->instructions + made_random(m, 50);
+        struct flow_out out = {
+            .blocks = blocks, .block_count = BATCH, .events = &event, .event_count = 1};
+        for (unsigned b = 0; b < BATCH; b++)
+            blocks[b] = made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
+        counts_feed(c, &out);
+    }
+}
+
+static void compare_counts(const struct made *m, const struct counts_table *t, uint64_t times)
+{
+    for (unsigned i = 0; i < WORDS; i++) {
+        const struct counts_insn *insn = counts_table_at(t, BASE + 4 * i);
+        ck_assert_uint_eq(insn ? insn->count : 0, times * m->ran[i]);
+        ck_assert_uint_eq(insn ? insn->passed : 0, times * m->taken[i]);
+        ck_assert_uint_eq(insn ? insn->failed : 0, times * m->passed_by[i]);
+    }
+}
+
+START_TEST(each_instruction)
+{
+    struct made *m = made_new();
+    struct code_key key;
+    struct counts c;
+    struct counts_table t;
+    code_key_init(&key);
+    struct counts_config config = {.transfer = see_transfer, .ctx = m};
+    ck_assert_int_eq(counts_init(&c, &config, &m->image, &key), 0);
+    feed_blocks(m, &c);
+    ck_assert_uint_eq(c.left_out, 0);
+    ck_assert_uint_eq(c.number, m->instructions);
+    ck_assert_uint_gt(m->transfers, 0);
+    counts_table_init(&t);
+    ck_assert_int_eq(counts_table_add(&t, &c), 0);
+    ck_assert_int_eq(counts_table_add(&t, &c), 0); /* a second run of the same program */
+    counts_table_sort(&t);
+    compare_counts(m, &t, 2);
+    counts_table_release(&t);
+    counts_release(&c);
+    made_free(m);
+}
+END_TEST
+
+/* What finds no room is told, memory stays where it was, and the way of calls is still followed. */
+START_TEST(bounded)
+{
+    struct made *m = made_new();
+    struct code_key key;
+    struct counts c;
+    code_key_init(&key);
+    struct counts_config config = {.max_edges = 64, .transfer = see_transfer, .ctx = m};
+    ck_assert_int_eq(counts_init(&c, &config, &m->image, &key), 0);
+    feed_blocks(m, &c);
+    ck_assert_uint_eq(c.used, 64);
+    ck_assert_uint_eq(c.number, m->instructions);
+    uint64_t sum = c.left_out;
+    for (size_t i = 0; i < c.size; i++)
+        sum += c.edges[i].count;
+    ck_assert_uint_eq(sum, BLOCKS);
+    ck_assert_uint_gt(m->transfers, 0);
+    counts_release(&c);
+    made_free(m);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("counts");
+    unit_case(suite, "each_instruction", each_instruction);
+    unit_case(suite, "bounded", bounded);
+    return suite;
+}
