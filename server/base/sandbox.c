@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/landlock.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <seccomp.h>
 #include <stdio.h>
@@ -90,10 +91,11 @@ static const char *const refused_calls[] = {
     "vhangup",
 };
 
-static int refuse_calls(const char *const *names, size_t count, struct message *why)
+/* Of all threads, or of the calling one alone. */
+static int refuse_calls(const char *const *names, size_t count, bool all, struct message *why)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1) : -ENOMEM;
+    int error = filter ? seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, all) : -ENOMEM;
     for (size_t i = 0; i < count && !error; i++) {
         int number = seccomp_syscall_resolve_name(names[i]);
         if (number != __NR_SCMP_ERROR && number >= 0)
@@ -183,7 +185,8 @@ int sandbox_enter(const struct sandbox_folders *folders, struct message *why)
         return message_fail(why, BT_ERR_IO, "new rights cannot be given up: %s", strerror(errno));
     int error = give_up_writing(folders, why);
     return error ? error
-                 : refuse_calls(refused_calls, sizeof refused_calls / sizeof *refused_calls, why);
+                 : refuse_calls(refused_calls, sizeof refused_calls / sizeof *refused_calls, true,
+                                why);
 }
 
 int sandbox_end_exec(struct message *why)
@@ -193,8 +196,28 @@ int sandbox_end_exec(struct message *why)
     return BT_OK; /* they start a program that knows the names of functions */
 #else
     static const char *const calls[] = {"execve", "execveat"};
-    return refuse_calls(calls, sizeof calls / sizeof *calls, why);
+    return refuse_calls(calls, sizeof calls / sizeof *calls, true, why);
 #endif
+}
+
+/* In a thread of its own, which alone gives the call up: a board's program that is started later
+ * has it. */
+static void *init_loop_without_uring(void *loop)
+{
+    static const char *const calls[] = {"io_uring_setup"};
+    struct message why;
+    bool refused = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                   refuse_calls(calls, sizeof calls / sizeof *calls, false, &why) == BT_OK;
+    return refused && uv_loop_init(loop) == 0 ? loop : NULL;
+}
+
+int sandbox_loop_init(uv_loop_t *loop)
+{
+    pthread_t thread;
+    void *made = NULL;
+    if (pthread_create(&thread, NULL, init_loop_without_uring, loop) == 0)
+        pthread_join(thread, &made);
+    return made ? BT_OK : BT_ERR_NOMEM;
 }
 
 int sandbox_become(const char *user, const char *folder, struct message *why)

@@ -10,6 +10,8 @@
 #include "btrace/types.h"
 #include "drivers/base/message.h"
 
+#include <uv.h>
+
 #define SANDBOX_MAX_FOLDERS 16
 
 /* Folders to write in, beside /dev, /tmp and the working directory; NULL and "" are skipped. */
@@ -20,6 +22,13 @@ struct sandbox_folders {
 
 /* Adds a folder, or the one that a file is in. False: no room. `path` is borrowed. */
 bool sandbox_add_folder(struct sandbox_folders *f, const char *path);
+
+/*
+ * The loop of a process that will enter the sandbox. libuv 1.50 and newer batch the changes of an
+ * epoll set through io_uring, and abort when the kernel refuses what it has granted before. 0, or
+ * BT_ERR_NOMEM.
+ */
+int sandbox_loop_init(uv_loop_t *loop);
 
 /*
  * Of all threads: system calls. Of the calling thread, and those that it makes later: writing. So

@@ -422,7 +422,7 @@ static int start_replay(struct daemon *d, const struct replay_args *args)
 static int serve_replay(struct replay *r, const struct replay_args *args)
 {
     struct daemon *d = calloc(1, sizeof *d);
-    if (!d || uv_loop_init(&d->loop) < 0) {
+    if (!d || sandbox_loop_init(&d->loop)) {
         free(d);
         return EXIT_INTERNAL;
     }

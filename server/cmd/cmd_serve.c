@@ -475,8 +475,9 @@ static int run_serve(struct serve *s)
     code = load_serve_config(s);
     if (!code && s->args.check_only) {
         code = check_files(s);
+    } else if (!code && sandbox_loop_init(&s->loop)) {
+        code = EXIT_INTERNAL;
     } else if (!code) {
-        uv_loop_init(&s->loop);
         watch_serve_signals(s);
         watchdog_start(&s->watchdog, &s->loop);
         code = start_serving(s);

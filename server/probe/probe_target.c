@@ -98,17 +98,11 @@ static int probe_use_flash(struct probe_target *t, const struct target_request *
  * stand on one of the core's.
  */
 
-static bool same_breakpoint(const struct target_breakpoint *a, const struct target_breakpoint *b)
-{
-    bool watch = a->type >= TARGET_WATCHPOINT_WRITE;
-    return a->type == b->type && a->address == b->address && (!watch || a->kind == b->kind);
-}
-
 static struct probe_breakpoint *find_placed(struct probe_target *t,
                                             const struct target_breakpoint *bp)
 {
     for (unsigned i = 0; i < t->breakpoint_count; i++)
-        if (same_breakpoint(&t->breakpoints[i].asked, bp))
+        if (target_same_breakpoint(&t->breakpoints[i].asked, bp))
             return &t->breakpoints[i];
     return NULL;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -68,6 +69,34 @@ static int try_calls(void)
 START_TEST(calls)
 {
     ck_assert_int_eq(child_result(try_calls), 0);
+}
+END_TEST
+
+static void on_timer(uv_timer_t *timer)
+{
+    *(bool *)timer->data = true;
+}
+
+/* Where the loop would use io_uring, the first wait behind the sandbox's entry aborts. */
+static int try_loop(void)
+{
+    uv_loop_t loop;
+    uv_timer_t timer;
+    uv_async_t wakes;
+    bool fired = false;
+    if (sandbox_loop_init(&loop) || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 0)
+        return 1;
+    if (!enter() || uv_async_init(&loop, &wakes, NULL) || uv_timer_init(&loop, &timer))
+        return 2;
+    uv_unref((uv_handle_t *)&wakes);
+    timer.data = &fired;
+    return uv_timer_start(&timer, on_timer, 1, 0) || uv_run(&loop, UV_RUN_DEFAULT) || !fired ? 3
+                                                                                             : 0;
+}
+
+START_TEST(loop_behind)
+{
+    ck_assert_int_eq(child_result(try_loop), 0);
 }
 END_TEST
 
@@ -194,6 +223,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("sandbox");
     add_case(s, "sandbox: calls of administrators and debuggers", calls);
+    add_case(s, "sandbox: a loop that was made before waits behind its entry", loop_behind);
     add_case(s, "sandbox: writing", writing);
     add_case(s, "sandbox: programs, in each thread", exec);
     add_case(s, "sandbox: another user", user);
