@@ -208,11 +208,8 @@ void target_add_client(struct target *t, struct target_client *c, bool control)
 static size_t breakpoint_index(const struct target *t, const struct target_breakpoint *bp)
 {
     size_t i = 0;
-    for (; i < t->breakpoint_count; i++) {
-        const struct target_breakpoint *b = &t->breakpoints[i];
-        if (b->type == bp->type && b->address == bp->address && b->kind == bp->kind)
-            break;
-    }
+    while (i < t->breakpoint_count && !target_same_breakpoint(&t->breakpoints[i], bp))
+        i++;
     return i;
 }
 

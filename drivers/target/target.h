@@ -189,6 +189,14 @@ struct target_breakpoint {
     uint32_t kind;
 };
 
+/* Of breakpoints the kind does not count: LLDB 21 removes with 4 what it inserted with 2. */
+static inline bool target_same_breakpoint(const struct target_breakpoint *a,
+                                          const struct target_breakpoint *b)
+{
+    bool watch = a->type >= TARGET_WATCHPOINT_WRITE;
+    return a->type == b->type && a->address == b->address && (!watch || a->kind == b->kind);
+}
+
 enum target_region_type {
     TARGET_REGION_RAM,
     TARGET_REGION_ROM,

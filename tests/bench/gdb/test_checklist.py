@@ -149,7 +149,7 @@ def _():
 @point([8], "recording a core without trace is refused with its name")
 def _():
     s = session(cores(), "record stop", "record btrace bts", "info record")
-    has(s["record btrace bts"], r"^Could not enable branch tracing for Thread 3: "
+    has(s["record btrace bts"], r"^Could not enable branch tracing for (Thread 3|core 2): "
                                 r"the recording has no trace of cpu_1$")
     has(s["info record"], "^No recording is currently active")
 
@@ -182,8 +182,8 @@ def _():
 def _():
     s = session(cores(), "info threads", "info record", "thread 2", "info record", "thread 3",
                 "info record", "thread 1", "info record")
-    for row in (r"^\* 1 +Thread 1 \"cpu_0\"", r"^  2 +Thread 2 \"cpu_2\"",
-                r"^  3 +Thread 3 \"cpu_1\" \(recorded, no trace\)"):
+    for row in (r"^\* 1 +(Thread 1|core 0) \"cpu_0\"", r"^  2 +(Thread 2|core 1) \"cpu_2\"",
+                r"^  3 +(Thread 3|core 2) \"cpu_1\" \(recorded, no trace\)"):
         has(s["info threads"], row)
     equal([record_counts(o)[0] for o in s.all("info record")], [len(RUN), 0, 0, len(RUN)],
           "instructions of the threads")
@@ -594,7 +594,7 @@ def _():
     with Server(path, "--odd-thumb") as server:
         s = gdb(server.port, ["info threads"] +
                 [c for n in range(1, 6) for c in (f"thread {n}", "info record")])
-        rows = re.findall(r"^[* ] (\d) +Thread \d \"(\w+)\" \(recorded, (?:(\d+) instructions|"
+        rows = re.findall(r"^[* ] (\d) +(?:Thread|core) \d \"(\w+)\" \(recorded, (?:(\d+) instructions|"
                           r"no trace)\)", s["info threads"], re.MULTILINE)
         equal(sorted(name for _, name, _ in rows), [f"cpu_{n}" for n in range(5)], "cores")
         for (_, name, count), output in zip(rows, s.all("info record")):

@@ -77,7 +77,7 @@ def _():
     has(s[0], r"^Target is recording using Branch Trace Store\.$")
     has(s["info record"], r"^Recording format: Branch Trace Store\.")
     equal(record_counts(s["info record"]), (len(RUN), len(calls()), 0), "counts")
-    has(s["info threads"], rf"^\* 1 +Thread 1 \"cpu_0\" \(recorded, {len(RUN)} instructions\)")
+    has(s["info threads"], rf"^\* 1 +(Thread 1|core 0) \"cpu_0\" \(recorded, {len(RUN)} instructions\)")
     equal(value(s["p/x $pc"]), DEMO_PC, "PC")
     has(s["backtrace 1"], r"^#0  fault \(address=40\) at crash\.c:")
     lacks(s.text, "^warning:")

@@ -459,16 +459,19 @@ def _():
 def _():
     live = Live(board_file("virtual-a9"))
     pid = live.children()[0]
+    # GDB 18.1 that finds its connection reset says so, and then uses a core of this machine for ever.
+    steps = ["stepi"] if int(has(run([GDB, "--version"]), r"^GNU gdb .*?(\d+)\.\d+")[1]) < 17 else []
     s = session(live, "virtual-a9", "tbreak add_value", "continue", f"shell kill -9 {pid}",
-                "shell sleep 0.5", "stepi", "p/x $pc")
+                "shell sleep 0.5", *steps, "p/x $pc")
     live.process.wait(PATIENCE)
     live.reader.join(PATIENCE)
     equal(live.process.returncode, 4, "exit code")
     logged(live, r"the board's program 'qemu-system-arm' has ended: signal 9")
     Live.running.remove(live)
     live.process.stdout.close()
-    has(s.text, r"^(Remote connection closed|Remote communication error|Remote failure reply: E\.)",
-        "what GDB says")
+    if steps:
+        has(s.text, r"^(Remote connection closed|Remote communication error|Remote failure reply: E\.)",
+            "what GDB says")
 
 
 suite.run()

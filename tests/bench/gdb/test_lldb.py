@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """LLDB on recordings and boards: its architecture, values, unknown registers, several cores, and motions
-backwards in the way of LLDB 21 and of CodeLLDB, sent as packets by any LLDB."""
+backwards in the way of LLDB 21 and of CodeLLDB, sent as packets by any LLDB, and by LLDB 21's own commands.
+BTRACED_LLDB is the command line of another LLDB than the machine's."""
 
+import os
 import re
+import shlex
 import subprocess
 
 from live_gdb import Live, board_file
@@ -14,11 +17,15 @@ RUN = [address for address, _ in demo_run()]
 suite = Suite()
 
 
+def program():
+    return shlex.split(os.environ.get("BTRACED_LLDB", "")) or [tool("lldb")]
+
+
 def lldb(port, *commands, elf=DEMO / "crash.elf", log=False):
     """What LLDB printed for each command, in a dictionary; the last of equal ones."""
     # In front, so that no answer is later than LLDB waits, however busy the machine is.
     # Not in batch mode, which ends with an exception.
-    line = [tool("lldb"), "--no-lldbinit", "--no-use-colors",
+    line = [*program(), "--no-lldbinit", "--no-use-colors",
             "-o", f"settings set plugin.process.gdb-remote.packet-timeout {PATIENCE}"]
     line += ["-o", f"target create {elf}"] if elf else []
     line += ["-o", "log enable gdb-remote packets"] if log else []
@@ -71,6 +78,24 @@ def _():
         equal(pc_of(out["register read pc"]), RUN[1], "PC behind the first instruction")
         has(out["process continue"], "Process 1 resuming(.|\n)*Process 1 stopped")
         lacks(text, "lost connection")
+
+
+@suite.test("lldb: process continue --reverse, which LLDB 21 has, to both ends of history and to a breakpoint")
+def _():
+    with Server(DEMO / "recording", "--no-record", "--elf", DEMO / "crash.elf") as server:
+        out, text = lldb(server.port, "breakpoint set -n read_number", "process continue --reverse",
+                         "register read pc", "breakpoint delete 1", "process continue -R",
+                         "register read -f x pc", "process continue --forward", "register read -f hex pc")
+        lacks(text, "lost connection")
+        if re.search("(unknown|ambiguous).* option", out["process continue --reverse"]):
+            return  # an older LLDB, which has sent nothing
+        has(out["process continue --reverse"], "stop reason = breakpoint 1.1")
+        equal(pc_of(out["register read pc"]), 0x80010228, "PC at the breakpoint")
+        has(out["process continue -R"], "stop reason = (the history begins here|history boundary)")
+        equal(pc_of(out["register read -f x pc"]), RUN[0], "PC at the beginning")
+        has(out["process continue --forward"], "stop reason = (the history ends here|history boundary)")
+        equal(pc_of(out["register read -f hex pc"]), DEMO_PC, "PC at the end")
+        served(server)
 
 
 @suite.test("lldb: what is not known is unavailable, and no value")

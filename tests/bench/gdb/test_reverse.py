@@ -353,7 +353,7 @@ def _():
 def _():
     from checklist_recordings import make_cores
     with Server(make_cores(), "--no-record") as other:
-        s = session("reverse-stepi", "p/x $pc", "info threads", "thread 2", "stepi",
+        s = session("reverse-stepi", "p/x $pc", "info threads", "thread 2", "stepi", "thread 2",
                     "reverse-stepi", "thread 1", "stepi", "p/x $pc", port=other.port)
     has(s["reverse-stepi"], "only the selected core moves: cpu_0")
     equal(pcs(s), [RUN[-1], DEMO_PC], "PCs")

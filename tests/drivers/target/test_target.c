@@ -381,6 +381,28 @@ START_TEST(test_changes)
 }
 END_TEST
 
+/* LLDB 21 inserts with the kind of Thumb code, and removes with that of ARM code. */
+START_TEST(test_kinds)
+{
+    const struct target_breakpoint *bp;
+    struct target_request r = {.kind = TARGET_REMOVE, .breakpoint = {.address = 0x10, .kind = 4}};
+    f.at_once = true;
+    ask(&ann, TARGET_INSERT, 0x10);
+    ask(&ann, TARGET_INSERT, 0x20);
+    ck_assert_int_eq(target_ask(&f.t, &ann.c, &r, got, (void *)ann.name), BT_OK);
+    ck_assert_uint_eq(target_breakpoints(&f.t, &bp), 1);
+    ck_assert_uint_eq(bp[0].address, 0x20);
+    /* Of a watchpoint it is the length. */
+    r.breakpoint = (struct target_breakpoint){TARGET_WATCHPOINT_WRITE, 0x20, 2};
+    r.kind = TARGET_INSERT;
+    ck_assert_int_eq(target_ask(&f.t, &ann.c, &r, got, (void *)ann.name), BT_OK);
+    r.breakpoint.kind = 4;
+    r.kind = TARGET_REMOVE;
+    ck_assert_int_eq(target_ask(&f.t, &ann.c, &r, got, (void *)ann.name), BT_OK);
+    ck_assert_uint_eq(target_breakpoints(&f.t, &bp), 2);
+}
+END_TEST
+
 START_TEST(test_orphans)
 {
     const struct target_breakpoint *bp;
@@ -598,6 +620,7 @@ Suite *unit_suite(void)
         {"background", test_background},
         {"clients are held", test_hold},
         {"changes", test_changes},
+        {"breakpoints of another kind", test_kinds},
         {"orphaned breakpoints", test_orphans},
         {"control is let go", test_let_go},
         {"control changes hands", test_control},
