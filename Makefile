@@ -32,7 +32,7 @@ DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cp
     libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
-    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4
+    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4 chromium
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
 # $(call missing,PACKAGES): sets the shell's $$missing.
@@ -117,6 +117,9 @@ $(B)/$(1)/libbtraced.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
 
 $(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
+
+# The page is a part of the object; the compiler does not name it among what it has read.
+$(B)/$(1)/server/export/report.o: server/export/report.html
 
 # Each test lies in the folder that mirrors what it tests; the programs lie in one.
 $(foreach test,$(UNIT_SRC),$(eval $(B)/$(1)/unit/$(basename $(notdir $(test))): $(B)/$(1)/$(test:.c=.o)))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* btraced coverage, profile, timeline, feedback: what a recording shows, in the formats that
- * viewers open. */
+/* btraced coverage, profile, timeline, report, feedback: what a recording shows, in the formats
+ * that viewers open. */
 #include "commands.h"
 #include "server/base/exit_codes.h"
 #include "server/export/coverage.h"
 #include "server/export/export_args.h"
 #include "server/export/feedback.h"
 #include "server/export/profile.h"
+#include "server/export/report.h"
 #include "server/export/timeline.h"
 
 #include <errno.h>
@@ -189,6 +190,33 @@ static int write_profile(const struct export_args *args, const struct profile *p
     return error ? export_failed(args, error) : code;
 }
 
+/* All cores, added up in `table`. */
+static int profile_recording(const struct export_args *args, struct export_opened *o,
+                             struct profile *profile, struct counts_table *table,
+                             struct export_loss *loss)
+{
+    int error = BT_OK;
+    *profile = (struct profile){.names = &o->names, .loss = loss, .table = table};
+    profile->cores = calloc(o->source_count, sizeof *profile->cores);
+    if (!profile->cores)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; !error && i < o->source_count; i++) {
+        profile->core_count++;
+        error = profile_core(args, o, i, &profile->cores[i], table, loss);
+    }
+    counts_table_sort(table);
+    for (size_t i = 0; i < table->count; i++)
+        profile->cycles |= table->insns[i].cycles != 0;
+    return error;
+}
+
+static void profile_release(struct profile *profile)
+{
+    for (size_t i = 0; i < profile->core_count; i++)
+        calls_release(&profile->cores[i].calls);
+    free(profile->cores);
+}
+
 int cmd_profile(int argc, char **argv)
 {
     static const struct export_command command = {"profile", profile_help, profile_formats,
@@ -197,30 +225,18 @@ int cmd_profile(int argc, char **argv)
     struct export_opened o;
     struct counts_table table;
     struct export_loss loss = {0};
-    struct profile profile = {.names = &o.names, .loss = &loss, .table = &table};
-    int code = export_parse(&args, &command, argc, argv), error = 0;
+    struct profile profile = {0};
+    int code = export_parse(&args, &command, argc, argv);
     if (code)
         return code < 0 ? EXIT_OK : code;
     counts_table_init(&table);
     code = export_open(&args, 0, true, &o);
-    if (!code) {
-        profile.cores = calloc(o.source_count, sizeof *profile.cores);
-        error = profile.cores ? BT_OK : BT_ERR_NOMEM;
-    }
-    for (size_t i = 0; !code && !error && i < o.source_count; i++) {
-        profile.core_count++;
-        error = profile_core(&args, &o, i, &profile.cores[i], &table, &loss);
-    }
-    counts_table_sort(&table);
-    for (size_t i = 0; i < table.count; i++)
-        profile.cycles |= table.insns[i].cycles != 0;
+    int error = code ? BT_OK : profile_recording(&args, &o, &profile, &table, &loss);
     if (error)
         code = export_failed(&args, error);
     if (!code)
         code = write_profile(&args, &profile);
-    for (size_t i = 0; i < profile.core_count; i++)
-        calls_release(&profile.cores[i].calls);
-    free(profile.cores);
+    profile_release(&profile);
     counts_table_release(&table);
     export_opened_release(&o);
     return code;
@@ -276,6 +292,62 @@ int cmd_timeline(int argc, char **argv)
     code = export_open(&args, 0, false, &o);
     if (!code)
         code = run_timeline(&args, &o);
+    export_opened_release(&o);
+    return code;
+}
+
+static const char report_help[] =
+    "usage: btraced report [OPTION]... --elf FILE -o PAGE.html RECORDING\n"
+    "One page for a browser, with all that it needs in it: timeline, calls, functions and\n"
+    "lines that take most, coverage with the source, exceptions, gaps.\n"
+    "\n"
+    "  --max-size BYTES   of the page, from 262144 (default: 16 MiB); what is left out for\n"
+    "                     it, the page says\n" EXPORT_HELP "\n"
+    "examples:\n"
+    "  btraced report --elf crash.elf -o run.html recording\n"
+    "  btraced report --elf crash.elf --source-map /build=src -o run.html recording\n";
+
+static const char *const report_formats[] = {"html", NULL};
+
+static int write_report(const struct report *r)
+{
+    FILE *out = export_create(r->args);
+    if (!out)
+        return EXIT_INTERNAL;
+    int error = report_write(r, out);
+    int code = export_close(r->args, out);
+    return error ? export_failed(r->args, error) : code;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct export_command command = {"report", report_help, report_formats,
+                                                  EXPORT_REPORT, 1};
+    struct export_args args;
+    struct export_opened o;
+    struct counts_table table;
+    struct export_loss loss = {0};
+    struct profile profile = {0};
+    struct coverage coverage = {0};
+    int code = export_parse(&args, &command, argc, argv);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    if (args.max_bytes && args.max_bytes < REPORT_LEAST_BYTES) {
+        export_complain(&args, "--max-size of a page is at least 262144 bytes");
+        return EXIT_USAGE;
+    }
+    counts_table_init(&table);
+    code = export_open(&args, 0, true, &o);
+    int error = code ? BT_OK : profile_recording(&args, &o, &profile, &table, &loss);
+    if (!code && !error)
+        error = coverage_init(&coverage, &o.names, &table, o.sources[0].image);
+    if (error)
+        code = export_failed(&args, error);
+    if (!code)
+        code = write_report(&(struct report){&args, &o, &profile, &coverage});
+    coverage_release(&coverage);
+    profile_release(&profile);
+    counts_table_release(&table);
     export_opened_release(&o);
     return code;
 }

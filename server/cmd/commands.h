@@ -12,6 +12,7 @@ int cmd_probes(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_report(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_timeline(int argc, char **argv);
 

@@ -21,6 +21,7 @@ static const char main_help[] =
     "  coverage RECORDING lines, functions and branches that ran, as LCOV or text\n"
     "  profile RECORDING  where instructions and cycles went, for KCachegrind and others\n"
     "  timeline RECORDING calls, exceptions and gaps over time, for ui.perfetto.dev\n"
+    "  report RECORDING   one page for a browser: timeline, profile, coverage, gaps\n"
     "  feedback RECORDING counts of ranges and branches, for AutoFDO and BOLT\n"
     "  connect HOST:PORT  the pipe from GDB to a server on another machine\n"
     "  probes             list the debug probes that are attached\n"
@@ -48,7 +49,7 @@ static const struct {
     {"arm", cmd_arm},         {"connect", cmd_connect},   {"coverage", cmd_coverage},
     {"decode", cmd_decode},   {"feedback", cmd_feedback}, {"probes", cmd_probes},
     {"profile", cmd_profile}, {"record", cmd_record},     {"replay", cmd_replay},
-    {"serve", cmd_serve},     {"timeline", cmd_timeline},
+    {"report", cmd_report},   {"serve", cmd_serve},       {"timeline", cmd_timeline},
 };
 
 /* Who starts us may have closed them, and a socket in their place would get messages that are meant

@@ -48,8 +48,9 @@ static unsigned export_option_of(int option)
     case OPT_FROM:
     case OPT_TO:
     case OPT_SHORTEST:
-    case OPT_MAX_BYTES:
         return EXPORT_TIMELINE;
+    case OPT_MAX_BYTES:
+        return EXPORT_TIMELINE | EXPORT_REPORT;
     default:
         return EXPORT_ALL;
     }

@@ -22,7 +22,8 @@ enum export_commands {
     EXPORT_PROFILE = 2,
     EXPORT_TIMELINE = 4,
     EXPORT_FEEDBACK = 8,
-    EXPORT_ALL = 15,
+    EXPORT_REPORT = 16,
+    EXPORT_ALL = 31,
 };
 
 struct export_command {

@@ -128,3 +128,35 @@ bool export_find(const struct export_names *n, const char *name, uint64_t *addre
     }
     return false;
 }
+
+/* Bytes of the character of UTF-8 that begins here; 0: it is none. */
+static size_t utf8_length(const unsigned char *s, size_t length)
+{
+    size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (n == 0 || s[0] > 0xf4 || n > length)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool beyond = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return overlong || beyond ? 0 : n;
+}
+
+void export_json_text(const char *text, size_t length, FILE *out)
+{
+    fputc('"', out);
+    for (size_t at = 0, n; at < length; at += n ? n : 1) {
+        const unsigned char *c = (const unsigned char *)text + at;
+        n = utf8_length(c, length - at);
+        if (*c == '"' || *c == '\\')
+            fprintf(out, "\\%c", *c);
+        else if (*c < 0x20 || *c == '<' || *c == 0x7f)
+            fprintf(out, "\\u%04x", *c);
+        else if (n)
+            fwrite(c, 1, n, out);
+        else
+            fputs("\\ufffd", out);
+    }
+    fputc('"', out);
+}

@@ -6,6 +6,8 @@
 #include "drivers/dwarf/dwarf_lines.h"
 #include "drivers/elf/elf_image.h"
 
+#include <stdio.h>
+
 #define EXPORT_MAX_MAPS 16
 
 struct export_map { /* --source-map FROM=TO */
@@ -49,6 +51,10 @@ const char *export_function_name(const struct export_names *n, uint64_t address,
 
 /* The line that the address belongs to. False: not known. *file is as DWARF has it. */
 bool export_line(const struct export_names *n, uint64_t address, const char **file, unsigned *line);
+
+/* `length` bytes as a JSON string in UTF-8, in which a page of HTML sees no tag either: '<' is
+ * escaped, and what is no UTF-8 is U+FFFD. */
+void export_json_text(const char *text, size_t length, FILE *out);
 
 /* The address of a function of this name; false: there is none. */
 bool export_find(const struct export_names *n, const char *name, uint64_t *address);

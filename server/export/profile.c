@@ -55,21 +55,6 @@ int profile_write_folded(const struct profile *p, FILE *out)
     return BT_OK;
 }
 
-static void write_json_text(const char *s, FILE *out)
-{
-    fputc('"', out);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 /* Every path is a frame of its own: a viewer joins equal names. */
 static void speedscope_frames(const struct profile *p, FILE *out)
 {
@@ -81,10 +66,12 @@ static void speedscope_frames(const struct profile *p, FILE *out)
         for (size_t n = 0; n < core->calls.path_count; n++) {
             const struct calls_path *path = &core->calls.paths[n];
             fprintf(out, "%s\n{\"name\":", before);
-            write_json_text(profile_path_name(p, core, path, name, sizeof name), out);
+            profile_path_name(p, core, path, name, sizeof name);
+            export_json_text(name, strlen(name), out);
             if (export_line(p->names, path->function, &file, &line)) {
                 fputs(",\"file\":", out);
-                write_json_text(export_source_path(p->names, file, name, sizeof name), out);
+                export_source_path(p->names, file, name, sizeof name);
+                export_json_text(name, strlen(name), out);
                 fprintf(out, ",\"line\":%u", line);
             }
             fputc('}', out);
@@ -109,7 +96,7 @@ static void speedscope_core(const struct profile_core *core, size_t base, FILE *
     uint64_t sum = 0;
     const char *before = "";
     fputs("{\"type\":\"sampled\",\"name\":", out);
-    write_json_text(core->name, out);
+    export_json_text(core->name, strlen(core->name), out);
     fputs(",\"unit\":\"none\",\"startValue\":0,\"samples\":[", out);
     for (size_t n = 0; n < core->calls.path_count; n++) {
         if (!core->calls.paths[n].self)
@@ -137,7 +124,7 @@ int profile_write_speedscope(const struct profile *p, FILE *out)
           "\"exporter\":\"btraced\",\"activeProfileIndex\":0,\"name\":",
           out);
     export_loss_text(p->loss, text, sizeof text);
-    write_json_text(text, out);
+    export_json_text(text, strlen(text), out);
     fputs(",\n\"shared\":{\"frames\":[", out);
     speedscope_frames(p, out);
     fputs("]},\n\"profiles\":[", out);

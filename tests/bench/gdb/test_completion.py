@@ -29,7 +29,7 @@ def commands():
 def _():
     expect(len(commands()) > 5, "the help has no commands")
     equal(complete(""), sorted([*commands(), "help"]), "commands")
-    equal(complete("rep"), ["replay"], "what begins with rep")
+    equal(complete("rep"), ["replay", "report"], "what begins with rep")
 
 
 @suite.test("completion: the options of each command")
