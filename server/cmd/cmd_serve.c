@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced serve: a live target, its trace, and GDB; btraced record: the same without GDB. */
 #include "commands.h"
+#include "serve.h"
 #include "server/access/access_control.h"
 #include "server/access/gdb_clients.h"
 #include "server/base/exit_codes.h"
@@ -42,6 +43,7 @@ struct serve {
     struct access_control access;
     struct gdb_limits limits;
     struct gdb_clients clients;
+    const struct serve_attendant *attendant; /* NULL: none */
     bool stopping;
     bool ended; /* nothing is left but to close the loop's handles */
     int code;
@@ -50,7 +52,7 @@ struct serve {
 static void report_recorded(const struct serve *s)
 {
     struct recorder_stats stats;
-    if (!s->live.recorder)
+    if (!s->live.recorder || s->attendant)
         return;
     recorder_stats(s->live.recorder, &stats);
     if (!stats.error)
@@ -67,6 +69,8 @@ static void end_serving(void *ctx)
         return;
     s->ended = true;
     report_recorded(s);
+    if (s->attendant)
+        s->attendant->ended(s->attendant->ctx, &s->live);
     live_stop(&s->live);
     board_process_stop(&s->board);
     watchdog_stop(&s->watchdog);
@@ -91,6 +95,11 @@ static void stop_serving(struct serve *s, int code)
     s->live.phase = LIVE_LEAVING; /* control is not passed on any more */
     gdb_clients_stop(&s->clients);
     live_detach(&s->live, end_serving, s);
+}
+
+void serve_end(struct live *l, int code)
+{
+    stop_serving(l->ctx, code);
 }
 
 static void print_line(void *to, const char *text)
@@ -177,7 +186,13 @@ static void on_board_ended(void *ctx, const char *how)
     struct serve *s = ctx;
     log_write(LOG_AT_ERROR, "%s: the board's program '%s' has ended: %s\n", s->args.command,
               s->config.command[0], how);
-    stop_serving(s, EXIT_INPUT);
+    stop_serving(s, s->attendant && s->live.phase == LIVE_SERVING ? EXIT_OK : EXIT_INPUT);
+}
+
+static void on_board_said(void *ctx, const char *line)
+{
+    const struct serve *s = ctx;
+    s->attendant->said(s->attendant->ctx, line);
 }
 
 static void on_impatient(uv_timer_t *timer)
@@ -298,6 +313,10 @@ static void on_seconds(uv_timer_t *timer)
 static void start_recording(struct serve *s)
 {
     struct recorder_stats stats;
+    if (s->attendant) {
+        s->attendant->ready(s->attendant->ctx, &s->live);
+        return;
+    }
     recorder_stats(s->live.recorder, &stats);
     log_write(LOG_AT_INFO, "%s: recording to %s\n", s->args.command, stats.folder);
     if (s->args.seconds)
@@ -331,8 +350,9 @@ static void on_ready(void *ctx, struct live *l, int error)
 static void on_halted(void *ctx, struct live *l)
 {
     struct serve *s = ctx;
-    (void)l;
-    if (s->args.recording_only && !s->stopping)
+    if (!s->args.recording_only || s->stopping)
+        return;
+    if (!s->attendant || s->attendant->halted(s->attendant->ctx, l))
         stop_serving(s, EXIT_OK);
 }
 
@@ -415,6 +435,8 @@ static int enter_sandbox(const struct serve *s, struct message *why)
     sandbox_add_folder(&folders, beside);
     sandbox_add_folder(&folders, c->record_dir);
     sandbox_add_folder(&folders, c->audit.file);
+    for (unsigned i = 0; i < s->args.output_count; i++)
+        sandbox_add_folder(&folders, s->args.outputs[i]);
     if (c->trace.kind == ADDRESS_UNIX)
         sandbox_add_folder(&folders, c->trace.host);
     for (unsigned i = 0; i < c->access.listen_count; i++)
@@ -428,6 +450,8 @@ static int enter_sandbox(const struct serve *s, struct message *why)
 static int start_board(struct serve *s, struct message *why)
 {
     int error = board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, why);
+    if (s->attendant)
+        s->board.said = on_board_said;
     return error ? error : enter_sandbox(s, why);
 }
 
@@ -495,6 +519,19 @@ static int run_serve(struct serve *s)
         config_release(s->file);
     free(s->file);
     run_folder_remove(&s->folder);
+    return code;
+}
+
+int serve_unattended(const struct serve_args *args, const struct serve_attendant *attendant)
+{
+    struct serve *s = calloc(1, sizeof *s);
+    if (!s)
+        return EXIT_INTERNAL;
+    signal(SIGXFSZ, SIG_IGN);
+    s->args = *args;
+    s->attendant = attendant;
+    int code = run_serve(s);
+    free(s);
     return code;
 }
 

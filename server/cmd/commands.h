@@ -13,6 +13,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_timeline(int argc, char **argv);
 

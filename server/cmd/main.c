@@ -16,6 +16,7 @@ static const char main_help[] =
     "commands:\n"
     "  serve -c BOARD     serve a live target to GDB, with the history of what it executed\n"
     "  record -c BOARD    write a live target's trace to a folder, without GDB\n"
+    "  run -c BOARD       let a target run up to a goal, and judge it: for tests at night\n"
     "  replay RECORDING   serve such a folder to GDB\n"
     "  decode RECORDING   list its packets, instructions, blocks or events\n"
     "  coverage RECORDING lines, functions and branches that ran, as LCOV or text\n"
@@ -46,10 +47,11 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"arm", cmd_arm},         {"connect", cmd_connect},   {"coverage", cmd_coverage},
-    {"decode", cmd_decode},   {"feedback", cmd_feedback}, {"probes", cmd_probes},
-    {"profile", cmd_profile}, {"record", cmd_record},     {"replay", cmd_replay},
-    {"report", cmd_report},   {"serve", cmd_serve},       {"timeline", cmd_timeline},
+    {"arm", cmd_arm},           {"connect", cmd_connect},   {"coverage", cmd_coverage},
+    {"decode", cmd_decode},     {"feedback", cmd_feedback}, {"probes", cmd_probes},
+    {"profile", cmd_profile},   {"record", cmd_record},     {"replay", cmd_replay},
+    {"report", cmd_report},     {"run", cmd_run},           {"serve", cmd_serve},
+    {"timeline", cmd_timeline},
 };
 
 /* Who starts us may have closed them, and a socket in their place would get messages that are meant

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 
+#define SERVE_MAX_OUTPUTS 5
+
 /* Texts are those of the command line. */
 struct serve_args {
     const char *command; /* "btraced serve": messages begin with it */
@@ -21,8 +23,10 @@ struct serve_args {
     bool exit_after_detach;
     bool recording_only;
     bool no_sandbox;
-    const char *user; /* NULL: it stays who it is */
-    unsigned seconds; /* record: stop then; 0: until a signal */
+    const char *user;                       /* NULL: it stays who it is */
+    unsigned seconds;                       /* record: stop then; 0: until a signal */
+    const char *outputs[SERVE_MAX_OUTPUTS]; /* run: files that are written at the end */
+    unsigned output_count;
 };
 
 /*

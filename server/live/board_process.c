@@ -21,6 +21,8 @@ static void end_line(struct board_process *b)
         return;
     strcpy(b->last, b->line);
     log_write(LOG_AT_INFO, "board: %s\n", b->line);
+    if (b->said)
+        b->said(b->ctx, b->line);
 }
 
 static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *buf)
@@ -202,6 +204,7 @@ static bool ended_within(struct board_process *b, unsigned ms)
 void board_process_stop(struct board_process *b)
 {
     b->ended = NULL;
+    b->said = NULL;
     if (b->pid > 0) {
         kill(-b->pid, SIGTERM); /* the group of run_child() */
         if (!ended_within(b, GRACE_MS)) {

@@ -22,6 +22,7 @@ struct board_process {
     char last[512]; /* latest complete line, for the message when it ends too soon */
     int status;     /* as waitpid() tells it, once it has ended */
     void (*ended)(void *ctx, const char *how);
+    void (*said)(void *ctx, const char *line); /* optional: each line; set behind the start */
     void *ctx;
     char buffer[4096];
 };

@@ -208,6 +208,9 @@ void live_leave(struct live *l, struct gdb_client *c);
 void live_granted(struct live *l, struct gdb_client *c);
 void live_client_free(struct live_client *k);
 
+/* Of a halted core with a source: its trace leads to where it stands, nothing is missing there. */
+bool live_trace_leads(const struct live *l, unsigned core);
+
 /* The summary that a target is presented with; `first` false: what of it changes. */
 void live_summary(struct live *l, bool first, target_print_fn print, void *to);
 

@@ -52,6 +52,15 @@ static bool core_joins(const struct live *l, const struct live_core *c)
            (l->config->core_count > 1 && c->resumed.pc == c->regs.value[TARGET_REG_PC]);
 }
 
+bool live_trace_leads(const struct live *l, unsigned core)
+{
+    uint64_t number;
+    pipeline_lock(l->pipeline);
+    bool leads = halt_number(l, &l->cores[core], &number);
+    pipeline_unlock(l->pipeline);
+    return leads;
+}
+
 /* The first core that the trace does not lead to; NULL: there is none. */
 static const struct live_core *core_apart(const struct live *l)
 {
