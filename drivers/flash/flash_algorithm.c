@@ -3,10 +3,12 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_FILE     0x1000000u
 #define MAX_SECTIONS 1024u
@@ -359,7 +361,8 @@ int flash_algorithm_open(const char *path, struct flash_algorithm **out, struct 
     uint8_t *data = NULL;
     size_t size = 0;
     *out = NULL;
-    FILE *file = fopen(path, "rb");
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe is no file */
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
     int error = file ? read_file(file, &data, &size) : BT_ERR_IO;
     if (error == 0)
         error = flash_algorithm_from_memory(data, size, out, why);
@@ -368,6 +371,8 @@ int flash_algorithm_open(const char *path, struct flash_algorithm **out, struct 
     free(data);
     if (file)
         fclose(file);
+    else if (fd >= 0)
+        close(fd);
     return error;
 }
 

@@ -437,6 +437,7 @@ int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_se
     g->service = *service;
     g->limits = limits;
     g->log_wire = log_shows(LOG_AT_DEBUG);
+    loop_time_start(&g->loop_time, loop);
     int error = uv_timer_init(loop, &g->timer);
     g->timer.data = g;
     return error ? error : uv_timer_start(&g->timer, on_timer, TICK_MS, TICK_MS);
@@ -448,6 +449,7 @@ void gdb_clients_stop(struct gdb_clients *g)
         return;
     g->stopped = true;
     uv_close((uv_handle_t *)&g->timer, NULL);
+    loop_time_stop(&g->loop_time);
     for (unsigned i = 0; i < g->waiting_count; i++)
         connection_close(g->waiting[i]);
     g->waiting_count = 0;

@@ -8,6 +8,7 @@
 #define SERVER_GDB_CLIENTS_H
 
 #include "protocol/session/gdb_session.h"
+#include "server/base/loop_time.h"
 #include "server/net/connection.h"
 
 #include <uv.h>
@@ -79,8 +80,9 @@ struct gdb_clients {
     bool (*holds)(void *ctx, struct connection *c, char *why, size_t size);
     void *holds_ctx;
     bool stopped;
-    bool log_wire;             /* each packet is a line of the log */
-    uint64_t refused, dropped; /* refused; ended by a limit */
+    bool log_wire;              /* each packet is a line of the log */
+    uint64_t refused, dropped;  /* refused; ended by a limit */
+    struct loop_time loop_time; /* how long none of them was served */
 };
 
 /* `limits` must outlive it. Returns 0 or a negative libuv error. */

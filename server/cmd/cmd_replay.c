@@ -359,14 +359,10 @@ static void write_replay_page(void *ctx, struct text_buf *out)
 static int start_replay_metrics(struct daemon *d, const struct address *address,
                                 struct message *why)
 {
-    unsigned port = 0;
     if (address->kind == ADDRESS_NONE)
         return BT_OK;
-    d->metrics = metrics_start(&d->loop, address, write_replay_page, d, &port, why);
-    if (!d->metrics)
-        return BT_ERR_IO;
-    log_write(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", address->host, port);
-    return BT_OK;
+    d->metrics = metrics_start(&d->loop, address, write_replay_page, d, why);
+    return d->metrics ? BT_OK : BT_ERR_IO;
 }
 
 /* Nothing is written, but the files of sockets are removed at the end. */

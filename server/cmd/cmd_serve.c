@@ -260,16 +260,14 @@ static void write_live_page(void *ctx, struct text_buf *out)
 static bool start_live_metrics(struct serve *s)
 {
     struct message why;
-    unsigned port = 0;
     if (s->config.metrics.kind == ADDRESS_NONE)
         return true;
-    s->metrics = metrics_start(&s->loop, &s->config.metrics, write_live_page, s, &port, &why);
+    s->metrics = metrics_start(&s->loop, &s->config.metrics, write_live_page, s, &why);
     if (!s->metrics) {
         log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why.text);
         stop_serving(s, EXIT_LISTEN);
         return false;
     }
-    log_write(LOG_AT_INFO, "numbers at http://%s:%u/metrics\n", s->config.metrics.host, port);
     return true;
 }
 

@@ -65,6 +65,30 @@ static void fill_standard_files(void)
         close(fd);
 }
 
+/* Files that those have open before anybody comes, generously: libraries end the process that
+ * cannot have theirs. */
+#define FILES 48
+
+static bool can_open(const char *command)
+{
+    static const char *const with_loop[] = {"serve", "record", "replay", "connect", "arm"};
+    int taken[FILES], n = 0;
+    bool wanted = false;
+    for (size_t i = 0; i < sizeof with_loop / sizeof *with_loop; i++)
+        wanted = wanted || strcmp(command, with_loop[i]) == 0;
+    while (wanted && n < FILES && (taken[n] = dup(STDERR_FILENO)) >= 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        close(taken[i]);
+    if (!wanted || n == FILES)
+        return true;
+    fprintf(stderr,
+            "btraced %s: only %d more files can be open at once, and %d are wanted: 'ulimit -n' "
+            "gives more\n",
+            command, n, FILES);
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     fill_standard_files();
@@ -90,7 +114,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+            return can_open(argv[1]) ? commands[i].run(argc - 1, argv + 1) : EXIT_INTERNAL;
     fprintf(stderr, "btraced: no command '%s'; see 'btraced --help'\n", argv[1]);
     return EXIT_USAGE;
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define BUILD_DEPTH 3 /* build/, build/VARIANT/ and build/VARIANT/unit/ hold programs */
@@ -138,8 +139,14 @@ static bool find_plugin(char *path, size_t size)
 
 static int read_board(const char *path, char **text, size_t *length, struct message *why)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int error = fd < 0 ? BT_ERR_IO : ini_reader_load(fd, text, length);
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int error = fd < 0 || fstat(fd, &st) != 0 ? BT_ERR_IO : BT_OK;
+    if (!error && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) {
+        close(fd); /* a pipe would keep the server waiting */
+        return message_fail(why, BT_ERR_FORMAT, "cannot read '%s': it is no regular file", path);
+    }
+    error = error ? error : ini_reader_load(fd, text, length);
     if (error)
         message_set(why, "cannot read '%s': %s", path,
                     error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));

@@ -125,9 +125,10 @@ static int store_address(struct config_parser *p, unsigned line, const struct co
     if (problem)
         return config_fail(p, line, key->name, "'%s': %s; allowed: %s", value, problem,
                            key->allowed);
-    if (key->max & CONFIG_ADDRESS_LOOPBACK && !address_is_loopback(field))
+    if (key->max & CONFIG_ADDRESS_LOOPBACK &&
+        (field->kind != ADDRESS_TCP || !address_is_loopback(field)))
         return config_fail(p, line, key->name,
-                           "'%s' is not an address of this machine alone, and others are refused; "
+                           "'%s' is no TCP address of this machine alone, and others are refused; "
                            "allowed: %s",
                            value, key->allowed);
     if (field->kind == ADDRESS_TCP && field->port == 0 && !(key->max & CONFIG_ADDRESS_ANY_PORT))

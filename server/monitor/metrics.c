@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/monitor/metrics.h"
 
+#include "server/base/log.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -43,6 +45,27 @@ static enum MHD_Result answer_text(struct MHD_Connection *connection, unsigned s
     return answer_request(connection, status, text, strlen(text));
 }
 
+/*
+ * A page of a browser's may have a name that means this machine, and would read the numbers: names
+ * are refused, but for the one that means it everywhere. HTTP/1.0 has no such line.
+ */
+static bool is_host_of_ours(struct MHD_Connection *connection)
+{
+    const char *text =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    char host[300];
+    struct address a;
+    if (!text)
+        return true;
+    size_t length = strlen(text);
+    const char *colon = strrchr(text, ':'), *bracket = strrchr(text, ']');
+    bool has_port = colon && (!bracket || colon > bracket);
+    if (length + sizeof ":80" > sizeof host)
+        return false;
+    snprintf(host, sizeof host, "%s%s", text, has_port ? "" : ":80");
+    return !address_problem(host, &a) && a.kind == ADDRESS_TCP && address_is_loopback(&a);
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
                                   const char *method, const char *version, const char *data,
                                   size_t *data_size, void **request)
@@ -50,6 +73,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
     struct metrics *m = ctx;
     struct text_buf page;
     (void)version, (void)data, (void)data_size, (void)request;
+    if (!is_host_of_ours(connection))
+        return answer_text(connection, MHD_HTTP_FORBIDDEN,
+                           "Host: only localhost and addresses of this machine alone\n");
     if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
     if (strcmp(url, "/metrics") != 0)
@@ -132,11 +158,12 @@ static int watch_daemon(struct metrics *m, uv_loop_t *loop)
 }
 
 struct metrics *metrics_start(uv_loop_t *loop, const struct address *address, metrics_page_fn page,
-                              void *ctx, unsigned *port, struct message *why)
+                              void *ctx, struct message *why)
 {
     char where[300];
+    struct address taken = *address;
     address_format(address, where, sizeof where);
-    int fd = bound_socket(address, port);
+    int fd = bound_socket(address, &taken.port);
     if (fd < 0) {
         message_set(why, "[metrics] listen: cannot listen on %s: %s", where, strerror(errno));
         return NULL;
@@ -154,8 +181,11 @@ struct metrics *metrics_start(uv_loop_t *loop, const struct address *address, me
         free(m);
         return NULL;
     }
-    if (watch_daemon(m, loop) == BT_OK)
+    if (watch_daemon(m, loop) == BT_OK) {
+        address_format(&taken, where, sizeof where);
+        log_write(LOG_AT_INFO, "numbers at http://%s/metrics\n", where);
         return m;
+    }
     message_set(why, "[metrics] listen: %s: the HTTP server cannot be watched", where);
     metrics_stop(m);
     return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A page of numbers in the text format of Prometheus, by libmicrohttpd on the event loop: only
- * GET /metrics, on an address of this machine.
+ * GET /metrics, on an address of this machine, under no name but localhost.
  */
 #ifndef SERVER_METRICS_H
 #define SERVER_METRICS_H
@@ -16,9 +16,9 @@ struct metrics; /* private */
 /* Writes the page; from the event loop. */
 typedef void (*metrics_page_fn)(void *ctx, struct text_buf *out);
 
-/* NULL with *why filled: the address cannot be listened on. *port is that which was taken. */
+/* Says in the log where the page is. NULL with *why filled: the address cannot be listened on. */
 struct metrics *metrics_start(uv_loop_t *loop, const struct address *address, metrics_page_fn page,
-                              void *ctx, unsigned *port, struct message *why);
+                              void *ctx, struct message *why);
 
 /* The loop ends when it is closed. NULL is allowed. */
 void metrics_stop(struct metrics *m);

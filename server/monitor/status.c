@@ -14,6 +14,8 @@ void status_of_connections(struct status_clients *s, const struct gdb_clients *g
     s->connections = g->last_number;
     s->refused = g->refused;
     s->dropped = g->dropped;
+    s->away_longest_us = g->loop_time.longest_us;
+    s->away_long = g->loop_time.long_rounds;
 }
 
 void status_add_client(struct status_clients *s, const struct gdb_client *c)
@@ -40,6 +42,11 @@ void status_report_clients(const struct status_clients *s, unsigned limit, const
                   " bytes received, %" PRIu64 " sent; %" PRIu64 " refused, %" PRIu64
                   " dropped at a limit\n",
                   s->here, limit, s->looking_on, s->received, s->sent, s->refused, s->dropped);
+    console_print(c,
+                  "event loop    away for %" PRIu64 ".%" PRIu64 " ms at most, %" PRIu64
+                  " times for more than %d ms\n",
+                  s->away_longest_us / 1000, s->away_longest_us % 1000 / 100, s->away_long,
+                  LOOP_TIME_LONG_MS);
     if (log_lost())
         console_print(c, "log           %" PRIu64 " lines were lost: nobody took them\n",
                       log_lost());
@@ -139,6 +146,10 @@ void status_page_clients(const struct status_clients *s, struct text_buf *out)
                   s->refused);
     status_number(out, "clients_dropped_total", "counter", "Clients that were dropped at a limit.",
                   s->dropped);
+    status_number(out, "loop_away_longest_microseconds", "gauge",
+                  "The longest time that the event loop served nobody.", s->away_longest_us);
+    status_number(out, "loop_away_long_total", "counter",
+                  "Times that the event loop served nobody for more than 50 ms.", s->away_long);
 }
 
 /* A quotation mark or a backslash in a name would end the label. */

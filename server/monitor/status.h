@@ -17,6 +17,7 @@ struct status_clients {
     unsigned here, looking_on;
     uint64_t received, sent;                /* bytes, of those who are here */
     uint64_t connections, refused, dropped; /* since the start */
+    uint64_t away_longest_us, away_long;    /* struct loop_time, of all who come */
 };
 
 /* `name` is borrowed. */

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #define BACKLOG  64
-#define PAUSE_MS 1000 /* without descriptors there is nothing to accept with */
+#define PAUSE_MS 20 /* without descriptors there is nothing to accept with */
 
 /* What a person may try. */
 static const char *listener_advice(int error, const struct address *a)

@@ -187,14 +187,21 @@ static const char *openssl_reason(void)
     return text ? text : "no reason is given";
 }
 
-/* NULL, or why the file of a private key cannot be used as it is. */
+/* NULL, or why this is no file to read: a pipe would keep the server waiting. */
+static const char *file_problem(const char *path, struct stat *st)
+{
+    if (stat(path, st) != 0)
+        return strerror(errno);
+    return S_ISREG(st->st_mode) ? NULL : "it is no file";
+}
+
+/* The same of a private key's, which others must not read. */
 static const char *key_file_problem(const char *path)
 {
     struct stat st;
-    if (stat(path, &st) != 0)
-        return strerror(errno);
-    if (!S_ISREG(st.st_mode))
-        return "it is no file";
+    const char *problem = file_problem(path, &st);
+    if (problem)
+        return problem;
     if (st.st_mode & (S_IROTH | S_IWOTH | S_IWGRP))
         return "others may read or write it: 'chmod 600' it; allowed: at most mode 0640";
     return NULL;
@@ -228,15 +235,22 @@ struct problem {
 
 static struct problem load_files(SSL_CTX *ssl, const char *ca, const char *cert, const char *key)
 {
+    struct stat st;
+    const char *problem = ca ? file_problem(ca, &st) : NULL;
     ERR_clear_error();
     SSL_CTX_set_default_passwd_cb(ssl, ask_nobody);
+    if (problem)
+        return (struct problem){PROBLEM_CA, problem};
     if (ca && SSL_CTX_load_verify_file(ssl, ca) != 1)
         return (struct problem){PROBLEM_CA, openssl_reason()};
     if (!cert)
         return (struct problem){PROBLEM_NONE, NULL};
+    problem = file_problem(cert, &st);
+    if (problem)
+        return (struct problem){PROBLEM_CERT, problem};
     if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1)
         return (struct problem){PROBLEM_CERT, openssl_reason()};
-    const char *problem = key_file_problem(key);
+    problem = key_file_problem(key);
     if (problem)
         return (struct problem){PROBLEM_KEY, problem};
     if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1 ||
@@ -261,12 +275,13 @@ static const char *crl_problem(const X509_CRL *crl)
 /* NULL, or why the file's lists cannot be used. */
 static const char *load_crls(SSL_CTX *ssl, const char *path)
 {
-    BIO *file = BIO_new_file(path, "r");
+    struct stat st;
+    const char *problem = file_problem(path, &st);
+    BIO *file = problem ? NULL : BIO_new_file(path, "r");
     unsigned count = 0;
-    const char *problem = NULL;
     X509_CRL *crl;
     if (!file)
-        return openssl_reason();
+        return problem ? problem : openssl_reason();
     while (!problem && (crl = PEM_read_bio_X509_CRL(file, NULL, NULL, NULL))) {
         count++;
         if (X509_STORE_add_crl(SSL_CTX_get_cert_store(ssl), crl) != 1)
