@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE      16   /* windows between two looks at what GDB sends */
-#define ROUNDS_MAX 6    /* of fetching memory for one position */
-#define AHEAD      6000 /* units of values_work() between two such looks */
-#define CODE_WORDS 1024 /* of one piece of memory that are looked for in the path */
+#define SLICE      16    /* windows between two looks at what GDB sends, */
+#define SLICE_MAX  50000 /* and blocks in them: a few milliseconds, or one dense window */
+#define ROUNDS_MAX 6     /* of fetching memory for one position */
+#define AHEAD      6000  /* units of values_work() between two such looks */
+#define CODE_WORDS 1024  /* of one piece of memory that are looked for in the path */
 
 enum reverse_found {
     REVERSE_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
@@ -232,13 +233,14 @@ static int look_at_window(struct reverse *p, struct reverse_search *q,
 }
 
 /*
- * Looks at windows until something is found or `windows` of them are done. Returns an
+ * Looks at windows until something is found or a slice of them is done. Returns an
  * enum reverse_found or a bt_error; the position of `p` does not change.
  */
-static int search_windows(struct reverse *p, struct reverse_search *q, size_t windows)
+static int search_windows(struct reverse *p, struct reverse_search *q)
 {
     struct reverse_history_window s;
-    for (; windows; windows--) {
+    size_t blocks = 0;
+    for (unsigned windows = 0; windows < SLICE && blocks < SLICE_MAX; windows++) {
         int found = reverse_history_window(p, q->next, &s);
         if (found == BT_OK)
             found = look_at_window(p, q, &s);
@@ -253,6 +255,7 @@ static int search_windows(struct reverse *p, struct reverse_search *q, size_t wi
         if (!is_sooner(q, edge, q->reached))
             q->reached = edge;
         q->next = q->back ? q->next - 1 : q->next + 1;
+        blocks += s.block_count;
     }
     return REVERSE_FOUND_MORE;
 }
@@ -426,7 +429,7 @@ static int do_search(struct reverse_motion *m)
         set_stop(m, TARGET_HALT_INTERRUPT, m->search.reached);
         return BT_OK;
     }
-    int found = search_windows(p, &m->search, SLICE);
+    int found = search_windows(p, &m->search);
     if (found < 0)
         return found;
     if (found == REVERSE_FOUND_MORE)
