@@ -2,7 +2,6 @@
 #include "drivers/perf/perf_snapshot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -15,6 +14,7 @@
 
 #include "drivers/elf/elf_image.h"
 
+#include "perf_root.h"
 #include "perf_snapshot_internal.h"
 
 struct build_id {
@@ -81,15 +81,15 @@ static enum fit perf_fits(const struct snapshot_file *f, struct build_id wanted)
     return fit;
 }
 
-static int perf_add_file(struct perf_build *b, const char *path, size_t *index);
+static int perf_add_file(struct perf_build *b, const char *root, const char *path, size_t *index);
 
 /* A place where the file may be. BT_ERR_RANGE: there is one, but it is not right; *why. */
-static int try_place(struct perf_build *b, const char *place, struct build_id id, size_t *file,
-                     const char **why)
+static int try_place(struct perf_build *b, const char *root, const char *place, struct build_id id,
+                     size_t *file, const char **why)
 {
     static const char *const reasons[] = {"", "it is no program", "it is not for ARM or AArch64",
                                           "it has another build ID"};
-    int error = perf_add_file(b, place, file);
+    int error = perf_add_file(b, root, place, file);
     if (error == BT_ERR_IO) {
         *why = *why ? *why : strerror(errno);
         return error;
@@ -114,12 +114,12 @@ static int look_for(struct perf_build *b, const struct perf_map *map, size_t *fi
     if (id.size > 1 && b->places->build_ids) {
         snprintf(place, sizeof place, "%s/.build-id/%.2s/%s/elf", b->places->build_ids, hex,
                  hex + 2);
-        error = try_place(b, place, id, file, &why);
+        error = try_place(b, NULL, place, id, file, &why);
         why = NULL;
     }
     if (error == BT_ERR_IO && map->path[0] == '/') {
         snprintf(place, sizeof place, "%s%s", root, map->path);
-        error = try_place(b, place, id, file, &why);
+        error = try_place(b, b->places->root, map->path, id, file, &why);
     }
     if (error != BT_ERR_IO)
         return error;
@@ -249,7 +249,7 @@ static int perf_add_kernel(struct perf_build *b, struct snapshot_device *core)
     for (size_t i = 1; i < b->ld.snap->priv->file_count; i++)
         if (strcmp(b->ld.snap->priv->files[i].path, b->places->kernel) == 0)
             file = i;
-    int error = file == SIZE_MAX ? perf_add_file(b, b->places->kernel, &file) : BT_OK;
+    int error = file == SIZE_MAX ? perf_add_file(b, NULL, b->places->kernel, &file) : BT_OK;
     if (error)
         return snapshot_fail(b->ld.why, error, b->places->kernel, 0, "cannot open: %s",
                              strerror(errno));
@@ -448,9 +448,8 @@ int perf_add_code(struct perf_build *b)
     return error;
 }
 
-static int map_regular(const char *path, void **map, uint64_t *size)
+static int map_regular(int fd, void **map, uint64_t *size)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat st;
     if (fd < 0)
         return BT_ERR_IO;
@@ -469,19 +468,21 @@ static int map_regular(const char *path, void **map, uint64_t *size)
     return BT_OK;
 }
 
-/* Maps a file for reading and adds it to the snapshot's. 0 and *index, or BT_ERR_IO with errno,
- * BT_ERR_NOMEM, BT_ERR_RANGE. */
-static int perf_add_file(struct perf_build *b, const char *path, size_t *index)
+/* Maps a file for reading, below `root` if that is not NULL, and adds it to the snapshot's. 0 and
+ * *index, or BT_ERR_IO with errno, BT_ERR_NOMEM, BT_ERR_RANGE. */
+static int perf_add_file(struct perf_build *b, const char *root, const char *path, size_t *index)
 {
     struct snapshot_private *priv = b->ld.snap->priv;
+    char place[2 * PATH_MAX];
     void *map;
     uint64_t size;
-    int error = map_regular(path, &map, &size);
+    int error = map_regular(perf_root_open(root, path), &map, &size);
     if (error)
         return error;
     struct snapshot_file *f =
         PERF_GROW(b, priv->files, priv->file_count, PERF_MAX_PROGRAMS, &error);
-    const char *copy = f ? snapshot_string(b->ld.snap, path, strlen(path)) : NULL;
+    snprintf(place, sizeof place, "%s%s", root ? root : "", path);
+    const char *copy = f ? snapshot_string(b->ld.snap, place, strlen(place)) : NULL;
     if (!copy) {
         munmap(map, (size_t)size);
         return error ? error : BT_ERR_NOMEM;
@@ -532,7 +533,7 @@ static int perf_build(struct perf_build *b, const char *path)
     int error = find_data(path, file, sizeof file, why);
     if (error)
         return error;
-    error = perf_add_file(b, file, &index);
+    error = perf_add_file(b, NULL, file, &index);
     if (error)
         return snapshot_fail(why, error, strcmp(file, path) == 0 ? path : "data", 0,
                              "cannot open: %s",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/recording/perf_args.c.
-# Tests drivers/perf/perf_data.c, perf_snapshot.c and perf_snapshot_trace.c.
+# Tests drivers/perf/perf_data.c, perf_root.c, perf_snapshot.c and perf_snapshot_trace.c.
 """perf.data files of Linux: captures put into such files open like the recordings that they are
 from, and what is wrong with a file is said with its place."""
 
@@ -198,6 +198,33 @@ def programs():
     shutil.copy(sys.executable, empty / "usr/cc1")
     _, _, err = decode("--perf", "--root", empty, file())
     has(err, "usr/cc1: no code of this program: it is not for ARM or AArch64")
+
+
+@suite.test("perf.data: neither '..' nor links lead out of --root")
+def rooted():
+    place = folder()
+    root = place / "root"
+    (root / "usr").mkdir(parents=True)
+    (root / "lib").mkdir()
+    program = perf_writer.elf64([(BASE, b"\x1f\x20\x03\xd5" * 64, 0x1000)])
+    (place / "outside").write_bytes(program)
+    (root / "lib/inside").write_bytes(program)
+    for name, target in {"dots": "../../outside", "absolute": place / "outside", "folder": "../..",
+                         "in": "/lib/inside", "loop": "loop"}.items():
+        (root / "usr" / name).symlink_to(target)
+    paths = {"/usr/dots": False, "/usr/absolute": False, "/usr/folder/outside": False, "/../outside": False,
+             "/usr/../../outside": False, "/usr/loop": False, "/usr/in": True, "/usr/../lib/inside": True,
+             "/usr/folder/lib/../lib/./inside": True, "/../lib/inside": True}
+    p = PerfFile()
+    one_process(p)
+    for n, path in enumerate(paths):
+        p.mmap2(500, 500, BASE + 0x300000 + n * 0x1000, 0x1000, 0, path)
+    trace = compiler()["trace"][:4096]
+    p.aux(0, len(trace), 0, 500, 3)
+    p.auxtrace(trace, 0, 0, 3)
+    _, _, err = decode("--perf", "--root", root, write(p))
+    for path, found in paths.items():
+        equal(f"{root}{path}: no code of this program" in err, not found, f"a complaint of {path} in\n{err}")
 
 
 @suite.test("perf.data: a shared sink, and the kernel's code where it ran")
