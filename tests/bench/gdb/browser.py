@@ -3,6 +3,7 @@
 say on the console, what they ask for."""
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -22,18 +23,16 @@ class Browser:
     """One page after the other; events since the page was opened."""
 
     def __init__(self):
-        read_end, self.out = os.pipe()
-        self.data, write_end = os.pipe()
+        (read_end, self.out), (self.data, write_end) = os.pipe(), os.pipe()
+        # The browser reads file 3 and writes file 4: ours come from above them.
+        given = [fcntl.fcntl(end, fcntl.F_DUPFD, 20) for end in (read_end, write_end)]
         self.rest, self.sent, self.events, self.session = b"", 0, [], None
-        words = shlex.join(OPTIONS)
-        # The browser reads file 3 and writes file 4.
         self.process = subprocess.Popen(
-            ["bash", "-c", f"exec {tool('chromium')} {words} --user-data-dir={folder()} about:blank"
-             f" 8<&{read_end} 9>&{write_end} 3<&8 4>&9 8<&- 9>&-"],
-            pass_fds=(read_end, write_end), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            env=environment())
-        os.close(read_end)
-        os.close(write_end)
+            ["bash", "-c", f"exec {tool('chromium')} {shlex.join(OPTIONS)} --user-data-dir={folder()}"
+             " about:blank 3<&{} 4>&{} {}<&- {}<&-".format(*given, *given)],
+            pass_fds=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment())
+        for end in (read_end, write_end, *given):
+            os.close(end)
         target = self.ask("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):

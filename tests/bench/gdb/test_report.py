@@ -158,7 +158,8 @@ def _():
     browser.press("Escape")
     equal(browser.value(wide), name, "the whole flame graph")
     never = next(row[0] for file in page.files for row in file["lines"] if not row[1])
-    browser.value(f"openLine({json.dumps(page.files[0]['path'])}, {never})")
+    browser.value(f"new Promise(done => {{ addEventListener('hashchange', () => setTimeout(done)); "
+                  f"location.hash = '#crash.c:{never}'; }})")
     row = browser.value("document.querySelector('tr.found.never').innerText")
     expect((DEMO / "crash.c").read_text().splitlines()[never - 1].strip() in row, f"line {never} is {row!r}")
     browser.picture(390, 800, dark=True)
