@@ -323,7 +323,7 @@ install: all virtual-board install-library
 	install -m 644 configs/udev/60-btraced.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/
 	install -m 644 $(wildcard configs/virtual/*.elf configs/virtual/*.flm) \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual/
-	install -d $(DESTDIR)$(PREFIX)/share/btraced && cp -R configs/ide $(DESTDIR)$(PREFIX)/share/btraced/
+	install -d $(DESTDIR)$(PREFIX)/share/btraced && cp -R configs/ide configs/labgrid $(DESTDIR)$(PREFIX)/share/btraced/
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/sysusers.d
 	for unit in service socket; do \
 	    sed 's,/usr/bin/btraced,$(PREFIX)/bin/btraced,' configs/systemd/btraced.$$unit \
