@@ -22,6 +22,7 @@ enum {
     OPT_PROFILE,
     OPT_PROGRAM,
     OPT_RECORD,
+    OPT_REPORT,
     OPT_SECONDS,
     OPT_SOURCE_MAP,
     OPT_TIMELINE,
@@ -40,6 +41,7 @@ static const struct option run_options[] = {
     {"profile", required_argument, NULL, OPT_PROFILE},
     {"program", required_argument, NULL, OPT_PROGRAM},
     {"record", required_argument, NULL, OPT_RECORD},
+    {"report", required_argument, NULL, OPT_REPORT},
     {"seconds", required_argument, NULL, OPT_SECONDS},
     {"source-map", required_argument, NULL, OPT_SOURCE_MAP},
     {"timeline", required_argument, NULL, OPT_TIMELINE},
@@ -61,6 +63,7 @@ static const char run_help[] =
     "  --coverage FILE        write what ran as an LCOV tracefile\n"
     "  --profile FILE         write where instructions went, for KCachegrind\n"
     "  --timeline FILE        write what ran when, for ui.perfetto.dev\n"
+    "  --report FILE          write all of that as one page for a browser\n"
     "  --source-map A=B       source files below A are below B; repeatable\n"
     "  --json FILE            write the result for programs; - is the standard output\n"
     "  --junit FILE           the same as test cases, for servers of continuous integration\n"
@@ -117,6 +120,8 @@ static const char **run_text_option(struct run_args *a, int option)
         return &a->profile;
     case OPT_TIMELINE:
         return &a->timeline;
+    case OPT_REPORT:
+        return &a->report;
     case OPT_JSON:
         return &a->json;
     case OPT_JUNIT:
@@ -186,7 +191,8 @@ static int run_parse(struct run_args *a, int argc, char **argv)
 /* The sandbox leaves their folders writable. */
 static void name_outputs(struct run_args *a)
 {
-    const char *const files[] = {a->coverage, a->profile, a->timeline, a->json, a->junit};
+    const char *const files[] = {a->coverage, a->profile, a->timeline,
+                                 a->report,   a->json,    a->junit};
     for (unsigned i = 0; i < SERVE_MAX_OUTPUTS; i++)
         if (files[i])
             a->serve.outputs[a->serve.output_count++] = files[i];
@@ -256,6 +262,7 @@ static int run_outputs(const struct run_args *a, const struct run_seen *seen,
     int code = run_export(a, seen, cmd_coverage, "coverage", a->coverage);
     code |= run_export(a, seen, cmd_profile, "profile", a->profile);
     code |= run_export(a, seen, cmd_timeline, "timeline", a->timeline);
+    code |= run_export(a, seen, cmd_report, "report", a->report);
     code |= a->json ? run_write_json(a, seen, v) : 0;
     code |= a->junit ? run_write_junit(a, seen, v) : 0;
     return code ? RUN_FAILED : 0;

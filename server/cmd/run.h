@@ -29,9 +29,9 @@ struct run_args {
     unsigned seconds; /* 0: not asked for */
     const char *maps[EXPORT_MAX_MAPS];
     unsigned map_count;
-    const char *coverage, *profile, *timeline, *json, *junit; /* files; NULL: not wanted */
-    double max_lost;                                          /* percent; < 0: not asked for */
-    bool keeps;                                               /* the recording */
+    const char *coverage, *profile, *timeline, *report, *json, *junit; /* files; NULL: not wanted */
+    double max_lost; /* percent; < 0: not asked for */
+    bool keeps;      /* the recording */
 };
 
 /* How it ended. */

@@ -193,6 +193,7 @@ int run_write_json(const struct run_args *args, const struct run_seen *seen,
     json_member("coverage", args->coverage, out);
     json_member("profile", args->profile, out);
     json_member("timeline", args->timeline, out);
+    json_member("report", args->report, out);
     fputs("\n}\n", out);
     return summary_close(args->json, out);
 }

@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#define SERVE_MAX_OUTPUTS 5
+#define SERVE_MAX_OUTPUTS 6
 
 /* Texts are those of the command line. */
 struct serve_args {

@@ -75,18 +75,28 @@ def exported(what, recording, program, *options):
     return done.stdout
 
 
+def page_data(page):
+    """Of a report, without the names that it was given."""
+    text = re.search(rb'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)[1]
+    return {key: value for key, value in json.loads(text).items()
+            if key not in ("recording", "programs")}
+
+
 for board in ("m3", "a9", "a53"):
     @suite.test(f"run: {board}: a function is reached, and the files say what the recording says")
     def _(board=board):
         path, place = board_file(f"virtual-{board}"), folder()
         program = PROGRAMS / f"crash-{board}.elf"
         text, found = run(path, "--until", "report_topics", "--seconds", LONG, "--record", "kept",
-                          "--coverage", "c", "--profile", "p", "--timeline", "t", "--json", "-",
+                          "--coverage", "c", "--profile", "p", "--timeline", "t", "--report", "r",
+                          "--json", "-",
                           "--junit", "j", "--max-lost", 0, code=0, place=place)
         has(text, r"^btraced run: reached: --until report_topics \(the goal was reached\)$")
         equal((found["result"], found["exit_code"]), ("reached", 0), "result")
         for what, file in (("coverage", "c"), ("profile", "p"), ("timeline", "t")):
             equal((place / file).read_bytes(), exported(what, place / "kept", program), what)
+        equal(page_data((place / "r").read_bytes()),
+              page_data(exported("report", place / "kept", program)), "report")
         wide = 8 if board == "a53" else 4
         ran = (path.parent / "truth").stat().st_size // wide
         expect(ran - 16 < found["instructions"] <= ran, f"{found['instructions']} of {ran}")
@@ -230,7 +240,7 @@ def _():
                         re.MULTILINE)
     place = folder()
     run(board_file("virtual-m3"), *line.split(), code=0, place=place)
-    equal(sorted(os.listdir(place)), ["callgrind.out.run", "run.info", "run.json", "run.pftrace",
+    equal(sorted(os.listdir(place)), ["callgrind.out.run", "run.html", "run.info", "run.json", "run.pftrace",
                                       "run.xml"], "files")
 
 
