@@ -89,11 +89,11 @@ static int perf_walk_on(struct perf_walk *w, int root, const char *part, bool ne
         *(slash ? slash : w->done) = '\0';
         return 0;
     }
-    if (used + strlen(part) + 2 > sizeof w->done) {
+    int added = snprintf(w->done + used, sizeof w->done - used, "%s%s", used ? "/" : "", part);
+    if (added < 0 || (size_t)added >= sizeof w->done - used) {
         errno = ENAMETOOLONG;
         return -1;
     }
-    snprintf(w->done + used, sizeof w->done - used, "%s%s", used ? "/" : "", part);
     int folder = open_folder_of(root, w->done, &name);
     if (folder < 0)
         return -1;
