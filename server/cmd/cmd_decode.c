@@ -11,6 +11,7 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct decode_args {
     struct dump_options list;
@@ -264,6 +265,20 @@ static bool is_listed(const struct recording_source *s, const struct decode_args
     return !args->list.text.wanted || source_protocol(s->config.protocol)->no_instructions;
 }
 
+/* A listing on a terminal shows itself how far it is. */
+static void begin_progress(struct progress *p, struct recording *r, const struct decode_args *args,
+                           size_t first, size_t end)
+{
+    const struct dump_options *list = &args->list;
+    bool lists =
+        list->packets || list->instructions || list->blocks || list->events || list->text.wanted;
+    uint64_t bytes = 0;
+    for (size_t i = first; i < end; i++)
+        bytes += is_listed(&r->sources[i], args) ? recording_bytes(&r->sources[i]) : 0;
+    progress_begin(p, "btraced decode", bytes, !lists || !isatty(STDOUT_FILENO));
+    r->progress = p;
+}
+
 static int decode_recording(struct recording *r, const struct decode_args *args)
 {
     size_t first, end;
@@ -275,6 +290,8 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     struct dump *dump = dump_new(stdout, &args->list);
     if (!dump)
         return EXIT_INTERNAL;
+    struct progress progress;
+    begin_progress(&progress, r, args, first, end);
     int error = 0;
     bool several = !args->list.text.wanted && end - first > 1 && args->list.format == LISTING_TEXT;
     for (size_t i = first; i < end && !error; i++) {
@@ -288,6 +305,7 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
             fprintf(stderr, "btraced decode: warning: %s\n", warning.text);
     }
     dump_free(dump);
+    progress_end(&progress);
     if (error && !ferror(stdout)) {
         fprintf(stderr, "btraced decode: %s: %s\n", args->path, bt_strerror(error));
         return EXIT_INTERNAL;

@@ -17,7 +17,7 @@
 #define LOOKS_SILENT    2 /* without trace: the core may sleep in a fault's handler */
 #define HALT_MS         60000
 
-#define M_FAULTS    0xe000ed28u /* CFSR, HFSR, DFSR, MMFAR, BFAR: DDI 0403 B3.2.2 */
+#define M_FAULTS    0xe000ed28u /* CFSR, HFSR, DFSR, MMFAR, BFAR: DDI 0403E.e B3.2.2 */
 #define M_IPSR_MASK 0x1ffu
 
 /* Why a halt was asked for. */

@@ -194,6 +194,20 @@ int export_parse(struct export_args *args, const struct export_command *command,
     return 0;
 }
 
+/* The timeline walks twice over a source, and a report has one of its own. */
+static void export_show_progress(const struct export_args *args, struct export_opened *o)
+{
+    unsigned passes = args->command->is == EXPORT_TIMELINE ? 2
+                      : args->command->is == EXPORT_REPORT ? 3
+                                                           : 1;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < o->source_count; i++)
+        bytes += passes * recording_bytes(&o->sources[i]);
+    snprintf(o->what, sizeof o->what, "btraced %s", args->command->name);
+    progress_begin(&o->progress, o->what, bytes, true);
+    o->recording.progress = &o->progress;
+}
+
 static int export_choose(const struct export_args *args, struct export_opened *o, const char *path)
 {
     recording_keep_instructions(&o->recording);
@@ -203,8 +217,10 @@ static int export_choose(const struct export_args *args, struct export_opened *o
         o->sources = recording_find(&o->recording, args->source, 0);
         o->source_count = o->sources ? 1 : 0;
     }
-    if (o->source_count)
+    if (o->source_count) {
+        export_show_progress(args, o);
         return 0;
+    }
     fprintf(stderr, "btraced %s: no such trace source in '%s' that can be decoded; it has:",
             args->command->name, path);
     for (size_t i = 0; i < o->recording.source_count; i++)
@@ -236,6 +252,7 @@ int export_open(const struct export_args *args, size_t i, bool lines, struct exp
 
 void export_opened_release(struct export_opened *o)
 {
+    progress_end(&o->progress);
     export_names_release(&o->names);
     recording_close(&o->recording);
 }

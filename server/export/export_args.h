@@ -63,6 +63,8 @@ struct export_opened {
     const struct recording_source *sources;
     size_t source_count; /* at least one */
     struct export_names names;
+    struct progress progress;
+    char what[32]; /* of it */
 };
 
 /* Opens recording number i. 0 or an exit code whose reason is printed; release in both cases. */

@@ -11,6 +11,7 @@
 #include "drivers/elf/elf_image.h"
 #include "drivers/perf/perf_snapshot.h"
 #include "drivers/snapshot/snapshot.h"
+#include "server/base/progress.h"
 
 #define RECORDING_MAX_ELF 8
 
@@ -43,6 +44,7 @@ struct recording {
     size_t elf_count;
     char **warnings; /* lines for standard error */
     size_t warning_count;
+    struct progress *progress; /* of passes over sources; NULL: nobody wants to know */
 };
 
 /*
@@ -63,6 +65,12 @@ void recording_keep_instructions(struct recording *r);
 /* Bytes of file `i` of the source's buffer, in the order in which they are decoded. */
 int recording_map(struct recording *r, const struct recording_source *source, size_t i,
                   const uint8_t **data, uint64_t *size);
+
+/* Of all files. */
+static inline uint64_t recording_bytes(const struct recording_source *source)
+{
+    return source->ordered ? source->ordered_size : source->buffer->size;
+}
 
 /* Source by device name, or (NULL) by trace ID; NULL if there is none. */
 const struct recording_source *recording_find(const struct recording *r, const char *name,

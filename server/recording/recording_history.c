@@ -26,6 +26,7 @@ static void recording_anew(struct formatter *f)
 
 struct feed {
     const struct recording_sink *sink;
+    struct progress *progress;
     unsigned id;
     int error;
 };
@@ -73,6 +74,7 @@ static int feed_file(const struct recording_source *source, size_t file, const u
         else
             formatter_feed(&pass->formatter, data + at, len, on_feed_run, f);
         pass->raw_bytes += len;
+        progress_add(f->progress, len);
         if (!source->ordered)
             recording_give_back(data + at, len);
     }
@@ -98,7 +100,7 @@ int recording_feed(struct recording *r, const struct recording_source *source,
                    const struct recording_sink *sink, struct recording_pass *pass)
 {
     enum formatter_mode mode;
-    struct feed f = {sink, source->trace_id, BT_OK};
+    struct feed f = {sink, r->progress, source->trace_id, BT_OK};
     memset(pass, 0, sizeof *pass);
     pass->formatted = source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA;
     int failed = recording_mode(r, source->buffer, &mode);
