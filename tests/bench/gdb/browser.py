@@ -87,6 +87,13 @@ class Browser:
         expect("exceptionDetails" not in answer, f"{script}: {answer.get('exceptionDetails')}")
         return answer["result"].get("value")
 
+    def until(self, script, what):
+        """What a key or the mouse does may come after the answer."""
+        end = time.monotonic() + PATIENCE
+        while not self.value(f"Boolean({script})"):
+            expect(time.monotonic() < end, f"{what}: not {script}")
+            self.value("new Promise(done => setTimeout(done, 10))")
+
     def press(self, key, **more):
         for kind in ("keyDown", "keyUp"):
             self.ask("Input.dispatchKeyEvent", type=kind, key=key,
