@@ -33,7 +33,7 @@ static const char *failure_text(enum cortex_m_failure failure)
         [CORTEX_M_FAIL_REGISTER] = "the core does not hand over its registers: reset it",
         [CORTEX_M_FAIL_RUNNING] = "the core runs: halt it first",
         [CORTEX_M_FAIL_FULL] = "all comparators of the core are in use: remove a breakpoint or "
-                               "watchpoint",
+                               "watchpoint, or watch less data by trace",
         [CORTEX_M_FAIL_UPPER] = "hardware breakpoints of this core reach only addresses below "
                                 "0x20000000",
         [CORTEX_M_FAIL_NOT_RAM] = "no software breakpoint is possible here: the memory does not "

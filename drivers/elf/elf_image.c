@@ -429,6 +429,25 @@ static int elf_symbols_load(struct elf_image *image)
     return error;
 }
 
+bool elf_image_variable(const struct elf_image *image, const char *name, uint64_t *address,
+                        uint64_t *size)
+{
+    GElf_Shdr header = {0};
+    Elf_Scn *table = find_table(image, &header);
+    Elf_Data *data = table ? elf_getdata(table, NULL) : NULL;
+    GElf_Sym sym;
+    for (int i = 0; data && data->d_buf && gelf_getsym(data, i, &sym); i++) {
+        const char *other = elf_strptr(image->priv->elf, header.sh_link, sym.st_name);
+        if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || sym.st_shndx == SHN_UNDEF || !other ||
+            strcmp(other, name) != 0)
+            continue;
+        *address = sym.st_value;
+        *size = sym.st_size;
+        return true;
+    }
+    return false;
+}
+
 static bool same_segment(const struct elf_image *image, uint64_t a, uint64_t b)
 {
     for (size_t i = 0; i < image->segment_count; i++) {

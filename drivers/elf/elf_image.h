@@ -96,6 +96,10 @@ const struct elf_symbol *elf_image_symbol(const struct elf_image *image, uint64_
 /* The symbol of this exact name, or NULL. */
 const struct elf_symbol *elf_image_find(const struct elf_image *image, const char *name);
 
+/* Where the variable of this exact name is, and its size; false: there is none. */
+bool elf_image_variable(const struct elf_image *image, const char *name, uint64_t *address,
+                        uint64_t *size);
+
 /* What mapping symbols say of the byte at `address`. */
 enum elf_content elf_image_content(const struct elf_image *image, uint64_t address);
 

@@ -68,6 +68,8 @@ static void pipeline_gap_everywhere(struct pipeline *p, enum bt_gap_cause cause,
 {
     for (unsigned i = 0; i < p->config.source_count; i++)
         pipeline_note_error(p, history_gap(p->histories[i], cause, bytes));
+    if (p->config.passed.trace_id)
+        p->config.passed.lost(p->config.passed.ctx, cause);
 }
 
 static void on_run(void *ctx, const struct formatter_run *run)
@@ -81,6 +83,8 @@ static void on_run(void *ctx, const struct formatter_run *run)
         return;
     p->stats.seen[run->id] = true;
     int source = p->source_of[run->id];
+    if (run->id == p->config.passed.trace_id)
+        p->config.passed.bytes(p->config.passed.ctx, run->data, run->len);
     if (source >= 0)
         pipeline_note_error(p, history_append(p->histories[source], run->data, run->len));
 }
@@ -93,7 +97,9 @@ static void on_ignored_run(void *ctx, const struct formatter_run *run)
 static void pipeline_decode_step(struct pipeline *p, const struct pipeline_slot *t, size_t at,
                                  size_t len)
 {
-    if (!p->config.formatted)
+    if (!p->config.formatted && p->config.passed.trace_id)
+        p->config.passed.bytes(p->config.passed.ctx, t->data + at, len);
+    else if (!p->config.formatted)
         pipeline_note_error(p, history_append(p->histories[0], t->data + at, len));
     else
         formatter_feed(&p->formatter, t->data + at, len, on_run, p);
@@ -347,8 +353,9 @@ static int pipeline_make_histories(struct pipeline *p)
 int pipeline_new(const struct pipeline_config *config, struct pipeline **out)
 {
     *out = NULL;
-    bool fits = config->source_count <= PIPELINE_MAX_SOURCES && config->source_count > 0 &&
-                (config->formatted || config->source_count == 1);
+    unsigned sources = config->source_count + (config->passed.trace_id != 0);
+    bool fits = config->source_count <= PIPELINE_MAX_SOURCES && sources > 0 &&
+                (config->formatted || sources == 1);
     if (!fits)
         return BT_ERR_INVAL;
     struct pipeline *p = calloc(1, sizeof *p);

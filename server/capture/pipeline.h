@@ -27,6 +27,15 @@ struct pipeline_source {
     const struct code_image *image; /* must outlive the pipeline */
 };
 
+/* A source that is only passed on, as it comes: from the decode thread. */
+struct pipeline_passed {
+    unsigned trace_id; /* 0: none; without frames it takes all bytes, and there is no other source
+                        */
+    void (*bytes)(void *ctx, const uint8_t *data, size_t len);
+    void (*lost)(void *ctx, enum bt_gap_cause cause); /* bytes are missing here */
+    void *ctx;
+};
+
 struct pipeline_config {
     bool formatted;           /* CoreSight frames */
     enum formatter_mode mode; /* of the frames */
@@ -35,6 +44,7 @@ struct pipeline_config {
      * that is dropped: `buffer` may be held on; NULL: the piece is lost for want of memory. */
     void (*tap)(void *ctx, struct trace_buffer *buffer, const uint8_t *data, size_t len);
     void *tap_ctx;
+    struct pipeline_passed passed;
     struct history_config history;
     struct pipeline_source sources[PIPELINE_MAX_SOURCES];
     unsigned source_count;

@@ -10,7 +10,8 @@
  *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
  *              layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
  *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
- *              swo_rate, trace_clock, tpiu_width
+ *              swo_rate, trace_clock, tpiu_width, itm, itm_id, itm_timestamps, itm_console,
+ *              itm_listen, dwt, watch
  *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
@@ -193,6 +194,35 @@ struct config_coresight {
     struct config_range etr_memory; /* of a TMC that stores in the system's memory; size 0: none */
 };
 
+#define CONFIG_MAX_WATCHES 4
+#define CONFIG_MAX_WATCHED 32768u /* bytes of one */
+
+/* Data whose accesses are traced. */
+struct config_watch {
+    char name[64];    /* as the board file has it */
+    uint64_t address; /* known after config_find_watches() where it has a variable's name */
+    uint64_t size;    /* bytes, a power of two; 0: that of the variable */
+    bool named, found;
+    bool value, pc, place; /* what of an access is told */
+};
+
+/* The ITM and DWT of a Cortex-M. */
+struct config_itm {
+    char ports_text[128], dwt_text[128], watch_text[256]; /* as the keys have it; "": not given */
+    unsigned id;                                          /* in frames */
+    unsigned prescaler;                                   /* of local timestamps; 0: none */
+    bool console;                                         /* port 0 goes to GDB's console */
+    struct address listen;                                /* ADDRESS_NONE: no port */
+    /* What the texts say. */
+    bool on;
+    uint32_t ports; /* mask */
+    bool exceptions;
+    unsigned samples, cycles; /* cycles between two; 0: none */
+    struct config_watch watches[CONFIG_MAX_WATCHES];
+    unsigned watch_count;
+    struct snapshot_device device; /* as a recording describes it */
+};
+
 /* One write to the target's memory before it runs: pins, clocks, the trace unit's registers. */
 struct config_setup {
     uint32_t address;
@@ -229,6 +259,7 @@ struct config {
     unsigned swo_rate;        /* bits a second */
     unsigned trace_clock;     /* Hz, of the port's input: TRACECLKIN */
     unsigned tpiu_width;      /* pins */
+    struct config_itm itm;
     struct config_coresight coresight;
     /* [history] */
     size_t memory;     /* trace bytes kept for each core, a power of two */
@@ -338,6 +369,16 @@ static inline bool config_programs_trace(const struct config *config)
 {
     return config->sink > CONFIG_SINK_NONE;
 }
+
+/* An ITM's trace comes without frames: no core has history. */
+static inline bool config_is_itm_alone(const struct config *config)
+{
+    return config->itm.on && !config->formatted;
+}
+
+/* Addresses and sizes of watched variables, by the first core's program. Returns NULL, or the name
+ * of one that cannot be watched, with *why filled. The others are found all the same. */
+const char *config_find_watches(struct config *config, struct message *why);
 
 /* Is this core an ARMv7-A, by its name? */
 static inline bool config_is_a_profile(const struct config_core *core)

@@ -262,10 +262,14 @@ static int set_format(struct config_parser *p)
         return config_fail(p, line, "format",
                            "is not used with ORBTrace, which tells it; allowed: with another "
                            "[capture], listen or connect");
-    if (line)
-        return config_fail(p, line, "format",
-                           "is what 'sink' makes it; allowed: with listen, connect or [capture]");
-    c->formatted = true;
+    /* Of SWO the ITM can be all there is. */
+    bool raw = line && c->sink == CONFIG_SINK_SWO && c->itm.on && !c->formatted;
+    if (line && !raw)
+        return config_fail(
+            p, line, "format",
+            "is what 'sink' makes it; allowed: with listen, connect or [capture], or "
+            "raw with sink = swo and 'itm', 'dwt' or 'watch'");
+    c->formatted = !raw;
     c->mode = c->sink == CONFIG_SINK_SWO && !orbtrace ? FORMATTER_SYNC : FORMATTER_ALIGNED;
     return BT_OK;
 }
@@ -305,6 +309,8 @@ static int check_trace(struct config_parser *p)
     if (!config_line_of(p, "coresight", "replicator_port"))
         c->coresight.replicator_port = CONFIG_ALL_PORTS;
     int error = check_capture(p);
+    if (!error)
+        error = config_check_itm(p);
     if (!error)
         error = c->capture.type
                     ? check_way(p, config_line_of(p, "capture", "type"), "[capture]")

@@ -52,6 +52,12 @@ int config_add_setup(struct config_parser *p, unsigned line, const char *address
 /* Line of a key that is not a core's; 0: not given. */
 unsigned config_line_of(const struct config_parser *p, const char *section, const char *name);
 
+/* The keys of ITM and DWT; before the format is known. */
+int config_check_itm(struct config_parser *p);
+
+/* ... and behind that of the cores: whether it fits the rest. */
+int config_check_itm_source(struct config_parser *p);
+
 /* The same for [core] sections, and what only all sections together can tell. */
 int config_check_cores(struct config_parser *p);
 

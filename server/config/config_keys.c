@@ -84,6 +84,22 @@ static const struct config_key keys[] = {
      "Hz, 1k to 2000M; k and M may follow the number"},
     {"trace", "tpiu_width", CONFIG_NUMBER, FIELD(tpiu_width), 1, 32, false, "4",
      "pins, 1 to 32; on a Cortex-M 1, 2 or 4"},
+    {"trace", "itm", CONFIG_TEXT, FIELD(itm.ports_text), 0, 0, false, NULL,
+     "all, or numbers of ports, 0 to 31: 0 2 8-15"},
+    {"trace", "itm_id", CONFIG_NUMBER, FIELD(itm.id), 1, 0x6f, false, "1", "1 to 0x6f"},
+    {"trace", "itm_timestamps", CONFIG_NUMBER, FIELD(itm.prescaler), 0, 64, false, "1",
+     "0 (none), 1, 4, 16 or 64: cycles of a tick"},
+    {"trace", "itm_console", CONFIG_SWITCH, FIELD(itm.console), 0, 0, false, "no", "yes or no"},
+    {"trace", "itm_listen", CONFIG_ADDRESS, FIELD(itm.listen), 0,
+     CONFIG_ADDRESS_ANY_PORT | CONFIG_ADDRESS_LOOPBACK, false, NULL,
+     "127.0.0.1:PORT, [::1]:PORT or :PORT; port 0 takes a free one"},
+    {"trace", "dwt", CONFIG_TEXT, FIELD(itm.dwt_text), 0, 0, false, NULL,
+     "exceptions, pc-samples CYCLES or cycles CYCLES, with commas between them; CYCLES is 64 to "
+     "1024 in steps of 64, or 2048 to 16384 in steps of 1024"},
+    {"trace", "watch", CONFIG_TEXT, FIELD(itm.watch_text), 0, 0, false, NULL,
+     "up to 4 times VARIABLE or 0xADDRESS, with [SIZE] [value] [pc] [address] behind it, and "
+     "commas "
+     "between them"},
     {"capture", "type", CONFIG_CAPTURE, FIELD(capture.type), 0, 0, false, NULL,
      "orbtrace, ftdi-fifo, ftdi-uart or tty"},
     {"capture", "serial", CONFIG_TEXT, FIELD(capture.serial), 0, 0, false, NULL,

@@ -62,6 +62,7 @@ void config_release(struct config *config)
         free(config->cores[i].core_device.regs);
         free(config->cores[i].source_device.regs);
     }
+    free(config->itm.device.regs);
     free(config->command);
     for (struct kept *k = config->strings; k;) {
         struct kept *next = k->next;

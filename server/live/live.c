@@ -270,6 +270,7 @@ static void look_at_server(struct live *l)
 static void report_halt(struct live *l)
 {
     l->stops++;
+    live_itm_flush(l);
     report_strays(l, true);
     if (l->phase == LIVE_SERVING)
         l->halted(l->ctx, l);
@@ -367,6 +368,7 @@ void live_stop(struct live *l)
     if (l->probe)
         probe_thread_stop(l->probe);
     target_bus_stop(&l->units.bus);
+    live_itm_stop(l);
     uv_close((uv_handle_t *)&l->timer, NULL);
     uv_close((uv_handle_t *)&l->detach.timer, NULL);
     uv_close((uv_handle_t *)&l->reverse.search, NULL);

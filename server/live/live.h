@@ -22,6 +22,7 @@
 #include "server/history/btrace_blocks.h"
 #include "server/live/board_process.h"
 #include "server/live/live_code.h"
+#include "server/live/live_itm.h"
 #include "server/live/live_reverse.h"
 #include "server/live/live_units.h"
 #include "server/live/remote_link.h"
@@ -137,6 +138,7 @@ struct live {
     unsigned setup; /* next line of [setup]; all done when it is the number of lines */
     struct live_code code;
     struct live_units units;
+    struct live_itm itm;
     struct live_reverse reverse;
     uv_idle_t questions;             /* active while clients ask about the history */
     struct live_client *clients;     /* in the order that they came */

@@ -54,6 +54,11 @@ static const char *other_id_text(unsigned id)
                                      : "(no core of the board file)";
 }
 
+static bool is_itm_id(const struct live *l, unsigned id)
+{
+    return l->config->itm.on && l->config->formatted && id == l->config->itm.id;
+}
+
 static const char *core_of_id(const struct live *l, unsigned id)
 {
     for (unsigned i = 0; i < l->config->core_count; i++) {
@@ -73,7 +78,10 @@ static void line_ids(const struct live *l, const struct console *c, const struct
         const char *core = core_of_id(l, id);
         if (!s->seen[id] && !(core && l->config->formatted))
             continue;
-        console_print(c, "%s0x%02x %s%s", any ? ", " : "", id, core ? core : other_id_text(id),
+        console_print(c, "%s0x%02x %s%s", any ? ", " : "", id,
+                      core               ? core
+                      : is_itm_id(l, id) ? "ITM"
+                                         : other_id_text(id),
                       s->seen[id] ? "" : " (silent so far)");
         any = true;
     }
@@ -196,7 +204,9 @@ void live_summary(struct live *l, bool first, target_print_fn print, void *to)
     line_ids(l, &c, &stats);
     line_rate(l, &c);
     line_loss(l, &c, &stats);
-    line_decoded(l, &c, &stats);
+    live_itm_report(l, &c);
+    if (!config_is_itm_alone(l->config))
+        line_decoded(l, &c, &stats);
 }
 
 /* An ID that arrives and is nobody's; 0: none, or some core has its trace. */
@@ -204,7 +214,7 @@ static unsigned stray_id(const struct live *l, const struct pipeline_stats *s)
 {
     unsigned stray = 0;
     for (unsigned id = 1; id < 0x70; id++) {
-        if (!s->seen[id] || id == TRACE_SETUP_PUSH_ID)
+        if (!s->seen[id] || id == TRACE_SETUP_PUSH_ID || is_itm_id(l, id))
             continue;
         if (core_of_id(l, id))
             return 0;

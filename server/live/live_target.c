@@ -259,6 +259,22 @@ static int cmd_filter(const struct live_line *q)
     return BT_OK;
 }
 
+static int cmd_console(const struct live_line *q)
+{
+    bool on = strcmp(q->rest, "on") == 0;
+    if (!q->live->itm.open)
+        console_print(q->c, "no ITM: no 'itm', 'dwt' or 'watch' in [trace] of %s\n",
+                      q->live->config->path);
+    else if (!on && strcmp(q->rest, "off") != 0)
+        console_print(q->c, "monitor trace console on, or off, not '%s'\n", q->rest);
+    else {
+        live_itm_console(q->live, on);
+        console_print(q->c, on ? "port 0 of the ITM goes to the console while the target runs\n"
+                               : "port 0 of the ITM is not shown\n");
+    }
+    return BT_OK;
+}
+
 static int cmd_record_start(const struct live_line *q)
 {
     struct message why;
@@ -450,6 +466,7 @@ static const struct {
     {"trace on", cmd_on, true, "go on tracing"},
     {"trace off", cmd_off, true, "stop tracing"},
     {"trace filter", cmd_filter, true, "include|exclude START-END|none: addresses that are traced"},
+    {"trace console", cmd_console, true, "on|off: what port 0 of the ITM prints, while it runs"},
     {"history", cmd_history, false, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, false, "FUNCTION|0xADDRESS: where it ran last"},
     {"record start", cmd_record_start, true, "[NAME]: write the raw trace to disk as it comes"},

@@ -299,12 +299,13 @@ static int start_sources(struct live *l, struct message *why)
         .ring_bytes = l->config->ring,
         .tap = on_captured,
         .tap_ctx = l,
+        .passed = live_itm_passed(l),
         .history = {.max_bytes = l->config->memory, .checkpoint_bytes = l->config->checkpoint}};
     int error = BT_OK;
     for (unsigned i = 0; i < l->config->core_count && !error; i++)
         if (l->config->cores[i].has_source)
             error = add_trace_source(l, &l->cores[i], &p, why);
-    if (!error && p.source_count > 0)
+    if (!error && (p.source_count > 0 || p.passed.trace_id))
         error = open_pipeline(l, &p, why);
     if (error)
         drop_live_trace(l);
@@ -378,6 +379,18 @@ static void begin_found_trace(struct live *l)
         u->setup.history = false;
 }
 
+/* What programming them has shown. */
+static void tell_unit_notes(struct live *l)
+{
+    struct trace_notes *new = &l->units.setup.notes, *all = &l->units.notes;
+    log_write(LOG_AT_INFO, "%.*s", (int)new->used, new->text);
+    if (all->used + new->used <= sizeof all->text) {
+        memcpy(all->text + all->used, new->text, new->used);
+        all->used += new->used;
+    }
+    new->used = 0;
+}
+
 static void start_units_worker(struct live *l);
 
 static void on_units_prepared(uv_work_t *work, int status)
@@ -392,6 +405,8 @@ static void on_units_prepared(uv_work_t *work, int status)
         return;
     if (!found && !u->error)
         begin_found_trace(l);
+    else
+        tell_unit_notes(l);
     bool next = again || (!found && u->found && u->setup.history);
     if (next && target_is_ready(l->target)) {
         start_units_worker(l);
@@ -521,7 +536,10 @@ bool live_trace_filter(struct live *l, const char *text, const struct console *c
 
 int live_trace_open(struct live *l, struct message *why)
 {
-    int error = start_units(l);
+    int error = live_itm_open(l, why);
+    if (error)
+        return error;
+    error = start_units(l);
     if (error)
         message_set(why, "out of memory");
     else if (!config_programs_trace(l->config) || config_has_probe(l->config))
@@ -532,6 +550,7 @@ int live_trace_open(struct live *l, struct message *why)
 void live_trace_release(struct live *l)
 {
     drop_live_trace(l);
+    live_itm_release(l);
     trace_setup_release(&l->units.setup);
     if (l->units.wanted)
         uv_mutex_destroy(&l->units.lock);

@@ -172,6 +172,11 @@ static int board_describe(struct recorder_board *b, const struct config *c,
         if (error >= 0)
             error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[i]);
     }
+    if (c->itm.on && error >= 0) {
+        error = board_add_device(b, &c->itm.device);
+        if (error >= 0)
+            error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[0]);
+    }
     if (error >= 0)
         error = board_add_images(b, images);
     return error < 0 ? error : snapshot_writer_commit(b->writer);

@@ -78,6 +78,20 @@ static int put_words(struct trace_setup *t)
     return error ? error : coresight_poll(t->bus, ITM + ITM_TCR, ITM_BUSY, 0);
 }
 
+/* An ITM of ours, or that nobody uses, has another trace ID meanwhile; the ID may change while it
+ * is off and has sent all. */
+static int lend_itm(struct trace_setup *t, uint32_t control)
+{
+    int error = BT_OK;
+    if (control & ITM_ENABLE && !t->itm.wanted)
+        return BT_OK;
+    if (control & ITM_ENABLE)
+        error = coresight_write(t->bus, ITM + ITM_TCR, control & ~(ITM_BUSY | ITM_ENABLE));
+    if (!error)
+        error = coresight_poll(t->bus, ITM + ITM_TCR, ITM_BUSY, 0);
+    return error ? error : coresight_write(t->bus, ITM + ITM_TCR, ITM_OWN);
+}
+
 /* Cortex-M: the port keeps the last frame until it is full. Other bytes push it out, by way of the
  * ITM, whose state is put back. A program that uses the ITM keeps its settings: only its last port
  * is opened for a moment. */
@@ -91,12 +105,14 @@ static int push_out_frame(struct trace_setup *t)
         error = coresight_read(t->bus, ITM + ITM_TER, &ports);
     if (!error)
         error = coresight_write(t->bus, ITM + ITM_TER, ports | 1u << ITM_LAST_PORT);
-    if (!error && (control & ITM_ENABLE) == 0)
-        error = coresight_write(t->bus, ITM + ITM_TCR, ITM_OWN);
+    if (!error)
+        error = lend_itm(t, control);
     if (!error)
         error = put_words(t);
-    if ((control & ITM_ENABLE) == 0)
+    if ((control & ITM_ENABLE) == 0 || t->itm.wanted) {
+        (void)coresight_write(t->bus, ITM + ITM_TCR, ITM_OWN & ~ITM_ENABLE);
         (void)coresight_write(t->bus, ITM + ITM_TCR, control & ~ITM_BUSY);
+    }
     (void)coresight_write(t->bus, ITM + ITM_TER, ports);
     return error;
 }
@@ -112,7 +128,7 @@ static bool is_complete(const struct config *c)
     bool sink = c->sink == CONFIG_SINK_ETB   ? c->coresight.etb != 0
                 : c->sink == CONFIG_SINK_TMC ? c->coresight.tmc != 0
                                              : c->coresight.tpiu != 0;
-    for (unsigned i = 0; i < c->core_count && sink; i++)
+    for (unsigned i = 0; i < c->core_count && sink && !config_is_itm_alone(c); i++)
         sink = c->cores[i].trace_unit != 0;
     return sink;
 }
@@ -309,9 +325,10 @@ static int find_components(struct trace_setup *t, uint64_t rom, struct found *fo
     take_funnels(t, found);
     take_sink(t, found);
     error = open_sink(t, found);
-    for (unsigned i = 0; i < t->config->core_count && !error && t->sink; i++)
+    bool alone = config_is_itm_alone(t->config);
+    for (unsigned i = 0; i < t->config->core_count && !error && t->sink && !alone; i++)
         error = trace_setup_take_unit(t, i);
-    return error;
+    return error || !t->sink ? error : trace_setup_take_itm(t);
 }
 
 int trace_setup_discover(struct trace_setup *t, struct coresight_bus *bus, struct config *config,
@@ -330,6 +347,8 @@ int trace_setup_discover(struct trace_setup *t, struct coresight_bus *bus, struc
         config->cores[i].has_source = t->cores[i].traced && !error;
         t->history |= config->cores[i].has_source;
     }
+    t->itm.wanted &= !error;
+    t->history |= t->itm.wanted;
     if (error)
         message_set(why, "the trace components cannot be read: %s", trace_setup_reason(t, error));
     return error;
@@ -372,7 +391,7 @@ static int start_swo(struct trace_setup *t, struct message *why)
                     c->swo_rate, c->trace_clock, rate);
         return BT_ERR_RANGE;
     }
-    int error = coresight_tpiu_swo(t->bus, t->sink, false, divider, true);
+    int error = coresight_tpiu_swo(t->bus, t->sink, false, divider, c->formatted);
     return error ? trace_setup_failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
 }
 
@@ -404,7 +423,7 @@ static int open_funnels(struct trace_setup *t)
     int error = BT_OK;
     for (unsigned f = 0; f < t->funnel_count; f++) {
         for (unsigned port = 0; port < FUNNEL_PORTS && !error; port++) {
-            bool wanted = t->funnel_count > 1;
+            bool wanted = t->funnel_count > 1 || t->itm.wanted;
             for (unsigned i = 0; i < t->config->core_count; i++)
                 wanted |=
                     t->cores[i].traced && (t->config->cores[i].funnel_port == port ||
@@ -439,6 +458,8 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     if (error)
         return trace_setup_failed(t, error, "ETF, funnel or replicator cannot be set up", why);
     error = trace_setup_start_units(t, false, why);
+    if (!error && t->itm.wanted)
+        error = trace_setup_start_itm(t, why);
     t->programmed = !error;
     return error;
 }
@@ -460,6 +481,8 @@ static void deliver_words(const uint32_t *words, size_t count, const struct trac
 static int push_out(struct trace_setup *t, struct message *why)
 {
     int error = BT_OK;
+    if (!t->config->formatted) /* each byte goes out as it comes */
+        return BT_OK;
     if (!t->m_profile)
         error = coresight_tpiu_drain(t->bus, t->sink);
     else if (t->full_tpiu)

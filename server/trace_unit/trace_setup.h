@@ -13,6 +13,7 @@
 #define SERVER_TRACE_SETUP_H
 
 #include "drivers/coresight/coresight_etm4.h"
+#include "drivers/coresight/coresight_itm.h"
 #include "drivers/coresight/coresight_trace.h"
 #include "drivers/probe/trace_stream.h"
 #include "server/config/config.h"
@@ -65,7 +66,14 @@ struct trace_setup {
     uint64_t replicator;
     struct coresight_buffer buffer; /* of an ETB or TMC; words is its size */
     uint32_t *words;                /* private */
-    bool history;                   /* at least one core is traced into the sink */
+    bool history;                   /* at least one core, or an ITM, is traced into the sink */
+    struct {
+        bool wanted; /* by the board file, and there is one */
+        struct coresight_itm_options options;
+        struct coresight_itm_state state;
+        int8_t watch[CORESIGHT_ITM_WATCHES]; /* of the board file, by place in the options */
+        bool told;                           /* which comparators it has */
+    } itm;
     bool programmed;
     /* By command: of all cores. */
     struct coresight_etm4_range filter[CORESIGHT_ETM4_RANGES];

@@ -36,4 +36,13 @@ int trace_setup_take_unit(struct trace_setup *t, unsigned i);
  * coming. 0, or an error as coresight.h says with *why filled. */
 int trace_setup_start_units(struct trace_setup *t, bool scarce_only, struct message *why);
 
+/* trace_setup_itm.c: find the ITM that the board file wants; what it lacks is noted. 0, or an error
+ * when nothing at all can be asked any more. */
+int trace_setup_take_itm(struct trace_setup *t);
+
+/* Start it, and tell who has which comparator. As coresight.h, with *why filled. */
+int trace_setup_start_itm(struct trace_setup *t, struct message *why);
+int trace_setup_stop_itm(struct trace_setup *t, struct message *why);
+bool trace_setup_itm_runs(const struct trace_setup *t);
+
 #endif

@@ -436,12 +436,12 @@ bool trace_setup_runs(const struct trace_setup *t)
     for (unsigned i = 0; i < t->config->core_count && good; i++)
         if (t->cores[i].traced)
             good = unit_ops_of(&t->cores[i])->runs(t, i);
-    return good;
+    return good && (!t->itm.wanted || trace_setup_itm_runs(t));
 }
 
 int trace_setup_stop(struct trace_setup *t, struct message *why)
 {
-    int first = BT_OK;
+    int first = t->itm.wanted ? trace_setup_stop_itm(t, why) : BT_OK;
     t->programmed = false;
     for (unsigned i = 0; i < t->config->core_count; i++) {
         int error = t->cores[i].traced ? unit_ops_of(&t->cores[i])->stop(t, i) : BT_OK;

@@ -77,6 +77,7 @@ static const struct option table[] = {
     {"blxpackets", FIELD(blx_packets), SWITCH, 0, 0},
     {"irregular", FIELD(irregular), NUMBER, 0, 50},
     {"itm", FIELD(itm), NUMBER, 0, TRACE_ID_MAX},
+    {"watch", FIELD(watch), RANGE, 0, 0},
     {"itmperiod", FIELD(itm_period), NUMBER, 1, UINT32_MAX},
 };
 
@@ -208,6 +209,8 @@ static const char *contradiction(const struct board_options *o)
         return "argument 'protocol' must be etmv4 for cores in AArch64 state";
     if (o->itm && o->format == BOARD_FORMAT_RAW)
         return "argument 'itm' needs frames: 'format' must not be raw";
+    if (o->watch.count && !o->itm)
+        return "argument 'watch' needs 'itm'";
     return NULL;
 }
 

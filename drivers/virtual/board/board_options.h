@@ -64,7 +64,8 @@ struct board_options {
     unsigned irregular;    /* chance in percent of what implementations may do as they like: longer
                               packets, late ones, Ignore; 0: the shortest trace. Not of a PTM */
     unsigned itm;          /* trace ID of a second source, see board_itm.h; 0: none */
-    unsigned itm_period;   /* instructions between two of its PC samples */
+    struct board_ranges watch; /* data: each range is that of a comparator of its DWT */
+    unsigned itm_period;       /* instructions between two of its PC samples */
 };
 
 /* What argument `protocol` calls it. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "board.h"
+#include "board_data.h"
 #include "drivers/virtual/encoder/etmv3_encoder.h"
 #include "qemu_plugin_api.h"
 
@@ -73,10 +74,23 @@ static void look_for_bkpt(struct qemu_plugin_tb *tb, struct board_insn *records,
     }
 }
 
+static bool traces_data(void)
+{
+    return board.options.protocol == BOARD_PROTOCOL_ETMV3 &&
+           board.options.etmcr & ETMV3_CR_DATA_ADDRESS;
+}
+
 static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *insn)
 {
-    board_cpu_access(core_that_runs(vcpu), insn, (uint32_t)address,
-                     1u << qemu_plugin_mem_size_shift(info));
+    struct board_cpu *c = core_that_runs(vcpu);
+    unsigned size = 1u << qemu_plugin_mem_size_shift(info);
+
+    if (traces_data())
+        board_cpu_access(c, insn, (uint32_t)address, size);
+    if (c->itm)
+        board_data_access(
+            c, &board.options.watch, insn,
+            &(struct board_data){(uint32_t)address, size, qemu_plugin_mem_is_store(info)});
 }
 
 /*
@@ -116,8 +130,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     size_t count = qemu_plugin_tb_n_insns(tb);
     struct board_code_state state = state_of(tb, count);
     struct board_insn *records = board_code_new(&board.code, count);
-    bool accesses = board.options.protocol == BOARD_PROTOCOL_ETMV3 &&
-                    board.options.etmcr & ETMV3_CR_DATA_ADDRESS;
+    bool accesses = traces_data() || board.options.itm;
 
     (void)id;
     if (!records)

@@ -219,7 +219,8 @@ START_TEST(unknown_sections_and_keys)
     refuse("[trace]\nfromat = raw\n",
            "dir/b.conf:2: fromat: is not a key of [trace]; did you mean 'format'? allowed: listen, "
            "connect, control, format, buffer, ring, drain_ms, backpressure, sink, swo_rate, "
-           "trace_clock, tpiu_width");
+           "trace_clock, tpiu_width, "
+           "itm, itm_id, itm_timestamps, itm_console, itm_listen, dwt, watch");
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "
