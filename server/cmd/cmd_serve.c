@@ -447,7 +447,8 @@ static int enter_sandbox(const struct serve *s, struct message *why)
  * needs nobody knows here. */
 static int start_board(struct serve *s, struct message *why)
 {
-    int error = board_process_start(&s->board, &s->loop, s->config.command, on_board_ended, s, why);
+    const struct board_command command = {s->config.command, s->config.user, s->folder.path};
+    int error = board_process_start(&s->board, &s->loop, &command, on_board_ended, s, why);
     if (s->attendant)
         s->board.said = on_board_said;
     return error ? error : enter_sandbox(s, why);

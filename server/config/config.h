@@ -238,6 +238,7 @@ struct config {
     /* [target] */
     struct address target;
     char **command;       /* words, NULL at the end; NULL: nothing is started */
+    char user[64];        /* that `command` runs as; "": ours */
     char reset[256];      /* `monitor` text that resets the target; "" if not known */
     unsigned at_exit;     /* enum config_at_exit, of a target that outlives btraced */
     unsigned deadline_ms; /* of an answer of the target, and of a halt */

@@ -121,12 +121,49 @@ static int check_exit(struct config_parser *p)
     return BT_OK;
 }
 
+/* A GDB server's name stands for commands of it that do no more than halt, run, reset and look. The
+ * program that is started says which one it is, if no key does. */
+static void complete_monitor(struct config_parser *p)
+{
+    static const struct {
+        const char *name, *program, *words;
+    } servers[] = {
+        {"openocd", "openocd",
+         "reset halt resume step wait_halt poll targets reg mdw mdh mdb mww mwh mwb help version"},
+        {"qemu", "qemu-system-", "system_reset stop cont info help"},
+        {"pyocd", "pyocd", "reset halt go resume step reg regs help"},
+        {"jlink", "JLinkGDBServer",
+         "reset halt go step waithalt reg regs memU8 memU16 memU32 help"},
+    };
+    struct config *c = p->config;
+    const char *program = c->command ? c->command[0] : "", *slash = strrchr(program, '/');
+    bool given = config_line_of(p, "target", "monitor");
+    program = slash ? slash + 1 : program;
+    for (size_t i = 0; i < sizeof servers / sizeof *servers; i++)
+        if (given ? strcmp(c->monitor, servers[i].name) == 0
+                  : strncmp(program, servers[i].program, strlen(servers[i].program)) == 0) {
+            snprintf(c->monitor, sizeof c->monitor, "%s", servers[i].words);
+            return;
+        }
+}
+
+static int check_user(struct config_parser *p)
+{
+    unsigned line = config_line_of(p, "target", "user");
+    if (line && !p->config->command)
+        return config_fail(p, line, "user", "is not used without 'command'; allowed: with it");
+    return BT_OK;
+}
+
 static int check_target(struct config_parser *p)
 {
     const char *key;
     int error = check_exit(p);
+    if (!error)
+        error = check_user(p);
     if (error)
         return error;
+    complete_monitor(p);
     if (first_key(p, "probe", &key))
         error = check_probe(p);
     else if (!config_line_of(p, "target", "connect"))

@@ -28,6 +28,7 @@ static const struct config_key keys[] = {
     {"target", "connect", CONFIG_ADDRESS, FIELD(target), 0, 0, false, NULL, ADDRESS},
     {"target", "command", CONFIG_WORDS, FIELD(command), 0, 0, false, NULL,
      "a program and its arguments; double quotes group words"},
+    {"target", "user", CONFIG_TEXT, FIELD(user), 0, 0, false, NULL, "a user of this machine"},
     {"target", "reset", CONFIG_TEXT, FIELD(reset), 0, 0, false, NULL,
      "a command of the target's GDB server"},
     {"target", "at_exit", CONFIG_TARGET_EXIT, FIELD(at_exit), 0, 0, false, "leave",
@@ -35,7 +36,8 @@ static const struct config_key keys[] = {
     {"target", "deadline", CONFIG_NUMBER, FIELD(deadline_ms), 100, 60000, false, "3000",
      "milliseconds, 100 to 60000"},
     {"target", "monitor", CONFIG_TEXT, FIELD(monitor), 0, 0, false, CONFIG_MONITOR_DEFAULT,
-     "none, all, or first words of commands of the target's GDB server"},
+     "none, all, openocd, qemu, pyocd, jlink, or first words of commands of the target's GDB "
+     "server"},
     {"probe", "type", CONFIG_TEXT, FIELD(probe.type), 0, 0, false, NULL, "cmsis-dap or ftdi"},
     {"probe", "serial", CONFIG_TEXT, FIELD(probe.serial), 0, 0, false, NULL,
      "a serial number as 'btraced probes' shows it"},

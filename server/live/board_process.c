@@ -3,15 +3,19 @@
 
 #include "server/base/log.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_MS 2000
+#define GRACE_MS   2000
+#define GROUPS_MAX 64
 
 static void end_line(struct board_process *b)
 {
@@ -102,18 +106,70 @@ static void on_child(uv_signal_t *handle, int number)
     b->ended(b->ctx, how);
 }
 
+/* Who it runs as. */
+struct board_user {
+    uid_t uid;
+    gid_t gid, groups[GROUPS_MAX];
+    int group_count; /* 0: as we do */
+};
+
+static int find_user(const char *name, struct board_user *u, struct message *why)
+{
+    *u = (struct board_user){.group_count = 0};
+    if (!*name)
+        return BT_OK;
+    const struct passwd *p = getpwnam(name);
+    if (!p)
+        return message_fail(why, BT_ERR_IO, "[target] user: this machine has no user '%s'", name);
+    if (p->pw_uid == geteuid())
+        return BT_OK;
+    if (geteuid() != 0)
+        return message_fail(why, BT_ERR_IO, "[target] user: only root can start a program as '%s'",
+                            name);
+    u->uid = p->pw_uid;
+    u->gid = p->pw_gid;
+    u->group_count = GROUPS_MAX;
+    if (getgrouplist(name, u->gid, u->groups, &u->group_count) < 0)
+        return message_fail(why, BT_ERR_IO, "[target] user: '%s' is in more than %d groups", name,
+                            GROUPS_MAX);
+    return BT_OK;
+}
+
+/* It makes sockets there, and connects to ours. */
+static int give_folder(const char *path, const struct board_user *u, struct message *why)
+{
+    DIR *folder = opendir(path);
+    int error = folder ? fchown(dirfd(folder), u->uid, u->gid) : -1;
+    for (const struct dirent *e; !error && (e = readdir(folder));)
+        if (strcmp(e->d_name, "..") != 0)
+            error = fchownat(dirfd(folder), e->d_name, u->uid, u->gid, AT_SYMLINK_NOFOLLOW);
+    if (error)
+        message_set(why, "[target] user: '%s' cannot become theirs: %s", path, strerror(errno));
+    if (folder)
+        closedir(folder);
+    return error ? BT_ERR_IO : BT_OK;
+}
+
+static bool become_user(const struct board_user *u)
+{
+    return setgroups((size_t)u->group_count, u->groups) == 0 &&
+           setresgid(u->gid, u->gid, u->gid) == 0 && setresuid(u->uid, u->uid, u->uid) == 0;
+}
+
 /* In the child: never returns. What cannot be started is told through `report`. */
-static void run_child(char *const *command, int output, int report)
+static void run_child(char *const *command, const struct board_user *user, int output, int report)
 {
     int nothing = open("/dev/null", O_RDONLY);
+    bool good = user->group_count == 0 || become_user(user);
     signal(SIGPIPE, SIG_DFL);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setpgid(0, 0); /* Ctrl-C at the daemon's terminal is the daemon's */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user clears it */
+    setpgid(0, 0);                    /* Ctrl-C at the daemon's terminal is the daemon's */
     if (nothing >= 0)
         dup2(nothing, 0);
     dup2(output, 1);
     dup2(output, 2);
-    execvp(command[0], command);
+    if (good)
+        execvp(command[0], command);
     int error = errno;
     ssize_t n = write(report, &error, sizeof error);
     _exit(n < 0 ? 126 : 127);
@@ -130,8 +186,8 @@ static void report_why_not(const char *program, int error, struct message *why)
         message_set(why, "cannot start '%s': %s", program, strerror(error));
 }
 
-static int fork_program(struct board_process *b, char *const *command, int *output,
-                        struct message *why)
+static int fork_program(struct board_process *b, char *const *command,
+                        const struct board_user *user, int *output, struct message *why)
 {
     int text[2], report[2], error = 0;
     if (pipe2(text, O_CLOEXEC) != 0) {
@@ -146,7 +202,7 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
     }
     b->pid = fork();
     if (b->pid == 0)
-        run_child(command, text[1], report[1]);
+        run_child(command, user, text[1], report[1]);
     if (b->pid < 0)
         error = errno;
     close(text[1]);
@@ -166,12 +222,14 @@ static int fork_program(struct board_process *b, char *const *command, int *outp
     return BT_ERR_IO;
 }
 
-int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
+int board_process_start(struct board_process *b, uv_loop_t *loop,
+                        const struct board_command *command,
                         void (*ended)(void *ctx, const char *how), void *ctx, struct message *why)
 {
+    struct board_user user;
     int output = -1;
     memset(b, 0, sizeof *b);
-    b->program = command[0];
+    b->program = command->words[0];
     b->ended = ended;
     b->ctx = ctx;
     uv_signal_init(loop, &b->child);
@@ -180,7 +238,11 @@ int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *c
     b->watching = true;
     /* Before the program is there: it may end at once. */
     uv_signal_start(&b->child, on_child, SIGCHLD);
-    int error = fork_program(b, command, &output, why);
+    int error = find_user(command->user, &user, why);
+    if (!error && user.group_count)
+        error = give_folder(command->folder, &user, why);
+    if (!error)
+        error = fork_program(b, command->words, &user, &output, why);
     if (error)
         return error;
     uv_pipe_open(&b->messages, output);

@@ -27,13 +27,20 @@ struct board_process {
     char buffer[4096];
 };
 
+struct board_command {
+    char *const *words; /* NULL at the end; stay with the caller */
+    const char *user;   /* that it runs as, which root may choose; "": ours */
+    const char *folder; /* becomes that user's, with the sockets in it */
+};
+
 /*
- * Starts `command` (NULL at the end; stays with the caller). `ended` is called from the loop when
+ * Starts `command`. `ended` is called from the loop when
  * the program ends by itself, with `how`: "exit code 1: could not load kernel", and what may help
  * against it if that is known. The program also ends when the daemon dies. 0, or BT_ERR_IO with
  * *why filled; then, too, board_process_stop() closes the handles.
  */
-int board_process_start(struct board_process *b, uv_loop_t *loop, char *const *command,
+int board_process_start(struct board_process *b, uv_loop_t *loop,
+                        const struct board_command *command,
                         void (*ended)(void *ctx, const char *how), void *ctx, struct message *why);
 
 /* Ends the program, by force after two seconds, and closes the handles. */

@@ -8,9 +8,11 @@ A relay before QEMU records what passes. BTRACED_SEED=N makes the same packets a
 place, names and texts of clients move nobody's cursor, and nobody stops the server by not reading its log."""
 
 import os
+import pwd
 import random
 import re
 import string
+import shutil
 import socket
 import struct
 import subprocess
@@ -22,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import Live, Wire, board_file, recording, symbol, PROGRAMS  # noqa: E402
 import certificates  # noqa: E402
 from relay import Relay, board_with_relay  # noqa: E402
-from replay_gdb import (BTRACED, DEMO, PATIENCE, Client, Suite, environment, equal, expect, folder,  # noqa: E402
+from replay_gdb import (BTRACED, DEMO, PATIENCE, ROOT, Client, Suite, environment, equal, expect, folder,  # noqa: E402
                         frame, has, lacks, wait_for)
 
 suite = Suite()
@@ -34,7 +36,7 @@ REFUSED = r"is no command of btraced .*is not\s+passed to the target's own GDB s
 # What the relay may see: packets that touch cores, in their own letters.
 GOOD = re.compile(
     rb"[!?g]|[px][0-9a-f,]+|m[0-9a-f]+,[0-9a-f]+|[GP][0-9a-fx=]+|[MX][0-9a-f]+,[0-9a-f]+:.*"
-    rb"|[Zz][0-4],[0-9a-f]+,[0-9a-f]+|[csCS][0-9a-f;]*|b[cs]|R[0-9a-f]+|[HT][gc]?[0-9a-fp.-]+|vCont\?"
+    rb"|[Zz][0-4],[0-9a-f]+,[0-9a-f]+|[csCS][0-9a-f;]*|b[cs]|R[0-9a-f]+|[HT][gc]?[0-9a-fA-Fp.-]+|vCont\?"
     rb"|vCont;[0-9a-fA-FcCsSrtp.,:;-]+|vMustReplyEmpty|qSupported(:[\w+=;:.?-]*)?|qAttached(:[0-9a-f]+)?"
     rb"|qC|qCRC:[0-9a-f,]+|qOffsets|qTStatus|qSymbol:[0-9a-fA-F]*:[0-9a-fA-F]*|q[fs]ThreadInfo"
     rb"|qThreadExtraInfo,[0-9a-fp.-]+|qSearch:memory:.*|qXfer:(features:read:[\w.-]+|(memory-map|threads):read:)"
@@ -220,6 +222,61 @@ def _():
             has(wire.monitor(command), pattern)
         expect(goal.exists(), "'all' lets everything pass")
         has(wire.monitor("help"), "^everything else goes to the target's own GDB server$")
+
+
+@suite.test("attack: [target] monitor: each kind of server has its own words")
+def _():
+    # Words of one kind; those that do more than halt, run, reset and show are of none.
+    words = {"openocd": {"mdw 0 1", "targets"}, "qemu": {"info version", "system_reset"},
+             "pyocd": {"go", "regs"}, "jlink": {"memU32 0", "waithalt", "go", "regs"}}
+    never = {"shutdown", "load_image x", "arm semihosting enable", "migrate x", "exec x", "flash x", "init", "reset2"}
+    path = board_file("virtual-m4", replace=[("[trace]\n", "monitor = none\n[trace]\n")])
+    text = path.read_text()
+    with Live(path) as live, Wire(live) as wire:
+        for kind in (None, *words):
+            path.write_text(text.replace("monitor = none\n", f"monitor = {kind}\n" if kind else ""))
+            has(wire.monitor("reload"), "monitor has changed")
+            mine = words[kind or "qemu"]  # the program that is started says which one it is
+            for command in sorted(set().union(*words.values(), never)):
+                answer = wire.monitor(command)
+                equal("is not passed to the target's own GDB server" in answer, command not in mine,
+                      f"refusal of '{command}' with {kind}: {answer}")
+
+
+@suite.test("attack: [target] user: the board's program is somebody else's, and serves all the same")
+def _():
+    place = folder()
+    place.chmod(0o755)
+    for file in (ROOT / "build" / "virtual-board.so", PROGRAMS / "crash-a9.elf"):
+        shutil.copy(file, place)
+        (place / file.name).chmod(0o755)
+    text = (ROOT / "configs" / "virtual-a9.conf").read_text()
+    text = text.replace("$PLUGIN", str(place / "virtual-board.so")).replace("$DIR/virtual", str(place))
+    path = place / "board.conf"
+
+    def write(user):
+        path.write_text(text.replace("[target]\n", f"[target]\nuser = {user}\n"))
+    write("no-such-user")
+    done = subprocess.run([BTRACED, "serve", "-c", path, "--listen", "127.0.0.1:0"], capture_output=True, text=True,
+                          timeout=PATIENCE, env=environment(), check=False)
+    equal(done.returncode, 4, "exit code for a user that is not there")
+    has(done.stderr, r"\[target\] user: this machine has no user 'no-such-user'")
+    write("nobody")
+    if os.geteuid() != 0:
+        done = subprocess.run([BTRACED, "serve", "-c", path, "--listen", "127.0.0.1:0"], capture_output=True,
+                              text=True, timeout=PATIENCE, env=environment(), check=False)
+        equal(done.returncode, 4, "exit code of a start that is not root's")
+        has(done.stderr, r"\[target\] user: only root can start a program as 'nobody'")
+        return
+    nobody = str(pwd.getpwnam("nobody").pw_uid)
+    with Live(path) as live, Wire(live) as wire:
+        [board] = live.children()
+        status = Path(f"/proc/{board}/status").read_text()
+        equal(has(status, r"^Uid:\s+(.*)$")[1].split(), [nobody] * 4, "users of the board's program")
+        expect("0" not in has(status, r"^G(?:id|roups):\s*(.*)$")[1].split(), "it is in root's group")
+        wire.run_to_main(PROGRAMS / "crash-a9.elf")
+        equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
+        expect(len(wire.blocks()) > 1, "no history")
 
 
 @suite.test("attack: recordings: names only, below [record] dir, and no symbolic links")

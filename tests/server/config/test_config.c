@@ -224,7 +224,7 @@ START_TEST(unknown_sections_and_keys)
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "
-                                       "[trace]; allowed here: connect, command, reset, at_exit, "
+                                       "[trace]; allowed here: connect, command, user, reset, at_exit, "
                                        "deadline, monitor");
     refuse("[trace]\nETMCR = 0\n", "dir/b.conf:2: ETMCR: is not a key of [trace] but of [core...");
     refuse("[trace]\nzebra = 1\n", "dir/b.conf:2: zebra: is not a key of [trace]; allowed: lis...");
