@@ -10,9 +10,11 @@
 
 struct loop_time {
     uv_prepare_t round;
-    uint64_t begun, waited; /* uv_hrtime() and uv_metrics_idle_time() at its begin */
-    uint64_t longest_us;    /* since the start */
-    uint64_t long_rounds;   /* of more than LOOP_TIME_LONG_MS */
+    uint64_t begun, waited;   /* uv_hrtime() and uv_metrics_idle_time() at its begin */
+    uint64_t worked_us;       /* processor time then */
+    uint64_t longest_us;      /* since the start */
+    uint64_t longest_work_us; /* of processor time in one round, since the start */
+    uint64_t long_rounds;     /* of more than LOOP_TIME_LONG_MS */
 };
 
 /* Figures begin with the next round. `t` is all zero. */

@@ -15,6 +15,7 @@ void status_of_connections(struct status_clients *s, const struct gdb_clients *g
     s->refused = g->refused;
     s->dropped = g->dropped;
     s->away_longest_us = g->loop_time.longest_us;
+    s->away_work_us = g->loop_time.longest_work_us;
     s->away_long = g->loop_time.long_rounds;
 }
 
@@ -44,9 +45,9 @@ void status_report_clients(const struct status_clients *s, unsigned limit, const
                   s->here, limit, s->looking_on, s->received, s->sent, s->refused, s->dropped);
     console_print(c,
                   "event loop    away for %" PRIu64 ".%" PRIu64 " ms at most, %" PRIu64
-                  " times for more than %d ms\n",
+                  " times for more than %d ms; at work for %" PRIu64 ".%" PRIu64 " ms at most\n",
                   s->away_longest_us / 1000, s->away_longest_us % 1000 / 100, s->away_long,
-                  LOOP_TIME_LONG_MS);
+                  LOOP_TIME_LONG_MS, s->away_work_us / 1000, s->away_work_us % 1000 / 100);
     if (log_lost())
         console_print(c, "log           %" PRIu64 " lines were lost: nobody took them\n",
                       log_lost());
@@ -148,6 +149,9 @@ void status_page_clients(const struct status_clients *s, struct text_buf *out)
                   s->dropped);
     status_number(out, "loop_away_longest_microseconds", "gauge",
                   "The longest time that the event loop served nobody.", s->away_longest_us);
+    status_number(out, "loop_work_longest_microseconds", "gauge",
+                  "The most processor time that the event loop took without serving anybody else.",
+                  s->away_work_us);
     status_number(out, "loop_away_long_total", "counter",
                   "Times that the event loop served nobody for more than 50 ms.", s->away_long);
 }

@@ -15,9 +15,9 @@
 
 struct status_clients {
     unsigned here, looking_on;
-    uint64_t received, sent;                /* bytes, of those who are here */
-    uint64_t connections, refused, dropped; /* since the start */
-    uint64_t away_longest_us, away_long;    /* struct loop_time, of all who come */
+    uint64_t received, sent;                           /* bytes, of those who are here */
+    uint64_t connections, refused, dropped;            /* since the start */
+    uint64_t away_longest_us, away_work_us, away_long; /* struct loop_time, of all who come */
 };
 
 /* `name` is borrowed. */

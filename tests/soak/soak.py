@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A live board that traces all the time, with clients that come, look, wait, hang, vanish and send
-garbage at random: SOAK_SECONDS of it (600), seeded by SOAK_SEED. Memory of the daemon is flat after
-the first minute, no descriptor is left over, and the history at the end is what ran."""
+garbage at random, and attackers who ask the worst questions, want a shell and a file, flood the metrics and
+have the board file read again: SOAK_SECONDS of it (600), seeded by SOAK_SEED. Memory of the daemon is flat
+after the first minute, no descriptor and no thread is left over, nobody waits for long, and the history at
+the end is what ran. SOAK_NO_BARS=1 only says how long somebody waited."""
 
+import http.client
 import os
 import random
 import re
@@ -12,9 +15,10 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "gdb"))
+sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "bench" / name) for name in ("gdb", "network")]
 from live_gdb import PROGRAMS, Live, Wire, board_file  # noqa: E402
-from replay_gdb import Client, Suite, equal, expect, frame, has, wait_for  # noqa: E402
+from metrics_page import numbers, page  # noqa: E402
+from replay_gdb import Client, Suite, equal, expect, frame, has, logged, wait_for  # noqa: E402
 
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
@@ -26,6 +30,14 @@ GROWTH = 8192                   # kilobytes that may come and go while they are
 TREND = 2048                    # kilobytes from the first third of the pauses to the last
 OBSERVERS = 5
 STEPS = 300
+CTRL_C, METRICS, SIGTERM, AWAY = 100, 100, 2000, 50  # milliseconds at most
+BARS = not os.environ.get("SOAK_NO_BARS")
+QUESTIONS = ("history 1000", "when 0x12345678", "when main", "gaps", "trace status", "status", "clients", "help",
+             "goto begin", "goto end", "goto -100000", "where", "version", "history 200")
+ATTACKS = ("migrate -d \"exec:touch /tmp/soak\"", "logfile /tmp/soak", "record start ../x", "kick 999", "reset",
+           "\x1b[2J", "exec id", "reload", "record start x", "info `id`")
+PACKETS = ("vFile:open:2f657463,0,0", "vRun;2f62696e", "qXfer:exec-file:read::0,100", "Qqemu.PhyMemMode:1", "vKill;1",
+           "F-1,d", "QTSave:/tmp/soak", "jThreadsInfo", "qXfer:btrace:read:full:0,ffb", "vCont;s:p1.1", "bc", "R00")
 
 
 class Observers:
@@ -66,7 +78,8 @@ class Observers:
     def act(self):
         """One thing that happens at a desk."""
         what = self.random.choice(["come", "come", "ask", "ask", "ask", "leave", "garbage", "half", "hang",
-                                   "browser", "flood"])
+                                   "browser", "flood", "question", "question", "attack", "attack", "stranger",
+                                   "slow"])
         self.count(what)
         try:
             if what == "come" or not self.open:
@@ -86,6 +99,16 @@ class Observers:
             elif what == "browser":
                 with socket.create_connection(("127.0.0.1", self.live.port), 20) as other:
                     other.sendall(b"GET / HTTP/1.1\r\n\r\n")
+            elif what == "question":
+                client.send(frame("qRcmd," + self.random.choice(QUESTIONS).encode().hex()))
+            elif what == "attack":
+                text = self.random.choice(ATTACKS).encode().hex()
+                client.send(b"+" + frame(self.random.choice(["qRcmd," + text, *PACKETS])))
+            elif what == "stranger":
+                status = ask_metrics(self.live, self.random.choice(["evil.example", "127.0.0.1.evil.example"]))
+                equal(status, 403, "answer to a foreign host")
+            elif what == "slow":
+                client.send(b"$")
             elif what == "flood":
                 client.send(frame("m60000020,100") * 300)
             if what not in ("hang", "flood") and client in self.open:
@@ -115,6 +138,41 @@ class Observers:
             client.close()
 
 
+def ask_metrics(live, host):
+    port = int(logged(live, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection.request("GET", "/metrics", headers={"Host": host})
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+class Waits:
+    """How long those who do nothing wrong have waited, in milliseconds."""
+
+    def __init__(self):
+        self.longest, self.all = {}, {}
+
+    def measure(self, what, action):
+        start = time.monotonic()
+        result = action()
+        waited = (time.monotonic() - start) * 1000
+        self.longest[what] = max(self.longest.get(what, 0), waited)
+        self.all.setdefault(what, []).append(waited)
+        return result
+
+    def __str__(self):
+        return ", ".join(f"{what} {self.longest[what]:.1f} ms at most, {sorted(all_)[len(all_) // 2]:.1f} in the middle"
+                         for what, all_ in sorted(self.all.items()))
+
+    def check(self, what, bar):
+        expect(not BARS or self.longest[what] <= bar, f"{what} took {self.longest[what]:.0f} ms, and {bar} is the bar")
+
+
+def threads(live):
+    return len(os.listdir(f"/proc/{live.process.pid}/task"))
+
+
 def descriptors(live):
     return len(os.listdir(f"/proc/{live.process.pid}/fd"))
 
@@ -136,7 +194,8 @@ def _():
     # A file with all that really ran would fill the disk.
     text = re.sub(r",truth=file:[^, ]*", "", path.read_text())
     path.write_text(text.replace("[gdb]\n", "[gdb]\nothers = observe\n") +
-                    "[limits]\nmemory = 256K\n")
+                    "[limits]\nmemory = 256K\n[metrics]\nlisten = 127.0.0.1:0\n")
+    waits = Waits()
     with Live(path) as live:
         wire = Wire(live)
         wire.run_to_main(ELF, idle=True)
@@ -145,16 +204,17 @@ def _():
         rest = descriptors(live)
         observers = Observers(live, rng)
         start = time.monotonic()
-        crowded, halts, quiet, most = 0, 0, [], 0
+        crowded, halts, quiet, most, many = 0, 0, [], 0, []
         while time.monotonic() - start < SECONDS:
             wire.send(frame("vCont;c"))
             until = time.monotonic() + rng.uniform(0.05, 0.6)
             while time.monotonic() < until:
                 observers.act()
                 time.sleep(0.01)
-            wire.send(b"\x03")
-            has(wire.reply(), "^T0", f"halt {halts}")
+            has(waits.measure("Ctrl-C", lambda: (wire.send(b"\x03"), wire.reply())[1]), "^T0", f"halt {halts}")
             halts += 1
+            found = numbers(waits.measure("metrics", lambda: page(live)))
+            many.append(threads(live))
             for _ in range(rng.randrange(6)):
                 observers.act()
             has(wire.ask("g"), "^[0-9a-f]{128}", f"registers at halt {halts}")
@@ -173,7 +233,17 @@ def _():
         expect(late - early < TREND, f"at rest memory grows: {quiet} kB")
         observers.all_leave()
         wait_for(lambda: descriptors(live) == rest, "closing of all descriptors")
-        expect(halts > SECONDS, f"only {halts} halts")
+        expect(halts > SECONDS or not BARS, f"only {halts} halts")
+        expect(max(many[len(many) // 2:]) <= max(many[:len(many) // 2]), f"threads come and stay: {many}")
+        away = found["btraced_loop_away_longest_microseconds"] / 1000
+        print(f"# {waits}; event loop away {away:.1f} ms at most, {found['btraced_loop_away_long_total']} times for "
+              f"more than 50 ms; {rest} descriptors and {min(many)} to {max(many)} threads", flush=True)
+        work = found["btraced_loop_work_longest_microseconds"] / 1000
+        print(f"# event loop at work {work:.1f} ms at most in a round", flush=True)
+        expect(work <= AWAY, f"the event loop worked for {work} ms without looking at anybody else")
+        waits.check("Ctrl-C", CTRL_C)
+        waits.check("metrics", METRICS)
+        expect(not BARS or away <= AWAY, f"the event loop was away for {away} ms")
         print(f"# {halts} halts; memory with a crowd {crowded} kB, at most {most} kB, at rest each "
               f"{PAUSE / 2:.0f} s {quiet}; {dict(sorted(observers.done.items()))}", flush=True)
         # At last, step by step: the history must be the places that were seen.
@@ -190,6 +260,15 @@ def _():
             if at < 0:
                 break
         expect(at < 0, f"the history ends {at} instructions behind the first step")
+        wire.send(frame("vCont;c"))
+        for _ in range(OBSERVERS - 1):
+            observers.come()
+        for client in observers.open:
+            client.send(frame("qRcmd," + b"when 0x12345678".hex()))
+        live.terminate()
+        waits.measure("SIGTERM", live.process.wait)
+        print(f"# {waits}", flush=True)
+        waits.check("SIGTERM", SIGTERM)
         wire.close()
 
 

@@ -148,7 +148,8 @@ def _():
         text = ""
         while (answer := client.reply())[:1] == "O" and answer != "OK":
             text += bytes.fromhex(answer[1:]).decode()
-        shown = has(text, r"^event loop +away for (\d+)\.(\d) ms at most, (\d+) times for more than 50 ms$")
+        shown = has(text, r"^event loop +away for (\d+)\.(\d) ms at most, (\d+) times for more "
+                    r"than 50 ms; at work for (\d+)\.(\d) ms at most$")
         found = numbers(page(server))
         longest, times = (found["btraced_loop_away_" + name] for name in ("longest_microseconds", "long_total"))
         # It never sinks, and what was counted was so long.
@@ -156,6 +157,8 @@ def _():
         expect(times >= int(shown[3]), f"{times} times, and before {shown[0]}")
         expect(longest > 0, "the loop has done nothing")
         equal(times > 0, longest > 50000, f"{times} long rounds, the longest of {longest} us")
+        work = found["btraced_loop_work_longest_microseconds"]
+        expect(work // 100 >= int(shown[4]) * 10 + int(shown[5]) and work > 0, f"{work} us, and before {shown[0]}")
         lacks(server.stderr, "event loop")
 
 

@@ -47,6 +47,7 @@ START_TEST(work_counts)
     uint64_t away = run(&t, (struct rounds){.left = 3, .work = true});
     ck_assert_uint_ge(t.longest_us, WORK_MS * 1000);
     ck_assert_uint_le(t.longest_us, away);
+    ck_assert_uint_gt(t.longest_work_us, 0);
     ck_assert_uint_ge(t.long_rounds, 1);
 }
 END_TEST
