@@ -223,9 +223,10 @@ START_TEST(unknown_sections_and_keys)
            "itm, itm_id, itm_timestamps, itm_console, itm_listen, dwt, watch");
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
-    refuse("[target]\nformat = raw\n", "dir/b.conf:2: format: is not a key of [target] but of "
-                                       "[trace]; allowed here: connect, command, user, reset, at_exit, "
-                                       "deadline, monitor");
+    refuse("[target]\nformat = raw\n",
+           "dir/b.conf:2: format: is not a key of [target] but of "
+           "[trace]; allowed here: connect, command, user, reset, at_exit, "
+           "deadline, monitor");
     refuse("[trace]\nETMCR = 0\n", "dir/b.conf:2: ETMCR: is not a key of [trace] but of [core...");
     refuse("[trace]\nzebra = 1\n", "dir/b.conf:2: zebra: is not a key of [trace]; allowed: lis...");
     refuse("[core a]\nETMRC = 1\n",
