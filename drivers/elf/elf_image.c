@@ -493,7 +493,16 @@ const struct elf_symbol *elf_image_find(const struct elf_image *image, const cha
     return NULL;
 }
 
-static int read_header(struct elf_image *image, struct message *why)
+/* A file that was cut: what its header points to lies behind its end. */
+static bool is_truncated(const GElf_Ehdr *h, size_t size)
+{
+    uint64_t programs = (uint64_t)h->e_phnum * h->e_phentsize;
+    uint64_t sections = (uint64_t)h->e_shnum * h->e_shentsize;
+    return (programs && (h->e_phoff > size || programs > size - h->e_phoff)) ||
+           (sections && (h->e_shoff > size || sections > size - h->e_shoff));
+}
+
+static int read_header(struct elf_image *image, size_t size, struct message *why)
 {
     GElf_Ehdr header;
     if (elf_kind(image->priv->elf) != ELF_K_ELF || !gelf_getehdr(image->priv->elf, &header))
@@ -509,6 +518,9 @@ static int read_header(struct elf_image *image, struct message *why)
         return message_fail(why, BT_ERR_UNSUPPORTED,
                             "not linked: neither executable nor shared object");
 
+    if (is_truncated(&header, size))
+        return message_fail(why, BT_ERR_FORMAT,
+                            "truncated: its headers lie beyond the end of the file");
     image->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
     if (image->machine == ELF_MACHINE_ARM) {
         image->be8 = image->big_endian && (header.e_flags & EF_ARM_BE8) != 0;
@@ -527,7 +539,8 @@ static int check_segment(const GElf_Phdr *ph, const struct elf_image *image, siz
 {
     uint64_t last = image->machine == ELF_MACHINE_ARM ? UINT32_MAX : UINT64_MAX;
     if (ph->p_offset > file_size || ph->p_filesz > file_size - ph->p_offset)
-        return message_fail(why, BT_ERR_FORMAT, "a segment reaches beyond the end of the file");
+        return message_fail(why, BT_ERR_FORMAT,
+                            "truncated: a segment reaches beyond the end of the file");
     if (ph->p_filesz > ph->p_memsz)
         return message_fail(why, BT_ERR_FORMAT,
                             "a segment has more bytes in the file than in memory");
@@ -586,8 +599,13 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
 
 static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, struct message *why)
 {
+    if (size == 0)
+        return message_fail(why, BT_ERR_FORMAT, "empty: it has no bytes");
     if (size < EI_NIDENT)
-        return message_fail(why, BT_ERR_FORMAT, "not an ELF file");
+        return message_fail(why, BT_ERR_FORMAT,
+                            memcmp(data, ELFMAG, size < SELFMAG ? size : SELFMAG) == 0
+                                ? "truncated within its ELF header"
+                                : "not an ELF file");
     if (elf_version(EV_CURRENT) == EV_NONE)
         return message_fail(why, BT_ERR_UNSUPPORTED, "libelf is too old");
     /* libelf wants a char *, and only reads. */
@@ -597,8 +615,8 @@ static int elf_load(struct elf_image *image, const uint8_t *data, size_t size, s
     } unconst = {.in = data};
     image->priv->elf = elf_memory(unconst.out, size);
     if (!image->priv->elf)
-        return message_fail(why, BT_ERR_FORMAT, "damaged ELF header");
-    int error = read_header(image, why);
+        return message_fail(why, BT_ERR_FORMAT, "truncated or damaged: its ELF header");
+    int error = read_header(image, size, why);
     if (error == 0)
         error = read_segments(image, data, size, why);
     if (error != 0)
@@ -633,7 +651,7 @@ int elf_image_from_memory(const uint8_t *data, size_t size, struct elf_image **o
     return 0;
 }
 
-/* Map a regular, non-empty file read-only. 0, or BT_ERR_IO with errno. */
+/* Map a regular file read-only; nothing of an empty one. 0, or BT_ERR_IO with errno. */
 static int map_file(const char *path, void **map, size_t *size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -642,9 +660,12 @@ static int map_file(const char *path, void **map, size_t *size)
     struct stat st;
     int saved = 0;
     *map = MAP_FAILED;
+    *size = 0;
     if (fstat(fd, &st) != 0) {
         saved = errno;
-    } else if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+    } else if (S_ISREG(st.st_mode) && st.st_size == 0) {
+        *map = NULL;
+    } else if (!S_ISREG(st.st_mode)) {
         saved = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
     } else {
         *size = (size_t)st.st_size;
@@ -665,7 +686,8 @@ int elf_image_open(const char *path, struct elf_image **out, struct message *why
         return message_fail(why, BT_ERR_IO, "%s", strerror(errno));
     int error = elf_image_from_memory(map, size, out, why);
     if (error != 0) {
-        munmap(map, size);
+        if (map)
+            munmap(map, size);
         return error;
     }
     (*out)->priv->map = map;

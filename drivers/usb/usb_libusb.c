@@ -430,7 +430,9 @@ static int usb_no_probe(const struct usb_probe_filter *filter, unsigned attached
     if (why->text[0] != '\0')
         return BT_ERR_IO; /* no permission */
     if (attached == 0)
-        message_set(why, "no CMSIS-DAP probe found on USB");
+        message_set(why,
+                    "no CMSIS-DAP probe found on USB: 'btraced probes' lists what is attached; "
+                    "what an ordinary user may open is said by udev rules (docs/probes.md)");
     else if (filter->serial && filter->serial[0])
         message_set(why,
                     "no probe with serial number '%.60s', but %u attached: see 'btraced probes'",

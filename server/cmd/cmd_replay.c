@@ -345,6 +345,18 @@ static void on_admitted(void *ctx, struct connection *c)
     gdb_clients_admit(&((struct daemon *)ctx)->clients, c);
 }
 
+/* With the state of a halt the server could do more than GDB, which replays by itself at first. */
+static void tell_of_values(const struct replay *r)
+{
+    bool halted = false;
+    for (size_t i = 0; i < r->core_count; i++)
+        halted = halted || (r->cores[i].trace && r->cores[i].recorded);
+    if (halted && !r->no_record)
+        log_write(LOG_AT_INFO, "GDB replays this recording itself, without values of the past; for "
+                               "values type in GDB: record stop\n"
+                               "    or start with --no-record\n");
+}
+
 static void announce_replay(const struct daemon *d)
 {
     access_control_announce(&d->access, false);
@@ -406,6 +418,8 @@ static int start_replay(struct daemon *d, const struct replay_args *args)
         if (!error)
             error = access_control_start(&d->access, &d->loop, on_admitted, d, &why);
     }
+    if (!error)
+        tell_of_values(d->replay);
     if (error)
         fprintf(stderr, "btraced replay: %s\n", why.text);
     else if (args->stdio)

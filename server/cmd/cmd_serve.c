@@ -22,15 +22,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PATIENCE_MS 15000 /* until the target's GDB server answers */
-#define SILENCE_MS  1000  /* until a person is told what is waited for */
+#define PROBE_MS       15000 /* until a target behind a probe answers */
+#define MISTAKES_SHOWN 50
+#define SILENCE_MS     1000 /* until a person is told what is waited for */
+#define REMINDER_MS    4000 /* until it is said again */
 
 struct serve {
     struct serve_args args;
+    unsigned mistakes; /* of the board file */
     uv_loop_t loop;
     uv_signal_t interrupt, terminate, hangup;
     uv_timer_t patience;
-    bool reported; /* that we wait */
+    uint64_t connecting; /* ms: since when */
     struct run_folder folder;
     struct config config;
     struct config *file; /* as it was read last: without options, and what hardware told */
@@ -199,23 +202,25 @@ static void on_impatient(uv_timer_t *timer)
 {
     struct serve *s = timer->data;
     char where[300];
+    uint64_t limit = s->live.probe ? PROBE_MS : (uint64_t)s->config.connect_timeout * 1000;
+    uint64_t waited = uv_now(&s->loop) - s->connecting, next = REMINDER_MS;
     address_format(&s->config.target, where, sizeof where);
-    if (!s->reported) {
-        s->reported = true;
-        if (!s->live.probe && !s->config.command)
+    if (!limit || waited < limit) {
+        if (!s->live.probe && (!s->config.command || waited >= REMINDER_MS))
             log_write(LOG_AT_INFO, "waiting for the GDB server at %s ([target] connect in %s)\n",
                       where, s->config.path);
-        uv_timer_start(timer, on_impatient, PATIENCE_MS - SILENCE_MS, 0);
+        next = limit && limit - waited < next ? limit - waited : next;
+        uv_timer_start(timer, on_impatient, next, 0);
         return;
     }
     if (s->live.probe)
         log_write(LOG_AT_ERROR, "%s: the target does not answer in %d s\n", s->args.command,
-                  PATIENCE_MS / 1000);
+                  PROBE_MS / 1000);
     else
         log_write(LOG_AT_ERROR,
-                  "%s: no GDB server answers at %s ([target] connect in %s): is the board's server "
-                  "running?\n",
-                  s->args.command, where, s->config.path);
+                  "%s: no GDB server answers at %s ([target] connect in %s) within %u s "
+                  "(connect_timeout): is the board's server running?\n",
+                  s->args.command, where, s->config.path, s->config.connect_timeout);
     stop_serving(s, EXIT_INPUT);
 }
 
@@ -360,12 +365,22 @@ static int complain_of_serve(const struct serve *s, const struct message *why, i
     return code;
 }
 
+static void on_mistake(void *ctx, const char *text)
+{
+    struct serve *s = ctx;
+    if (++s->mistakes <= MISTAKES_SHOWN)
+        log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, text);
+    else if (s->mistakes == MISTAKES_SHOWN + 1)
+        log_write(LOG_AT_ERROR, "%s: and more\n", s->args.command);
+}
+
 static int load_serve_config(struct serve *s)
 {
     struct message why;
-    const struct config_names names = {.run = s->folder.path};
+    struct config_names names = {.run = s->folder.path, .mistake = on_mistake, .ctx = s};
     if (config_load(&s->config, s->args.path, &names, &why))
-        return complain_of_serve(s, &why, EXIT_USAGE);
+        return s->mistakes ? EXIT_USAGE : complain_of_serve(s, &why, EXIT_USAGE);
+    names.mistake = NULL;
     s->file = calloc(1, sizeof *s->file);
     if (!s->file || config_load(s->file, s->args.path, &names, &why))
         return EXIT_INTERNAL;
@@ -485,6 +500,7 @@ static int start_serving(struct serve *s)
         return complain_of_serve(s, &why, EXIT_INPUT);
     if (live_connect(&s->live, has_probe ? &s->probe : NULL))
         return EXIT_INTERNAL;
+    s->connecting = uv_now(&s->loop);
     uv_timer_start(&s->patience, on_impatient, SILENCE_MS, 0);
     return EXIT_OK;
 }

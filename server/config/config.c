@@ -151,10 +151,42 @@ static int config_take_key(struct config_parser *p, const struct ini_entry *e)
     return config_store(p, e->line, key, base, e->value);
 }
 
+/* [setup] is checked by itself, and the others are by their keys alone. */
+static unsigned group_of_section(const char *section)
+{
+    static const struct {
+        const char *section;
+        enum config_group group;
+    } groups[] = {
+        {"target", CONFIG_GROUP_TARGET},   {"probe", CONFIG_GROUP_TARGET},
+        {"flash", CONFIG_GROUP_TARGET},    {"trace", CONFIG_GROUP_TRACE},
+        {"capture", CONFIG_GROUP_TRACE},   {"coresight", CONFIG_GROUP_TRACE},
+        {"gdb", CONFIG_GROUP_ACCESS},      {"tls", CONFIG_GROUP_ACCESS},
+        {"access", CONFIG_GROUP_ACCESS},   {"limits", CONFIG_GROUP_ACCESS},
+        {"history", CONFIG_GROUP_HISTORY},
+    };
+    if (strncmp(section, CORE_PREFIX, strlen(CORE_PREFIX)) == 0)
+        return CONFIG_GROUP_CORES;
+    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+        if (strcmp(groups[i].section, section) == 0)
+            return groups[i].group;
+    return 0;
+}
+
+/* A mistake is noted, and the next lines are read. */
 static int config_take_entry(void *user, const struct ini_entry *e)
 {
     struct config_parser *p = user;
-    return e->key ? config_take_key(p, e) : config_begin_section(p, e->line, e->section);
+    int error = BT_OK;
+    if (!e->key) {
+        error = config_begin_section(p, e->line, e->section);
+        p->skips = error != 0;
+    } else if (!p->skips) {
+        error = config_take_key(p, e);
+    }
+    if (error == BT_ERR_FORMAT)
+        p->suspect |= p->skips ? CONFIG_GROUP_ALL : group_of_section(e->section);
+    return error == BT_ERR_FORMAT ? BT_OK : error;
 }
 
 /* Keys that are not there: their default, or an error. */
@@ -163,7 +195,7 @@ static int config_complete_key(struct config_parser *p, const struct config_key 
 {
     if (lines->key[number])
         return BT_OK;
-    if (key->required) {
+    if (key->required && !(p->suspect & group_of_section(section))) {
         char label[128];
         snprintf(label, sizeof label, "[%s] %s", section, key->name);
         return config_fail(p, lines->section, label, "is missing; allowed: %s", key->allowed);
@@ -175,6 +207,7 @@ static int config_complete(struct config_parser *p)
 {
     struct config *c = p->config;
     size_t count;
+    unsigned missing = 0; /* groups: a key of them */
     const struct config_key *keys = config_keys(&count);
     for (size_t k = 0; k < count; k++) {
         bool core = strcmp(keys[k].section, CORE_PREFIX) == 0;
@@ -182,14 +215,17 @@ static int config_complete(struct config_parser *p)
             continue;
         int error =
             core ? BT_OK : config_complete_key(p, &keys[k], k, &p->lines, c, keys[k].section);
-        for (unsigned i = 0; core && i < c->core_count && !error; i++) {
+        for (unsigned i = 0; core && i < c->core_count; i++) {
             char section[80];
             snprintf(section, sizeof section, "core %s", c->cores[i].name);
-            error = config_complete_key(p, &keys[k], k, &p->cores[i], &c->cores[i], section);
+            int other = config_complete_key(p, &keys[k], k, &p->cores[i], &c->cores[i], section);
+            error = error ? error : other;
         }
-        if (error)
+        if (error == BT_ERR_NOMEM)
             return error;
+        missing |= error ? group_of_section(keys[k].section) : 0;
     }
+    p->suspect |= missing;
     return BT_OK;
 }
 
@@ -232,18 +268,22 @@ int config_parse(struct config *config, const char *text, size_t length, const c
     if (strlen(path) >= sizeof config->path)
         return config_fail(&p, 0, "file", "its name is too long");
     snprintf(config->path, sizeof config->path, "%s", path);
-    int error = ini_reader_text(text, length, INI_COMMENTS_AFTER_BLANK, config_take_entry, &p, why);
+    struct message broken;
+    int error =
+        ini_reader_text(text, length, INI_COMMENTS_AFTER_BLANK, config_take_entry, &p, &broken);
     if (!error)
         error = config_complete(&p);
     if (!error)
         error = config_check(&p);
-    if (error && !p.failed) {
-        message_default(why, error);
-        message_place(why, path);
+    if (error && error != BT_ERR_FORMAT)
+        message_default(&broken, error);
+    if (*broken.text) {
+        message_place(&broken, path);
+        config_mistake(&p, &broken);
     }
     if (!*config->name)
         default_name(config);
-    return error && error != BT_ERR_NOMEM ? BT_ERR_FORMAT : error;
+    return error == BT_ERR_NOMEM ? error : p.failed ? BT_ERR_FORMAT : BT_OK;
 }
 
 /* What is different when the file is read again. */

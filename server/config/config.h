@@ -5,7 +5,7 @@
  * stands.
  *
  *   [board]    name, description
- *   [target]   connect, command, reset, at_exit, deadline
+ *   [target]   connect, command, reset, at_exit, deadline, connect_timeout
  *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
  *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
  *              layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
@@ -237,12 +237,13 @@ struct config {
     char description[256];
     /* [target] */
     struct address target;
-    char **command;       /* words, NULL at the end; NULL: nothing is started */
-    char user[64];        /* that `command` runs as; "": ours */
-    char reset[256];      /* `monitor` text that resets the target; "" if not known */
-    unsigned at_exit;     /* enum config_at_exit, of a target that outlives btraced */
-    unsigned deadline_ms; /* of an answer of the target, and of a halt */
-    char monitor[256];    /* commands of its GDB server that clients may give: see below */
+    char **command;           /* words, NULL at the end; NULL: nothing is started */
+    char user[64];            /* that `command` runs as; "": ours */
+    char reset[256];          /* `monitor` text that resets the target; "" if not known */
+    unsigned at_exit;         /* enum config_at_exit, of a target that outlives btraced */
+    unsigned deadline_ms;     /* of an answer of the target, and of a halt */
+    unsigned connect_timeout; /* seconds, for the first answer of a remote target; 0: no end */
+    char monitor[256];        /* commands of its GDB server that clients may give: see below */
     struct config_probe probe;
     /* [trace] */
     struct address trace; /* ADDRESS_NONE: it comes through the probe or target */
@@ -302,6 +303,9 @@ struct config {
 struct config_names {
     const char *run;    /* $RUN */
     const char *plugin; /* $PLUGIN; NULL: config_load() looks for it */
+    /* Told of each mistake, the first included; NULL: the first is enough. */
+    void (*mistake)(void *ctx, const char *text);
+    void *ctx;
     /* Set by config_load() alone. */
     const char *no_plugin; /* where it should be */
     const char *dir_of;    /* $DIR is the folder of this file; NULL: of the board file's path */
@@ -311,7 +315,8 @@ struct config_names {
 /*
  * Reads and checks a board file; `path` may be the bare name of an installed one ("virtual-a9").
  * Returns 0, or BT_ERR_IO, BT_ERR_FORMAT (a line, key or value is wrong, or one is missing),
- * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed". Release in all cases.
+ * BT_ERR_NOMEM, with *why = "FILE:LINE: KEY: what is wrong, what is allowed", the first of the
+ * mistakes. Release in all cases.
  */
 int config_load(struct config *config, const char *path, const struct config_names *names,
                 struct message *why);

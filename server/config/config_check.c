@@ -53,11 +53,14 @@ static int check_ftdi(struct config_parser *p)
                                        "adaptive_clock", "sample_falling"};
     const struct config_probe *probe = &p->config->probe;
     bool ftdi = strcmp(probe->type, "ftdi") == 0;
+    int error = BT_OK;
     for (size_t i = 0; !ftdi && i < sizeof keys / sizeof *keys; i++) {
         unsigned line = config_line_of(p, "probe", keys[i]);
         if (line)
-            return config_fail(p, line, keys[i], "is of another probe; allowed: with type = ftdi");
+            error = config_fail(p, line, keys[i], "is of another probe; allowed: with type = ftdi");
     }
+    if (error)
+        return error;
     if (ftdi && probe->connect_under_reset && !config_line_of(p, "probe", "nsrst"))
         return missing_key(p, "probe", "nsrst", ", which connect_under_reset needs");
     unsigned line = config_line_of(p, "probe", "adaptive_clock");
@@ -83,17 +86,18 @@ static int check_probe(struct config_parser *p)
     if (!is_known_probe(probe->type))
         return config_fail(p, line, "type", "'%s' is not a probe that is known; allowed: %s",
                            probe->type, config_find_key("probe", "type")->allowed);
+    int result = BT_OK;
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
         line = config_line_of(p, "target", others[i]);
         if (line)
-            return config_fail(p, line, others[i],
-                               "is for another GDB server, but with [probe] btraced debugs the "
-                               "target itself; allowed: this key or the section [probe]");
+            result = config_fail(p, line, others[i],
+                                 "is for another GDB server, but with [probe] btraced debugs the "
+                                 "target itself; allowed: this key or the section [probe]");
     }
     if (!config_line_of(p, "probe", "memory_ap"))
         p->config->probe.memory_ap = CONFIG_NO_AP;
-    int error = check_ftdi(p);
-    return error ? error : check_jtag_keys(p);
+    int error = check_ftdi(p), jtag = check_jtag_keys(p);
+    return result ? result : error ? error : jtag;
 }
 
 static int check_flash(struct config_parser *p)
@@ -158,17 +162,15 @@ static int check_user(struct config_parser *p)
 static int check_target(struct config_parser *p)
 {
     const char *key;
-    int error = check_exit(p);
-    if (!error)
-        error = check_user(p);
-    if (error)
-        return error;
+    int result = check_exit(p), user = check_user(p), error = BT_OK;
+    result = result ? result : user;
     complete_monitor(p);
     if (first_key(p, "probe", &key))
         error = check_probe(p);
     else if (!config_line_of(p, "target", "connect"))
         error = missing_key(p, "target", "connect", "");
-    return error ? error : check_flash(p);
+    int flash = error ? BT_OK : check_flash(p);
+    return result ? result : error ? error : flash;
 }
 
 /* [trace] and [capture]. */
@@ -193,28 +195,30 @@ static int check_capture_keys(struct config_parser *p)
         {"baud", WITH_RATE, "with type = tty or ftdi-uart"},
         {"channel", CAPTURE_BIT(CONFIG_CAPTURE_FTDI_UART), "with type = ftdi-uart"},
     };
+    int error = BT_OK;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         unsigned line = config_line_of(p, "capture", keys[i].name);
         if (line && !(keys[i].types & CAPTURE_BIT(p->config->capture.type)))
-            return config_fail(p, line, keys[i].name, "is not used with this 'type'; allowed: %s",
-                               keys[i].allowed);
+            error = config_fail(p, line, keys[i].name, "is not used with this 'type'; allowed: %s",
+                                keys[i].allowed);
     }
-    return BT_OK;
+    return error;
 }
 
 /* Keys of [trace] that only make sense with a socket. */
 static int check_no_socket(struct config_parser *p)
 {
     static const char *const keys[] = {"listen", "connect", "control", "buffer"};
+    int error = BT_OK;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         unsigned line = config_line_of(p, "trace", keys[i]);
         if (line)
-            return config_fail(p, line, keys[i],
-                               "is for trace that comes over a socket; allowed: this key or the "
-                               "section [capture]");
+            error = config_fail(p, line, keys[i],
+                                "is for trace that comes over a socket; allowed: this key or the "
+                                "section [capture]");
     }
     if (!p->config->backpressure)
-        return BT_OK;
+        return error;
     return config_fail(p, config_line_of(p, "trace", "backpressure"), "backpressure",
                        "cannot hold up a capture unit, which would lose trace; allowed: no");
 }
@@ -254,10 +258,13 @@ static int check_swo(struct config_parser *p)
 {
     if (p->config->sink != CONFIG_SINK_SWO)
         return BT_OK;
+    int error = BT_OK;
     if (!p->config->swo_rate)
-        return missing_key(p, "trace", "swo_rate", ", which sink = swo needs");
+        error = missing_key(p, "trace", "swo_rate", ", which sink = swo needs");
     if (!p->config->trace_clock)
-        return missing_key(p, "trace", "trace_clock", ", which sink = swo needs");
+        error = missing_key(p, "trace", "trace_clock", ", which sink = swo needs");
+    if (error)
+        return error;
     if (p->config->trace_clock < p->config->swo_rate)
         return config_fail(p, config_line_of(p, "trace", "swo_rate"), "swo_rate",
                            "is faster than 'trace_clock'; allowed: that clock divided by 1 to "
@@ -278,13 +285,14 @@ static int check_unused(struct config_parser *p)
         {"buffer", p->config->sink == CONFIG_SINK_UNSET},
         {"control", p->config->sink == CONFIG_SINK_UNSET},
     };
+    int error = BT_OK;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         unsigned line = config_line_of(p, "trace", keys[i].name);
         if (line && !keys[i].used)
-            return config_fail(p, line, keys[i].name, "is not used with this 'sink'; allowed: %s",
-                               config_find_key("trace", keys[i].name)->allowed);
+            error = config_fail(p, line, keys[i].name, "is not used with this 'sink'; allowed: %s",
+                                config_find_key("trace", keys[i].name)->allowed);
     }
-    return BT_OK;
+    return error;
 }
 
 /* A buffer holds frames without syncs, a port sends them; what others deliver is told. */
@@ -354,11 +362,12 @@ static int check_trace(struct config_parser *p)
                     : check_way(p, listen ? listen : connect, listen ? "listen" : "connect");
     if (!error)
         error = set_format(p);
-    if (!error)
-        error = check_swo(p);
-    if (!error && (c->sink != CONFIG_SINK_UNSET || config_has_probe(c)))
-        error = check_unused(p);
-    return error;
+    int swo = check_swo(p);
+    error = error ? error : swo;
+    if (c->sink == CONFIG_SINK_UNSET && !config_has_probe(c))
+        return error;
+    int unused = check_unused(p);
+    return error ? error : unused;
 }
 
 /* Who may connect, and where. */
@@ -474,10 +483,13 @@ static int check_tls(struct config_parser *p)
     }
     if (!any)
         any = first_key(p, "tls", &other);
+    int error = BT_OK;
     for (unsigned i = 0; i < 4 && any; i++)
         if (!lines[i] && !(i == 3 && by_roles))
-            return config_fail(p, any, "[tls]", "'%s' is missing: %s", keys[i],
-                               config_find_key("tls", keys[i])->allowed);
+            error = config_fail(p, any, "[tls]", "'%s' is missing: %s", keys[i],
+                                config_find_key("tls", keys[i])->allowed);
+    if (error)
+        return error;
     tls->ca_line = lines[0];
     tls->cert_line = lines[1];
     tls->key_line = lines[2];
@@ -489,10 +501,11 @@ static int check_tls(struct config_parser *p)
 
 static int check_access(struct config_parser *p)
 {
+    struct message why;
     int error = check_tls(p);
-    if (error || config_access_check(&p->config->access, p->why) == BT_OK)
+    if (error || config_access_check(&p->config->access, &why) == BT_OK)
         return error;
-    return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", p->why->text);
+    return config_fail(p, config_line_of(p, "gdb", "listen"), "listen", "%s", why.text);
 }
 
 /* A history keeps a power of two of bytes, and in them at least two checkpoints. */
@@ -517,15 +530,22 @@ static int check_history(struct config_parser *p)
 
 int config_check(struct config_parser *p)
 {
-    int error = check_access(p);
-    if (error || p->access_only)
-        return error;
-    error = check_target(p);
-    if (!error)
-        error = check_trace(p);
-    if (!error)
-        error = check_history(p);
-    if (!error)
-        error = config_check_cores(p);
-    return error;
+    static const struct {
+        int (*check)(struct config_parser *p);
+        unsigned needs, makes; /* groups that must be good; those that this one speaks of */
+    } checks[] = {
+        {check_access, CONFIG_GROUP_ACCESS, CONFIG_GROUP_ACCESS},
+        {check_target, CONFIG_GROUP_TARGET, 0},
+        {check_trace, CONFIG_GROUP_TARGET | CONFIG_GROUP_TRACE, CONFIG_GROUP_TRACE},
+        {check_history, CONFIG_GROUP_HISTORY, CONFIG_GROUP_HISTORY},
+        {config_check_types, 0, CONFIG_GROUP_CORES},
+        {config_check_cores, CONFIG_GROUP_TARGET | CONFIG_GROUP_TRACE | CONFIG_GROUP_CORES, 0},
+    };
+    for (size_t i = 0; i < (p->access_only ? 1 : sizeof checks / sizeof *checks); i++) {
+        int error = p->suspect & checks[i].needs ? BT_OK : checks[i].check(p);
+        if (error == BT_ERR_NOMEM)
+            return error;
+        p->suspect |= error ? checks[i].makes : 0;
+    }
+    return BT_OK;
 }

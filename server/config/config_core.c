@@ -142,6 +142,8 @@ static int check_type(struct config_parser *p, unsigned i)
 {
     struct config_nearest nearest = {.word = p->config->cores[i].type};
     size_t count;
+    if (!*nearest.word) /* which has been said */
+        return BT_OK;
     const char *const *types = config_core_types(&count);
     for (size_t k = 0; k < count; k++) {
         if (strcmp(types[k], nearest.word) == 0)
@@ -296,10 +298,10 @@ static int check_source(struct config_parser *p, unsigned i)
     if (error || programmed) /* the rest is read from the hardware */
         return error;
     stream.protocol = protocol->protocol;
+    struct message why;
     error = source_device_configure(protocol, &core->source_device, &core->core_device, &stream,
-                                    &trace_id, p->why);
-    p->failed = error != 0;
-    return error;
+                                    &trace_id, &why);
+    return error ? config_mistake(p, &why) : BT_OK;
 }
 
 static int check_thread(struct config_parser *p, unsigned i)
@@ -378,33 +380,53 @@ static int check_names(struct config_parser *p)
     return BT_OK;
 }
 
+/* What one core is, whatever the others are. */
+static int check_core(struct config_parser *p, unsigned i)
+{
+    int (*const checks[])(struct config_parser *, unsigned) = {check_source, check_thread,
+                                                               check_debug};
+    int result = BT_OK;
+    for (size_t k = 0; k < sizeof checks / sizeof *checks; k++) {
+        int error = checks[k](p, i);
+        result = result ? result : error;
+    }
+    return result;
+}
+
+int config_check_types(struct config_parser *p)
+{
+    int result = BT_OK;
+    for (unsigned i = 0; i < p->config->core_count; i++) {
+        int error = check_type(p, i);
+        result = result ? result : error;
+    }
+    return result;
+}
+
 int config_check_cores(struct config_parser *p)
 {
     struct config *c = p->config;
     unsigned sources = 0;
+    int result = BT_OK;
     if (c->core_count == 0)
         return config_fail(p, 0, "[core NAME]", "is missing: one section for each core");
     for (unsigned i = 0; i < c->core_count; i++) {
         int error = name_devices(p, i);
-        if (!error)
-            error = check_type(p, i);
-        if (!error)
-            error = check_source(p, i);
-        if (!error)
-            error = check_thread(p, i);
-        if (!error)
-            error = check_debug(p, i);
-        if (error)
+        error = error ? error : check_core(p, i);
+        if (error == BT_ERR_NOMEM)
             return error;
+        result = result ? result : error;
+    }
+    for (unsigned i = 0; i < c->core_count && !result; i++) {
         sources += c->cores[i].has_source;
         if (sources > 1 && !c->formatted)
             return config_fail(p, core_key_line(p, i, "source"), "source",
                                "format = raw holds the trace of one source, and another core has "
                                "one already; allowed: format = tpiu or frames");
     }
-    int error = config_check_itm_source(p);
-    if (error)
-        return error;
+    int itm = config_check_itm_source(p);
+    if (result || itm)
+        return result ? result : itm;
     if (sources == 0 && c->sink == CONFIG_SINK_UNSET && !c->itm.on)
         return config_fail(p, p->cores[0].section, "source",
                            "no core has one, so there is nothing to trace; allowed: %s",
@@ -417,12 +439,31 @@ int config_check_cores(struct config_parser *p)
 
 /* What a good board file names and this machine does not have. */
 
+static bool is_m_profile(const struct config_core *core)
+{
+    return strncmp(core->type, "Cortex-M", 8) == 0 || strncmp(core->type, "SC", 2) == 0;
+}
+
+/* What the program is for, if the core is of another architecture or profile; else NULL. */
+static const char *other_than(const struct config_core *core, const struct elf_image *elf)
+{
+    if (elf->machine == ELF_MACHINE_AARCH64)
+        return is_v8_a(core) ? NULL : "AArch64";
+    if (!elf->profile || (elf->profile == 'M') == is_m_profile(core))
+        return NULL;
+    return elf->profile == 'M'   ? "an M profile"
+           : elf->profile == 'A' ? "an A profile"
+           : elf->profile == 'R' ? "an R profile"
+                                 : "an A or R profile";
+}
+
 int config_open_program(const struct config_core *core, struct elf_image **elf, struct message *why)
 {
     int error = elf_image_open(core->program, elf, why);
-    if (error || (*elf)->machine != ELF_MACHINE_AARCH64 || is_v8_a(core))
+    const char *other = error ? NULL : other_than(core, *elf);
+    if (!other)
         return error;
-    message_set(why, "it is for AArch64, not for a %s", core->type);
+    message_set(why, "it is for %s, not for a %s", other, core->type);
     elf_image_close(*elf);
     *elf = NULL;
     return BT_ERR_FORMAT;
@@ -440,6 +481,30 @@ static void note_program(const struct config_core *core)
         printf("note: the program '%s' of core %s cannot be used: %s\n", core->program, core->name,
                why.text);
     elf_image_close(elf);
+}
+
+/* Why there will be no history of a core that is to be traced, as far as its type tells; NULL: it
+ * does not. */
+static const char *no_trace_unit(const struct config *c, const struct config_core *core)
+{
+    static const char *const behind_jtag[] = {"ARM7", "ARM9", "ARM10"};
+    if (strcmp(core->type, "Cortex-M0") == 0 || strcmp(core->type, "Cortex-M1") == 0)
+        return "has no trace unit";
+    if (strcmp(core->type, "Cortex-M0+") == 0)
+        return "has an MTB at most, which is not programmed or read out yet";
+    for (size_t k = 0; k < sizeof behind_jtag / sizeof *behind_jtag; k++)
+        if (config_programs_trace(c) &&
+            strncmp(core->type, behind_jtag[k], strlen(behind_jtag[k])) == 0)
+            return "has its trace unit behind its own JTAG chain, where it is not programmed: "
+                   "'source' and its registers in place of 'sink'";
+    return NULL;
+}
+
+static void note_trace_unit(const struct config *c, const struct config_core *core)
+{
+    const char *reason = c->sink == CONFIG_SINK_NONE ? NULL : no_trace_unit(c, core);
+    if (reason)
+        printf("note: no history of core %s: a %s %s\n", core->name, core->type, reason);
 }
 
 /* As execvp() looks for it. */
@@ -461,8 +526,10 @@ static bool is_executable(const char *name)
 /* A good board file may come before what it names. */
 void config_notes(const struct config *c)
 {
-    for (unsigned i = 0; i < c->core_count; i++)
+    for (unsigned i = 0; i < c->core_count; i++) {
+        note_trace_unit(c, &c->cores[i]);
         note_program(&c->cores[i]);
+    }
     if (c->command && !is_executable(c->command[0]))
         printf("note: the program '%s' of [target] command is not there yet\n", c->command[0]);
     if (c->flash.algorithm[0] && access(c->flash.algorithm, R_OK) != 0)

@@ -15,21 +15,37 @@ struct config_lines {
     unsigned key[CONFIG_KEYS_MAX];
 };
 
+/* Sections that are checked together. What may follow from a mistake in one of them is not said. */
+enum config_group {
+    CONFIG_GROUP_TARGET = 1,
+    CONFIG_GROUP_TRACE = 2,
+    CONFIG_GROUP_ACCESS = 4,
+    CONFIG_GROUP_HISTORY = 8,
+    CONFIG_GROUP_CORES = 16,
+    CONFIG_GROUP_ALL = 31,
+};
+
 struct config_parser {
     struct config *config;
     const struct config_names *names;
     const char *path; /* for messages */
     const char *dir;  /* $DIR */
     struct message *why;
-    bool failed;               /* *why is filled in */
+    bool failed;               /* *why is filled in: the first mistake */
+    bool skips;                /* the section is not to be read: its header is a mistake */
+    unsigned suspect;          /* groups with a mistake in them */
     bool access_only;          /* only [gdb] and [tls] must be complete */
     struct config_lines lines; /* of all sections but [core] */
     struct config_lines cores[CONFIG_MAX_CORES];
 };
 
-/* Sets *why to "FILE:LINE: KEY: text" (no LINE if that is 0) and returns BT_ERR_FORMAT. */
+/* Notes a mistake: "FILE:LINE: KEY: text" (no LINE if that is 0). Returns BT_ERR_FORMAT: the caller
+ * goes on with what does not depend on it, so that all mistakes are said at once. */
 int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The same of a text that has its place. */
+int config_mistake(struct config_parser *p, const struct message *m);
 
 /* A copy that lives as long as the configuration; NULL: out of memory. */
 char *config_keep(struct config *config, const char *text);
@@ -58,7 +74,9 @@ int config_check_itm(struct config_parser *p);
 /* ... and behind that of the cores: whether it fits the rest. */
 int config_check_itm_source(struct config_parser *p);
 
-/* The same for [core] sections, and what only all sections together can tell. */
+/* The same for [core] sections: their types; the rest, and what only all sections together can
+ * tell. */
+int config_check_types(struct config_parser *p);
 int config_check_cores(struct config_parser *p);
 
 /* After the last line: what the sections need and exclude, who may connect first. */

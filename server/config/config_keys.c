@@ -35,6 +35,8 @@ static const struct config_key keys[] = {
      "run, halt or leave"},
     {"target", "deadline", CONFIG_NUMBER, FIELD(deadline_ms), 100, 60000, false, "3000",
      "milliseconds, 100 to 60000"},
+    {"target", "connect_timeout", CONFIG_NUMBER, FIELD(connect_timeout), 0, 86400, false, "0",
+     "seconds, 1 to 86400; 0: as long as it takes"},
     {"target", "monitor", CONFIG_TEXT, FIELD(monitor), 0, 0, false, CONFIG_MONITOR_DEFAULT,
      "none, all, openocd, qemu, pyocd, jlink, or first words of commands of the target's GDB "
      "server"},

@@ -22,13 +22,23 @@
 
 int config_fail(struct config_parser *p, unsigned line, const char *key, const char *format, ...)
 {
+    struct message m = {.text = ""};
     va_list args;
     va_start(args, format);
-    message_vset(p->why, format, args);
+    message_vset(&m, format, args);
     va_end(args);
-    message_set(p->why, "%s: %s", key, p->why->text);
-    p->why->line = line;
-    message_place(p->why, p->path);
+    message_set(&m, "%s: %s", key, m.text);
+    m.line = line;
+    message_place(&m, p->path);
+    return config_mistake(p, &m);
+}
+
+int config_mistake(struct config_parser *p, const struct message *m)
+{
+    if (p->names && p->names->mistake)
+        p->names->mistake(p->names->ctx, m->text);
+    if (!p->failed)
+        *p->why = *m;
     p->failed = true;
     return BT_ERR_FORMAT;
 }

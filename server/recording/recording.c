@@ -3,12 +3,15 @@
 
 #include "server/protocols/source_device.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void recording_warn(struct recording *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -306,6 +309,39 @@ static const char *name_other_kind(const char *path)
     return folder ? "" : " (a recording is a folder)";
 }
 
+static int is_visible(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+/* Recordings that lie in the folder, for somebody who gave it in their place: their names, as far
+ * as there is room, into `list`. How many. */
+static unsigned list_recordings(const char *path, char *list, size_t size)
+{
+    struct dirent **entries;
+    char index[4096];
+    unsigned found = 0;
+    size_t used = 0;
+    int count = scandir(path, &entries, is_visible, alphasort);
+    for (int i = 0; i < count; i++) {
+        char *name = entries[i]->d_name;
+        int n = snprintf(index, sizeof index, "%s/%s/snapshot.ini", path, name);
+        if (n > 0 && (size_t)n < sizeof index && access(index, F_OK) == 0) {
+            for (char *c = name; *c; c++)
+                *c = isprint((unsigned char)*c) ? *c : '?';
+            if (used + strlen(", ") + strlen(name) + sizeof ", ..." <= size)
+                used += (size_t)snprintf(list + used, size - used, "%s%s", found ? ", " : "", name);
+            else if (list[used - 1] != '.')
+                used += (size_t)snprintf(list + used, size - used, ", ...");
+            found++;
+        }
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    return found;
+}
+
 int recording_open(struct recording *r, const char *path, const char *const *elf, size_t elf_count,
                    struct message *why)
 {
@@ -313,8 +349,14 @@ int recording_open(struct recording *r, const char *path, const char *const *elf
     int error = snapshot_open(path, &r->snapshot, why);
     if (!error)
         return recording_complete(r, path, elf, elf_count, why);
+    char list[300] = "";
+    unsigned found = list_recordings(path, list, sizeof list);
     message_place(why, path);
-    message_set(why, "%s%s", why->text, name_other_kind(path));
+    if (found)
+        message_set(why, "%.200s: is no recording, but has %u in it: %s; give one of them", path,
+                    found, list);
+    else
+        message_set(why, "%s%s", why->text, name_other_kind(path));
     return error;
 }
 

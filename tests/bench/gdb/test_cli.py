@@ -6,7 +6,10 @@
 """The command line: usage, exit codes, messages, formats of listings, the listening port."""
 
 import json
+import os
+import random
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -28,6 +31,8 @@ COLUMNS = {
 COMMANDS = ("serve", "record", "replay", "connect", "decode")
 NUMBERS = {"offset", "index", "size", "cycles", "count", "value"}
 suite = Suite()
+SEED = int(os.environ.get("BTRACED_SEED", "1"))
+print(f"# seed {SEED}: BTRACED_SEED", flush=True)
 
 
 def btraced(*arguments, stdout=subprocess.PIPE):
@@ -190,6 +195,116 @@ def _():
     _, out, _ = btraced("serve", "-c", "virtual-m7", "--program", wrong, "--check-config")
     has(out, r"cannot be used: it is for AArch64, not for a Cortex-M7$")
     lacks(out, "command")
+
+
+@suite.test("cli: --check-config: programs that are cut, empty, or of another core; cores without a trace unit")
+def _():
+    whole = (PROGRAMS / "crash-m3.elf").read_bytes()
+    cut = folder() / "cut.elf"
+    sections = int.from_bytes(whole[32:36], "little")  # e_shoff: the last of it, where the linker puts it
+    lengths = [0, 1, 15, 16, 51, 52, sections, len(whole) - 1, *random.Random(SEED).sample(range(len(whole)), 12)]
+    for length in lengths:
+        cut.write_bytes(whole[:length])
+        code, out, err = btraced("serve", "-c", "virtual-m3", "--program", str(cut), "--check-config")
+        equal((code, err), (0, ""), f"exit code and messages for {length} bytes")
+        has(out, r"^note: .*cut\.elf' of core cpu0 cannot be used: "
+                 + ("empty" if length == 0 else "truncated"))
+        refused(4, "cannot use the program .*: (empty|truncated)", "serve", "-c", "virtual-m3", "--program",
+                str(cut))
+    cut.write_bytes(whole)
+    lacks(btraced("serve", "-c", "virtual-m3", "--program", str(cut), "--check-config")[1], "note:")
+    cores = {"m3": ("an M profile", "Cortex-M3"), "a9": ("an A profile", "Cortex-A9")}
+    for core, (_, name) in cores.items():
+        for program, (what, _) in cores.items():
+            out = btraced("serve", "-c", f"virtual-{core}", "--program",
+                          str(PROGRAMS / f"crash-{program}.elf"), "--check-config")[1]
+            if core == program:
+                lacks(out, "note:")
+            else:
+                has(out, rf"cannot be used: it is for {what}, not for a {name}$")
+    board = folder() / "board.conf"
+    for sink, core, there in (("etb", "Cortex-M0", True), ("etb", "Cortex-M0+", True), ("etb", "ARM926EJ-S", True),
+                              ("etb", "Cortex-M3", False), ("none", "Cortex-M0", False)):
+        board.write_text(f"[target]\nconnect = :1\n[trace]\nsink = {sink}\n[core c]\ntype = {core}\n")
+        code, out, err = btraced("serve", "-c", str(board), "--check-config")
+        equal((code, err), (0, ""), "exit code and messages")
+        (has if there else lacks)(out, f"^note: no history of core c: a {re.escape(core)} has ")
+
+
+@suite.test("cli: all mistakes of a board file in one run")
+def _():
+    board = folder() / "board.conf"
+    board.write_text("[target]\nconect = :1\n[trace]\nsink = etx\n[core c]\ntype = Cortex-M33x\nthread = x\n"
+                     "[core d e]\ntype = y\n[history]\nmemory = 1\n")
+    for command in (("serve", "--check-config"), ("serve",), ("record", "--record", "x")):
+        code, out, err = btraced(command[0], "-c", str(board), *command[1:])
+        equal((code, out), (2, ""), "exit code and output")
+        equal([int(line) for line in re.findall(rf"^btraced {command[0]}: {board}:(\d+): ", err, re.MULTILINE)],
+              [2, 4, 7, 8, 11, 6], "lines with mistakes")
+    board.write_text("[setup]\n" + "x = y\n" * 10000)
+    expect(btraced("serve", "-c", str(board))[2].count("\n") < 100, "as many messages as there are lines")
+
+
+@suite.test("cli: a GDB server that is not there is waited for, as long as it is told to")
+def _():
+    with socket.create_server(("127.0.0.1", 0)) as nobody:
+        port = nobody.getsockname()[1]
+    board = folder() / "board.conf"
+    text = f"[target]\nconnect = 127.0.0.1:{port}\n%s[trace]\nsink = none\n[core c]\ntype = Cortex-M3\n"
+    waits = f"waiting for the GDB server at 127.0.0.1:{port} "
+    board.write_text(text % "connect_timeout = 6\n")
+    code, _, err = btraced("serve", "-c", str(board), "--listen", ":0")
+    equal(code, 4, "exit code")
+    expect(err.count(waits) > 1, err)
+    has(err, rf"no GDB server answers at 127.0.0.1:{port} .* within 6 s \(connect_timeout\)")
+    board.write_text(text % "")
+    server = subprocess.Popen([BTRACED, "serve", "-c", str(board), "--listen", ":0"], env=environment(),
+                              stderr=subprocess.PIPE, text=True)
+    seen = 0
+    for line in server.stderr:
+        seen += line.startswith(waits)
+        if seen == 2:
+            break
+    equal(server.poll(), None, "the server")
+    server.terminate()
+    equal(server.wait(PATIENCE), 0, "exit code")
+    server.stderr.close()
+
+
+@suite.test("cli: a folder of recordings, in place of one of them")
+def _():
+    place = folder()
+    for command in ("decode", "replay"):
+        lacks(btraced(command, str(place))[2], "give one")
+    for name in ("two", "one"):
+        shutil.copytree(RECORDING, place / name)
+    (place / "neither").mkdir()
+    (place / "\x1b[31m").mkdir()
+    (place / "\x1b[31m" / "snapshot.ini").touch()
+    for command in ("decode", "replay"):
+        refused(4, rf"{place}: is no recording, but has 3 in it: \?\[31m, one, two; give one of them$", command,
+                str(place))
+    for number in range(200):
+        (place / f"{number:03}").mkdir()
+        (place / f"{number:03}" / "snapshot.ini").touch()
+    refused(4, r"has 203 in it: .*, 000, 001, .*, \.\.\.; give one of them$", "decode", str(place))
+
+
+@suite.test("cli: replay says first how to see values")
+def _():
+    said = "without values of the past; for values type in GDB: record stop\n    or start with --no-record\n"
+    for options, there in (([], True), (["--no-record"], False)):
+        server = subprocess.Popen([BTRACED, "replay", *options, "--listen", ":0", RECORDING], env=environment(),
+                                  stderr=subprocess.PIPE, text=True)
+        text = ""
+        for line in server.stderr:
+            text += line
+            if line.startswith("Listening on port"):
+                break
+        expect((said in text) == there, text)
+        server.terminate()
+        server.wait(PATIENCE)
+        server.stderr.close()
 
 
 @suite.test("cli: a board whose target and trace come over TCP, without a control socket")

@@ -333,7 +333,7 @@ END_TEST
 
 START_TEST(refused)
 {
-    static const char beyond[] = "a segment reaches beyond the end of the file";
+    static const char beyond[] = "truncated: a segment reaches beyond the end of the file";
     struct tiny64 t = tiny64();
     t.segment.p_filesz = 9;
     open_tiny(&t, BT_ERR_FORMAT, beyond);
@@ -350,7 +350,7 @@ START_TEST(refused)
     elf_image_close(open_tiny(&t, 0, ""));
     t = tiny64();
     t.header.e_phoff = sizeof t - 4;
-    open_tiny(&t, BT_ERR_FORMAT, "damaged program headers");
+    open_tiny(&t, BT_ERR_FORMAT, "truncated: its headers lie beyond the end of the file");
     t = tiny64();
     t.header.e_type = ET_REL;
     open_tiny(&t, BT_ERR_UNSUPPORTED, "not linked: neither executable nor shared object");

@@ -48,6 +48,98 @@ static void refuse(const char *text, const char *message)
     config_release(&config);
 }
 
+/* All mistakes at once. */
+
+static struct {
+    unsigned count;
+    char text[4096]; /* a line each */
+} mistakes;
+
+static void on_mistake(void *ctx, const char *text)
+{
+    size_t used = strlen(mistakes.text);
+    ck_assert_ptr_eq(ctx, &mistakes);
+    mistakes.count++;
+    snprintf(mistakes.text + used, sizeof mistakes.text - used, "%s\n", text);
+}
+
+static void collect(const char *text)
+{
+    static const struct config_names told = {
+        .run = "/run/x", .plugin = "/lib/board.so", .mistake = on_mistake, .ctx = &mistakes};
+    memset(&mistakes, 0, sizeof mistakes);
+    int error = config_parse(&config, text, strlen(text), "b.conf", &told, &why);
+    ck_assert_int_eq(error, mistakes.count ? BT_ERR_FORMAT : BT_OK);
+    ck_assert_msg(!mistakes.count || strncmp(mistakes.text, why.text, strlen(why.text)) == 0,
+                  "'%s' is not the first", why.text);
+    config_release(&config);
+}
+
+/* A good value and a bad one for each of these lines: whichever are bad, each is named, and nothing
+ * else is. */
+START_TEST(all_mistakes)
+{
+    static const struct {
+        const char *before, *good, *bad;
+    } parts[] = {
+        {"[target]\nconnect = ", ":1234", "1:2:3"},
+        {"\ndeadline = ", "3000", "1"},
+        {"\n[trace]\nconnect = :5678\nformat = ", "tpiu", "tpui"},
+        {"\n[history]\nmemory = ", "1M", "1"},
+        {"\n[gdb]\nlisten = ", ":3333", "192.0.2.1:3333"},
+        {"\n[core a]\nsource = PTM1.1\nETMCR = 0\nETMIDR = 0x411CF312\n"
+         "ETMCCER = 0x00C018EA\nETMTRACEIDR = 0x10\ntype = ",
+         "Cortex-A9", "Cortex-A99"},
+        {"\n[core b]\ntype = Cortex-A9\nthread = ", "7", "x"},
+    };
+    enum { PARTS = sizeof parts / sizeof *parts };
+    char alone[PARTS][600], text[1000];
+    for (unsigned round = 0; round <= PARTS; round++) {
+        unsigned first = round < PARTS ? 1u << round : 0;
+        unsigned last = round < PARTS ? first : (1u << PARTS) - 1;
+        for (unsigned bad = first; bad <= last; bad++) {
+            unsigned wanted = 0;
+            size_t n = 0;
+            for (unsigned i = 0; i < PARTS; i++)
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", parts[i].before,
+                                      bad >> i & 1 ? parts[i].bad : parts[i].good);
+            collect(text);
+            if (round < PARTS) {
+                ck_assert_msg(mistakes.count == 1, "%s gives %s", text, mistakes.text);
+                snprintf(alone[round], sizeof *alone, "%.599s", mistakes.text);
+                continue;
+            }
+            for (unsigned i = 0; i < PARTS; i++) {
+                wanted += bad >> i & 1;
+                ck_assert_msg(!(bad >> i & 1) || strstr(mistakes.text, alone[i]),
+                              "%s gives %s, and not %s", text, mistakes.text, alone[i]);
+            }
+            ck_assert_msg(mistakes.count == wanted, "%s gives %s", text, mistakes.text);
+        }
+    }
+}
+END_TEST
+
+/* What sections together must fulfil, and lines behind a broken header. */
+START_TEST(all_mistakes_together)
+{
+    collect("[target]\nconnect = :1\ncommand = x\n[probe]\ntype = cmsis-dap\nchannel = A\n"
+            "jtag_chain = 4\n[trace]\nsink = swo\ntpiu_width = 1\n[core a]\ntype = Cortex-M3\n");
+    ck_assert_uint_eq(mistakes.count, 7);
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "b.conf:2: connect: "));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "b.conf:3: command: "));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "b.conf:6: channel: "));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "b.conf:7: jtag_chain: "));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "[trace] swo_rate: is missing"));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "[trace] trace_clock: is missing"));
+    ck_assert_ptr_nonnull(strstr(mistakes.text, "b.conf:10: tpiu_width: "));
+    collect("[trgaet]\nconnect = :1\n[core a b]\ntype = x\n[core c]\ntype = y\n");
+    ck_assert_uint_eq(mistakes.count, 3); /* the last one is the type */
+    collect(BOARD "[history]\nmemory = 1\nno equals sign\ncheckpoint = 1\n");
+    ck_assert_uint_eq(mistakes.count, 2);
+}
+END_TEST
+
 START_TEST(defaults)
 {
     take(BOARD);
@@ -65,6 +157,7 @@ START_TEST(defaults)
     ck_assert_uint_eq(config.ring, 16u << 20);
     ck_assert_uint_eq(config.drain_ms, 200);
     ck_assert_uint_eq(config.deadline_ms, 3000);
+    ck_assert_uint_eq(config.connect_timeout, 0);
     ck_assert_uint_eq(config.memory, 64u << 20);
     ck_assert_uint_eq(config.checkpoint, 64u << 10);
     ck_assert_str_eq(config.access.listen[0].address.host, "127.0.0.1");
@@ -226,7 +319,7 @@ START_TEST(unknown_sections_and_keys)
     refuse("[target]\nformat = raw\n",
            "dir/b.conf:2: format: is not a key of [target] but of "
            "[trace]; allowed here: connect, command, user, reset, at_exit, "
-           "deadline, monitor");
+           "deadline, connect_timeout, monitor");
     refuse("[trace]\nETMCR = 0\n", "dir/b.conf:2: ETMCR: is not a key of [trace] but of [core...");
     refuse("[trace]\nzebra = 1\n", "dir/b.conf:2: zebra: is not a key of [trace]; allowed: lis...");
     refuse("[core a]\nETMRC = 1\n",
@@ -651,6 +744,8 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("config");
     unit_case(s, "config: defaults", defaults);
+    unit_case(s, "config: all mistakes at once", all_mistakes);
+    unit_case(s, "config: all mistakes of what goes together", all_mistakes_together);
     unit_case(s, "config: every key", every_key);
     unit_case(s, "config: memory that others write", shared_memory);
     unit_case(s, "config: trace IDs of all protocols", trace_ids);
