@@ -379,14 +379,19 @@ static void apply_stacked(struct values_rules *r, const struct values_rule *rule
     bool has_d = known_number(r, rule->slot[0], &d);
     bool has_a = known_number(r, rule->slot[1], &a);
     bool has_b = known_number(r, rule->slot[2], &b);
-    uint32_t size = rule->k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
+    uint32_t basic, k = rule->k;
+    if (!known_number(r, rule->slot[3], &basic))
+        return;
+    if (rule->slot[3] && !basic)
+        k |= RULE_STACKED_FLOAT;
+    uint32_t size = k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
     if (has_d && has_b)
         conclude_slot(r, rule, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
     else if (has_a && !(a & 4))
         conclude_slot(r, rule, 0, a - size);
-    else if (has_a && rule->k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
+    else if (has_a && k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
         conclude_slot(r, rule, 0, (a - size) & ~7u);
-    else if (has_a && has_b && rule->k & RULE_STACKED_ENTRY)
+    else if (has_a && has_b && k & RULE_STACKED_ENTRY)
         conclude_slot(r, rule, 0, a - (b >> 9 & 1 ? size + 4 : size));
 }
 

@@ -16,7 +16,8 @@ enum rule_op {
     RULE_SELECT,  /* d = a ? c : b */
     RULE_COND,    /* d = condition k of flags NZ a, C b, V c */
     RULE_NZ,      /* d = N << 1 | Z of a */
-    RULE_STACKED, /* a = d + size, + 4 if bit 9 of b: exception frame at d. k: RULE_STACKED_* */
+    RULE_STACKED, /* a = d + size, + 4 if bit 9 of b: exception frame at d. k: RULE_STACKED_*; c: if
+                     it is 0 with RULE_STACKED_FLOAT */
     RULE_FORWARD, /* those below are functions of their operands */
     RULE_AND = RULE_FORWARD,
     RULE_ORR,

@@ -6,8 +6,11 @@
 #include "values_effect.h"
 #include "values_rules.h"
 
-#define VALUES_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */
-#define VALUES_MODE       19 /* A and R profile: the low five bits of the CPSR */
+#define VALUES_STATE_REGS 23 /* r0-r14, the PC (unused), NZ, C, V and: */
+#define VALUES_MODE       19 /* the low five bits of the CPSR; M profile: EXC_RETURN, bits 3 and 2 */
+#define VALUES_BASIC      20 /* M profile: EXC_RETURN, bit 4, if an exception were taken now */
+#define VALUES_MSP        21 /* M profile: of the stack that is not in use */
+#define VALUES_PSP        22
 
 /* From state `from` on the register is `value`. */
 struct values_def {
@@ -25,6 +28,7 @@ enum access_kind {
     ACCESS_STORE,
     ACCESS_KILL,    /* a store of an unknown value, or one that may not have happened */
     ACCESS_CLOBBER, /* any RAM may have changed */
+    ACCESS_SWITCH,  /* another stack may be in use, if `data` was not stacked there */
     ACCESS_RAISE,   /* SP was `data` and is the base: below it nothing is saved any more */
 };
 
