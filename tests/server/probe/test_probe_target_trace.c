@@ -22,6 +22,8 @@
 #define SWO   PROBE "[trace]\nsink = swo\nswo_rate = 2M\ntrace_clock = 16M\n"
 #define CPU   "[core cpu0]\ntype = Cortex-M4\nETMTRACEIDR = 0x22\n"
 
+#define ITM_ID    5
+#define ITM       "itm = 0-3 31\nitm_id = 5\nitm_timestamps = 0\n"
 #define TRACE_MAX 8192
 
 static struct probe_board board;
@@ -38,6 +40,8 @@ static struct {
     size_t length;
     size_t raw;
     unsigned others; /* bytes of sources that are not ours */
+    uint8_t itm[TRACE_MAX];
+    size_t itm_length;
     unsigned lost;
     enum bt_gap_cause cause;
     size_t raw_at_loss;
@@ -60,11 +64,20 @@ static int pipe_receive(void *self, uint8_t *data, size_t capacity, size_t *leng
     return rc == USB_DEVICE_WAIT ? USB_TIMED_OUT : rc < 0 ? BT_ERR_IO : 0;
 }
 
+static void take_itm(const uint8_t *bytes, size_t length)
+{
+    ck_assert_uint_le(got.itm_length + length, TRACE_MAX);
+    memcpy(got.itm + got.itm_length, bytes, length);
+    got.itm_length += length;
+}
+
 static void on_run(void *ctx, const struct formatter_run *run)
 {
     (void)ctx;
     if (run->kind != FORMATTER_DATA)
         return;
+    if (run->id == ITM_ID)
+        take_itm(run->data, run->len);
     if (run->id != 0x22) {
         got.others += run->len;
         return;
@@ -78,6 +91,10 @@ static void on_bytes(void *user, const uint8_t *data, size_t length)
 {
     (void)user;
     got.raw += length;
+    if (!config.formatted) {
+        take_itm(data, length);
+        return;
+    }
     formatter_feed(&got.formatter, data, length, on_run, NULL);
 }
 
@@ -444,6 +461,76 @@ START_TEST(swo_stream)
 }
 END_TEST
 
+/* Software writes to ports 0 to 3 and 31; port 7 is off. What the ITM makes of it. */
+static size_t write_ports(uint8_t *wanted, unsigned seed)
+{
+    static const unsigned ports[] = {0, 1, 7, 3, 31};
+    size_t used = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        unsigned port = ports[(seed + i) % 5], size = 1u << i % 3;
+        uint32_t value = seed + i * 0x01030507u;
+        cs_itm_write(&board.system, 4 * port, size, value);
+        if (port == 7)
+            continue;
+        wanted[used++] = (uint8_t)(port << 3 | (size == 4 ? 3 : size));
+        for (unsigned k = 0; k < size; k++)
+            wanted[used++] = (uint8_t)(value >> 8 * k);
+    }
+    return used;
+}
+
+static void expect_itm(const uint8_t *wanted, size_t length)
+{
+    ck_assert_uint_eq(got.itm_length, length);
+    ck_assert(memcmp(got.itm, wanted, length) == 0);
+    got.itm_length = 0;
+}
+
+/* No frames, no history of a core: the bytes of the ITM as they are. */
+START_TEST(itm_alone)
+{
+    uint8_t wanted[512];
+    open_all(SWO "format = raw\n" ITM CPU);
+    ck_assert(trace.setup.history && !config.cores[0].has_source);
+    resume();
+    ck_assert_uint_eq(board.system.tpiu.ffcr, 0x100);
+    ck_assert_uint_eq(board.system.itm.tcr, ITM_ID << 16 | 0xd);
+    size_t length = write_ports(wanted, 1);
+    ck_assert_int_eq(probe_target_trace_poll(&trace, &why), 0);
+    halted();
+    expect_itm(wanted, length);
+    coresight_model_reset(&board.system);
+    board.system.itm.tcr = board.system.itm.ter = 0;
+    resume(); /* it is set up again */
+    length = write_ports(wanted, 2);
+    halted();
+    expect_itm(wanted, length);
+    ck_assert_uint_eq(got.lost + board.system.counters.locked_writes, 0);
+    close_all();
+}
+END_TEST
+
+/* What pushes the last frame out is not the ITM's. */
+START_TEST(itm_beside_etm)
+{
+    uint8_t wanted[512];
+    open_all(SWO ITM CPU);
+    for (unsigned run = 0; run < 3; run++) {
+        resume();
+        ck_assert_uint_eq(board.system.tpiu.ffcr, 0x102);
+        ck_assert_uint_eq(board.system.itm.tcr, ITM_ID << 16 | 0xd);
+        make_trace(500 * run, 300);
+        size_t length = write_ports(wanted, run);
+        make_trace(500 * run + 300, 200);
+        halted();
+        expect_itm(wanted, length);
+        expect_trace(500 * run, 500 * run, 500);
+    }
+    ck_assert_uint_eq(got.lost + board.system.counters.locked_writes, 0);
+    close_all();
+}
+END_TEST
+
 START_TEST(swo_overrun)
 {
     open_all(SWO CPU);
@@ -498,6 +585,8 @@ Suite *unit_suite(void)
     unit_cases(s, "probe_target_trace: damaged on the wire once, wherever that is", damaged_once, 0,
                2);
     unit_case(s, "probe_target_trace: SWO", swo_stream);
+    unit_case(s, "probe_target_trace: SWO with an ITM alone", itm_alone);
+    unit_case(s, "probe_target_trace: SWO with an ITM beside the ETM", itm_beside_etm);
     unit_case(s, "probe_target_trace: SWO overruns", swo_overrun);
     unit_case(s, "probe_target_trace: a rate that the clock does not give", swo_rate_must_fit);
     unit_case(s, "probe_target_trace: pins of the TPIU", tpiu_pins);
