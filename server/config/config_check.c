@@ -540,6 +540,7 @@ int config_check(struct config_parser *p)
         {check_history, CONFIG_GROUP_HISTORY, CONFIG_GROUP_HISTORY},
         {config_check_types, 0, CONFIG_GROUP_CORES},
         {config_check_cores, CONFIG_GROUP_TARGET | CONFIG_GROUP_TRACE | CONFIG_GROUP_CORES, 0},
+        {config_check_itm_source, CONFIG_GROUP_TRACE | CONFIG_GROUP_CORES, 0},
     };
     for (size_t i = 0; i < (p->access_only ? 1 : sizeof checks / sizeof *checks); i++) {
         int error = p->suspect & checks[i].needs ? BT_OK : checks[i].check(p);

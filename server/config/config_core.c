@@ -424,9 +424,8 @@ int config_check_cores(struct config_parser *p)
                                "format = raw holds the trace of one source, and another core has "
                                "one already; allowed: format = tpiu or frames");
     }
-    int itm = config_check_itm_source(p);
-    if (result || itm)
-        return result ? result : itm;
+    if (result)
+        return result;
     if (sources == 0 && c->sink == CONFIG_SINK_UNSET && !c->itm.on)
         return config_fail(p, p->cores[0].section, "source",
                            "no core has one, so there is nothing to trace; allowed: %s",

@@ -232,7 +232,7 @@ int config_check_itm_source(struct config_parser *p)
     const char *key = "itm";
     unsigned line = itm_line(p, &key);
     uint64_t id;
-    if (!c->itm.on)
+    if (!c->itm.on || c->core_count == 0)
         return BT_OK;
     if (strncasecmp(c->cores[0].type, "Cortex-M", 8) != 0 ||
         strncasecmp(c->cores[0].type, "Cortex-M0", 9) == 0 ||

@@ -464,6 +464,19 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     return error;
 }
 
+bool trace_setup_runs(const struct trace_setup *t)
+{
+    return t->programmed && trace_setup_units_run(t) && (!t->itm.wanted || trace_setup_itm_runs(t));
+}
+
+int trace_setup_stop(struct trace_setup *t, struct message *why)
+{
+    int itm = t->itm.wanted ? trace_setup_stop_itm(t, why) : BT_OK;
+    t->programmed = false;
+    int units = trace_setup_stop_units(t, why);
+    return units ? units : itm;
+}
+
 static void deliver_words(const uint32_t *words, size_t count, const struct trace_sink *sink)
 {
     uint8_t bytes[4 * CHUNK_WORDS];

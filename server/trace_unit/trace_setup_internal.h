@@ -36,6 +36,10 @@ int trace_setup_take_unit(struct trace_setup *t, unsigned i);
  * coming. 0, or an error as coresight.h says with *why filled. */
 int trace_setup_start_units(struct trace_setup *t, bool scarce_only, struct message *why);
 
+/* As trace_setup_runs() and trace_setup_stop(), of the cores' trace units. */
+bool trace_setup_units_run(const struct trace_setup *t);
+int trace_setup_stop_units(struct trace_setup *t, struct message *why);
+
 /* trace_setup_itm.c: find the ITM that the board file wants; what it lacks is noted. 0, or an error
  * when nothing at all can be asked any more. */
 int trace_setup_take_itm(struct trace_setup *t);

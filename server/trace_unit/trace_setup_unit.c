@@ -430,19 +430,18 @@ int trace_setup_take_unit(struct trace_setup *t, unsigned i)
     return BT_OK;
 }
 
-bool trace_setup_runs(const struct trace_setup *t)
+bool trace_setup_units_run(const struct trace_setup *t)
 {
-    bool good = t->programmed;
+    bool good = true;
     for (unsigned i = 0; i < t->config->core_count && good; i++)
         if (t->cores[i].traced)
             good = unit_ops_of(&t->cores[i])->runs(t, i);
-    return good && (!t->itm.wanted || trace_setup_itm_runs(t));
+    return good;
 }
 
-int trace_setup_stop(struct trace_setup *t, struct message *why)
+int trace_setup_stop_units(struct trace_setup *t, struct message *why)
 {
-    int first = t->itm.wanted ? trace_setup_stop_itm(t, why) : BT_OK;
-    t->programmed = false;
+    int first = BT_OK;
     for (unsigned i = 0; i < t->config->core_count; i++) {
         int error = t->cores[i].traced ? unit_ops_of(&t->cores[i])->stop(t, i) : BT_OK;
         if (error && !first)
