@@ -13,7 +13,7 @@
 /* How much of the trace there is, of all that was walked. */
 struct export_loss {
     uint64_t instructions;
-    uint64_t bytes;
+    uint64_t bytes;      /* 0: not known, of a live history */
     uint64_t skipped;    /* bytes, for want of a synchronisation */
     uint64_t doubtful;   /* instructions right before a gap that may be wrong */
     uint64_t taken_back; /* those of them, and of the same blocks, that are not counted */

@@ -2,12 +2,12 @@
 #include "server/history/open_fault.h"
 
 #include "decoder/calls/calls.h"
+#include "server/history/history_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define WINDOWS_MAX 16u /* with events, decoded in search of an exception */
-#define PIECE       1024u
 
 #define M_HARD_FAULT   3u
 #define M_SECURE_FAULT 7u
@@ -94,27 +94,6 @@ static void fault_event(void *ctx, const struct bt_event *event, uint64_t cycles
     calls_event(ctx, event, cycles);
 }
 
-/* Blocks in pieces; the window's events are with the piece that they lie in. */
-static void feed_window(struct counts *counts, const struct history_window *w,
-                        struct bt_block *blocks)
-{
-    size_t event = 0;
-    for (size_t i = 0; i < w->block_count || event < w->event_count;) {
-        struct flow_out out = {.blocks = blocks, .events = (struct bt_event *)w->events + event};
-        uint64_t number = counts->number;
-        for (; i < w->block_count && out.block_count < PIECE; i++) {
-            history_block(w, i, &blocks[out.block_count]);
-            number += bt_block_count(&blocks[out.block_count++]);
-        }
-        bool last = i == w->block_count;
-        while (event < w->event_count && (last || w->events[event].position < number)) {
-            out.event_count++;
-            event++;
-        }
-        counts_feed(counts, &out);
-    }
-}
-
 static bool has_open_fault(const struct calls *calls, bool m_profile)
 {
     for (unsigned i = 0; i < calls->depth; i++)
@@ -126,15 +105,13 @@ static bool has_open_fault(const struct calls *calls, bool m_profile)
 
 static int follow_from(struct history *h, size_t window, struct counts *counts)
 {
-    struct bt_block *blocks = malloc(PIECE * sizeof *blocks);
-    int error = blocks ? BT_OK : BT_ERR_NOMEM;
+    int error = BT_OK;
     for (size_t i = window; i < history_window_count(h) && !error; i++) {
         struct history_window w;
         error = history_window_index(h, i, &w);
         if (!error)
-            feed_window(counts, &w, blocks);
+            history_counts_feed(counts, &w, 0, UINT64_MAX, NULL);
     }
-    free(blocks);
     return error;
 }
 

@@ -95,6 +95,7 @@ static void on_resumed(void *ctx)
     struct live *l = ctx;
     l->drain = LIVE_DRAIN_NONE;
     live_join_resumed(l);
+    live_counts_resumed(l);
     live_reverse_forget(l);
     live_code_commit(l);
     l->untraced = l->tracing != LIVE_TRACING_ON;

@@ -22,6 +22,7 @@
 #include "server/history/btrace_blocks.h"
 #include "server/live/board_process.h"
 #include "server/live/live_code.h"
+#include "server/live/live_counts.h"
 #include "server/live/live_itm.h"
 #include "server/live/live_reverse.h"
 #include "server/live/live_units.h"
@@ -44,6 +45,7 @@ struct live_core {
     uint64_t written[LIVE_HOLES]; /* halts at which the debugger wrote, oldest first */
     size_t written_count;
     uint64_t written_before; /* those before are forgotten */
+    struct live_counts_span counted[LIVE_COUNTS];
     struct {
         bool known;
         uint64_t pc, number; /* of the instruction there, in the history */

@@ -32,7 +32,8 @@ struct live_client {
         struct call_job *job; /* NULL: none is under way */
         int core;             /* of the board file */
         const struct history *history;
-    } question; /* about the history, by `monitor` */
+    } question;                     /* about the history, by `monitor` */
+    struct live_counting *counting; /* NULL: none is under way */
 };
 
 /* Thread of the target's own GDB server, 0-based. */
@@ -122,6 +123,8 @@ void live_view(const struct live *l, const struct live_core *c, uint32_t size,
 void live_question_begin(struct live_client *k, struct call_job *job, int core,
                          const struct history *history);
 void live_question_forget(struct live_client *k);
+/* Something is to be done in slices. */
+void live_questions_begin(struct live *l);
 
 /* live_halt.c: begins to look at the halted cores; then l->known is called, unless the connection
  * is lost meanwhile. */

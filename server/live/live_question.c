@@ -7,6 +7,8 @@ void live_question_forget(struct live_client *k)
 {
     call_job_free(k->question.job);
     k->question.job = NULL;
+    live_counts_forget(k->counting);
+    k->counting = NULL;
 }
 
 /* True: it is answered, or its history is gone. */
@@ -34,7 +36,7 @@ static void on_questions(uv_idle_t *idle)
             live_question_forget(k);
             gdb_session_command_done(k->session);
         }
-        more |= k->question.job != NULL;
+        more |= k->question.job != NULL || (k->counting && !live_counts_work(k->counting));
     }
     if (!more)
         uv_idle_stop(idle);
@@ -43,10 +45,14 @@ static void on_questions(uv_idle_t *idle)
 void live_question_begin(struct live_client *k, struct call_job *job, int core,
                          const struct history *history)
 {
-    struct live *l = k->live;
     k->question.job = job;
     k->question.core = core;
     k->question.history = history;
+    live_questions_begin(k->live);
+}
+
+void live_questions_begin(struct live *l)
+{
     if (l->phase != LIVE_STOPPED)
         uv_idle_start(&l->questions, on_questions);
 }

@@ -22,7 +22,7 @@ void live_client_free(struct live_client *k)
     if (!k)
         return;
     reverse_motion_release(&k->motion);
-    call_job_free(k->question.job);
+    live_question_forget(k);
     free(k);
 }
 
@@ -201,6 +201,40 @@ static int cmd_gaps(const struct live_line *q)
 static int cmd_history(const struct live_line *q)
 {
     return ask_live_history(q, call_history_begin);
+}
+
+static int ask_counts(const struct live_line *q, enum live_counts_kind kind, const char *name)
+{
+    int code = live_counts_ask(q->client, kind, name, q->c);
+    if (code == TARGET_PENDING)
+        live_questions_begin(q->live);
+    return code;
+}
+
+static int cmd_count(const struct live_line *q, enum live_counts_kind kind)
+{
+    char name[300];
+    if (strcmp(q->rest, "start") == 0)
+        live_counts_start(q->live, kind, q->c);
+    else if (strcmp(q->rest, "stop") == 0)
+        live_counts_stop(q->live, kind, q->c);
+    else if (!*q->rest)
+        return ask_counts(q, kind, "");
+    else if (console_rest(q->rest, "write", name, sizeof name) && *name)
+        return ask_counts(q, kind, name);
+    else
+        console_print(q->c, "start, stop, write FILE, or nothing: text; not '%s'\n", q->rest);
+    return BT_OK;
+}
+
+static int cmd_coverage(const struct live_line *q)
+{
+    return cmd_count(q, LIVE_COVERAGE);
+}
+
+static int cmd_profile(const struct live_line *q)
+{
+    return cmd_count(q, LIVE_PROFILE);
 }
 
 static int cmd_when(const struct live_line *q)
@@ -469,6 +503,9 @@ static const struct {
     {"trace console", cmd_console, true, "on|off: what port 0 of the ITM prints, while it runs"},
     {"history", cmd_history, false, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, false, "FUNCTION|0xADDRESS: where it ran last"},
+    {"coverage", cmd_coverage, true,
+     "[start|stop|write FILE]: lines that ran; LCOV below [record] dir"},
+    {"profile", cmd_profile, true, "[start|stop|write FILE]: where instructions went; callgrind"},
     {"record start", cmd_record_start, true, "[NAME]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
     {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
@@ -629,6 +666,8 @@ static void op_interrupt(void *ctx)
     struct live_client *k = ctx;
     if (k->question.job)
         call_job_interrupt(k->question.job);
+    else if (k->counting)
+        live_counts_interrupt(k->counting);
     else
         reverse_motion_interrupt(&k->motion);
 }

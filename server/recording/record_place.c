@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,6 +83,38 @@ int record_place(const struct config *config, const char *name, char *path, size
         return record_place_named(root, name, path, size, why);
     snprintf(path, size, "%s", root);
     return BT_OK;
+}
+
+/* Recordings and other files in a folder. */
+static unsigned count_entries(const char *path)
+{
+    unsigned count = 0;
+    DIR *dir = opendir(path);
+    while (dir && readdir(dir))
+        count++;
+    if (dir)
+        closedir(dir);
+    return count;
+}
+
+int record_file(const struct config *config, const char *name, char *path, size_t size, FILE **out,
+                struct message *why)
+{
+    const char *root = config->record_dir;
+    struct stat st;
+    int error = record_place(config, name, path, size, why);
+    if (*root && lstat(path, &st) == 0)
+        return message_fail(why, BT_ERR_IO, "'%s' is there already", name);
+    if (error)
+        return error;
+    if (count_entries(root) >= config->record_max_count + 2 ||
+        record_place_room(config->record_keep_free, root) == 0)
+        return message_fail(why, BT_ERR_RANGE, "no room: [record] max_count, keep_free");
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    *out = fd < 0 ? NULL : fdopen(fd, "w");
+    if (*out)
+        return BT_OK;
+    return message_fail(why, BT_ERR_IO, "cannot write '%s': %s", name, strerror(errno));
 }
 
 uint64_t record_place_room(uint64_t keep_free, const char *path)

@@ -5,6 +5,8 @@
 
 #include "server/config/config.h"
 
+#include <stdio.h>
+
 #define RECORD_NAME_MAX 64u
 
 /*
@@ -15,6 +17,13 @@
  */
 int record_place(const struct config *config, const char *name, char *path, size_t size,
                  struct message *why);
+
+/*
+ * Makes a new file there, by the same rules; *out is to be closed. BT_ERR_IO also if the name is
+ * taken already, BT_ERR_RANGE also without room for it.
+ */
+int record_file(const struct config *config, const char *name, char *path, size_t size, FILE **out,
+                struct message *why);
 
 /* Bytes of the file system of `path` that may be used: those beyond `keep_free`. UINT64_MAX:
  * it does not say. */
