@@ -364,6 +364,41 @@ static bool hits_others(struct values *r, const struct values_access *a, uint32_
     return none && may_be_alias(r, address);
 }
 
+/* The value of that word behind a store to one of several: the same one in each pass. */
+static uint32_t word_among(struct values *r, struct values_access *a, uint32_t address,
+                           uint32_t words)
+{
+    if (!a->among) {
+        for (a->among_count = 1; a->among_count < words;)
+            a->among_count *= 2;
+        a->among = rules_value(&r->rules);
+        for (uint32_t i = 1; i < a->among_count; i++)
+            rules_value(&r->rules);
+    }
+    return a->among + (address >> 2 & (a->among_count - 1));
+}
+
+/* The address is not known, but that it is one of a few: false if it is not. */
+static bool store_among(struct values *r, struct values_access *a)
+{
+    struct values_range range;
+    if (!rules_range(&r->rules, a->base, &range))
+        return false;
+    uint32_t first = (range.from + a->offset) & ~3u;
+    uint32_t last = range.from + a->offset + range.span + a->width - 1;
+    uint32_t words = ((last & ~3u) - first) / 4 + 1;
+    if (last < first || (a->among && words > a->among_count))
+        return false;
+    for (uint32_t i = 0; i < words; i++) {
+        const struct values_cell *c = cell_at(r, first + 4 * i);
+        if (!c || (c->kind != VALUES_MEMORY_RAM && c->kind != VALUES_MEMORY_UNREAD))
+            return false;
+    }
+    for (uint32_t at = first; at - first < 4 * words; at += 4)
+        replace_word(r, cell_at(r, at), word_among(r, a, at, words), a->when);
+    return true;
+}
+
 static void visit_access(struct values *r, struct values_access *a)
 {
     const struct values_value *values = r->rules.values;
@@ -375,7 +410,7 @@ static void visit_access(struct values *r, struct values_access *a)
         return;
     }
     if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
-        if (a->kind != ACCESS_LOAD)
+        if (a->kind != ACCESS_LOAD && (a->kind == ACCESS_CLOBBER || !store_among(r, a)))
             memory_clobber(r, a->when, a, a->kind == ACCESS_CLOBBER || !r->keep_saved);
         return;
     }

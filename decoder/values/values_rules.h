@@ -110,6 +110,15 @@ void rules_add(struct values_rules *r, const struct values_rule *rule);
 bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
                    struct values_rule *rule);
 
+/* A value is `from` or up to `span` more, modulo 2^32. */
+struct values_range {
+    uint32_t from, span;
+};
+
+/* As the rules that the value follows from allow; false: no less than RULES_SPAN_MAX. */
+#define RULES_SPAN_MAX 1024u
+bool rules_range(const struct values_rules *r, uint32_t value, struct values_range *range);
+
 /* The two are equal; `how` explains what that gives. */
 static inline void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step,
                                enum values_how how)

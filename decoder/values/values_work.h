@@ -45,12 +45,14 @@ struct values_access {
     uint32_t when; /* state that is the first to see a store */
     uint32_t base; /* value; the address is base + offset */
     uint32_t offset;
-    uint32_t data;   /* value: 32 bits, of a narrow load as extended; 0: none */
-    uint32_t cond;   /* value: happened if it is 1; 0: happened */
-    uint32_t word;   /* value of the whole word, if it needed one */
-    uint32_t second; /* as word, of the next word if the access crosses */
-    uint32_t linked; /* version of the word that rules tie this access to */
-    uint8_t kind;    /* enum access_kind */
+    uint32_t data;        /* value: 32 bits, of a narrow load as extended; 0: none */
+    uint32_t cond;        /* value: happened if it is 1; 0: happened */
+    uint32_t word;        /* value of the whole word, if it needed one */
+    uint32_t second;      /* as word, of the next word if the access crosses */
+    uint32_t among;       /* values of the words that it may write, from this one on; */
+    uint32_t among_count; /* so many, a power of two */
+    uint32_t linked;      /* version of the word that rules tie this access to */
+    uint8_t kind;         /* enum access_kind */
     uint8_t width;
     bool sign;
     bool stack;     /* SP is the base */

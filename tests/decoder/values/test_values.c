@@ -508,6 +508,33 @@ START_TEST(test_exception_chained)
 }
 END_TEST
 
+/* A store to one of four words, nobody knows which: all others are as they were. */
+START_TEST(test_store_among)
+{
+    struct path p;
+    struct values_answer a;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe5940000, BT_COND_PASS); /* ldr r0, [r4]: a device */
+    add(&p, 0xe2001003, BT_COND_PASS); /* and r1, r0, #3 */
+    add(&p, 0xe7832101, BT_COND_PASS); /* str r2, [r3, r1, lsl #2] */
+    add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
+    add(&p, 0xe3a01000, BT_COND_PASS); /* mov r1, #0 */
+    p.w.final[3] = RAM + 16;
+    p.w.final[4] = 0x40000000;
+    for (uint32_t i = 0; i < 8; i++)
+        p.ram[2 + i] = 1000 + i;
+    struct values *r = work(&p);
+    ck_assert(!is_known(r, 2, 1, 0));
+    for (uint32_t i = 0; i < 8; i++)
+        for (size_t at = 0; at <= p.w.count; at++) {
+            bool among = i >= 2 && i < 6;
+            ck_assert_int_eq(values_word(r, at, RAM + 8 + 4 * i, &a), !among || at > 2);
+            ck_assert(!a.how || a.value == 1000 + i);
+        }
+    values_free(r);
+}
+END_TEST
+
 /* A scheduler: PendSV keeps one task's PSP in memory and takes another's from there. */
 START_TEST(test_two_stacks)
 {
@@ -913,6 +940,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: what a service may change", test_service);
     unit_case(s, "values: second addresses", test_second_addresses);
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
+    unit_case(s, "values: a store to one of a few words", test_store_among);
     unit_case(s, "values: M-profile, two stacks", test_two_stacks);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
