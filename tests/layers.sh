@@ -44,6 +44,7 @@ drivers/cortex_a
 drivers/flash
 drivers/elf
 drivers/dwarf
+drivers/rtos
 drivers/ini
 drivers/snapshot
 drivers/perf
@@ -72,6 +73,7 @@ server/probe
 server/access
 server/monitor
 server/reverse
+server/tasks
 server/live
 server/replay
 server/cmd

@@ -111,6 +111,11 @@ static int registers_read(struct gdb_session *s, enum target_register_set set)
 {
     struct target_request r = gdb_request(s, TARGET_READ_REGISTERS);
     struct target_regs regs = {.known = 0};
+    const struct gdb_task *task = gdb_task_of(s, s->task);
+    if (s->task != 0 && !task)
+        return BT_ERR_INVAL;
+    if (task && !task->running)
+        return registers_reply(s, &task->regs);
     if (gdb_is_replaying(s, s->general)) {
         int error = s->host->read_regs(s->host_ctx, s->general, &regs);
         return error < 0 ? error : registers_reply(s, &regs);

@@ -2,7 +2,7 @@
 /*
  * What a GDB session needs beside the target: its history, its replay position, and commands of
  * ours. Live and recorded targets each supply one, for each client one `ctx`. GDB sees one thread a
- * core.
+ * core, and those of tasks.
  *
  * Every operation gets the `ctx` that was given to gdb_session_init(), is called from within
  * gdb_session_input() or an answer of the target (one thread), and returns BT_OK, a count where
@@ -49,6 +49,30 @@ int gdb_btrace_blocks_add_gap(struct gdb_btrace_blocks *b);
 struct gdb_btrace_conf {
     bool recording;
     uint32_t size; /* real size of the buffer in bytes, shown by "info record" */
+};
+
+/*
+ * A task of a real-time kernel, which GDB sees as a thread behind those of the cores. One that runs
+ * has the registers of its core, whose thread is what steps and continues; another one has those
+ * that it goes on with, and runs nothing.
+ */
+struct gdb_task {
+    int thread; /* the same at every halt */
+    int core;   /* whose kernel knows it */
+    bool running;
+    char name[32];
+    char state[80]; /* "blocked, priority 3" */
+    struct target_regs regs;
+};
+
+#define GDB_TASK_FIRST     1001 /* thread */
+#define GDB_TASK_NOTE_SIZE 160
+
+/* Valid as long as the halt. */
+struct gdb_tasks {
+    const struct gdb_task *task;
+    size_t count;
+    char (*notes)[GDB_TASK_NOTE_SIZE]; /* of each core: why there are none, or not all; "" */
 };
 
 struct gdb_host {
@@ -102,6 +126,14 @@ struct gdb_host {
                    struct target_error *why);
     /* Ctrl-C while that, or monitor(), is pending; must lead to its end. */
     void (*interrupt)(void *ctx);
+
+    /*
+     * Optional, both or none. Is some core's kernel known? Tasks of the halted cores: BT_OK,
+     * TARGET_PENDING (gdb_session_go_on() follows, then this is called again), or an error: none
+     * are shown.
+     */
+    bool (*has_tasks)(void *ctx);
+    int (*tasks)(void *ctx, struct gdb_tasks *out);
 
     /* Optional. State in words for "info threads" ("replaying, at 216"); "": that of the target. */
     void (*core_status)(void *ctx, int core, char *text, size_t size);

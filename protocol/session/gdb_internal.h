@@ -43,8 +43,8 @@ extern const struct gdb_command gdb_thread_commands[];
 extern const struct gdb_command gdb_xfer_commands[];
 
 /*
- * Calls go one way, upwards in this list: threads, reply, client, allow; data, run, query, xfer;
- * packets; pass; observe; session.
+ * Calls go one way, upwards in this list: tasks, threads, reply, client, allow; data, run, query,
+ * xfer; packets; task packets, pass; observe; session.
  */
 
 /* gdb_threads.c */
@@ -76,8 +76,29 @@ void gdb_note_motion(struct gdb_session *s, const char *payload, size_t len);
 /* What the target reports of a core, with defaults where it says nothing. */
 struct target_core gdb_core_info(const struct gdb_session *s, int core);
 /* In words, of the host, else of the target; "": nothing is known. */
-#define GDB_STATUS_SIZE 128
+#define GDB_STATUS_SIZE 256
 void gdb_core_status(const struct gdb_session *s, int core, char text[GDB_STATUS_SIZE]);
+
+/* gdb_tasks.c */
+
+/* The cores are as this client knows them, and here. */
+bool gdb_tasks_may_be_shown(const struct gdb_session *s);
+/* Of a packet, behind its name, "p1.3e9" as well; -1: it is none of a task. */
+int gdb_task_thread(const char *payload, size_t len, size_t name);
+/* Tasks of this halt; false: none are to be shown, or not yet. */
+bool gdb_tasks_now(const struct gdb_session *s, struct gdb_tasks *out);
+/* The host begins to look for them for the sake of this packet. */
+bool gdb_tasks_wait(const struct gdb_session *s, const char *payload, size_t len);
+/* The task of this thread; NULL: it is none. */
+const struct gdb_task *gdb_task_of(const struct gdb_session *s, int thread);
+/* Behind the state of the core in words: what it runs. */
+void gdb_tasks_core(const struct gdb_session *s, int core, char *text, size_t size);
+
+/* gdb_task_packets.c */
+
+/* Packets that are about tasks, or about no task any more; GDB_PASS_ON: it goes the ordinary way.
+ */
+int gdb_task_packet(struct gdb_session *s, const char *payload, size_t len);
 
 /* gdb_reply.c: most make the answer, in s->reply, and return BT_OK, for the end of a handler. */
 

@@ -125,7 +125,7 @@ static int observe_refuse_read(struct gdb_session *s, const char *payload, size_
                                const char *why)
 {
     const char *shown = s->shown[s->general];
-    if (gdb_packet_is(payload, len, "g") && shown)
+    if (gdb_packet_is(payload, len, "g") && shown && s->task == 0)
         return gdb_reply(s, shown);
     return gdb_reply(s, payload[0] == 'm' ? "E05" : why);
 }

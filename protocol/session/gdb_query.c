@@ -205,6 +205,9 @@ int gdb_merge_features(struct gdb_session *s, const char *reply, size_t len)
     while (gdb_args_until(&a, ';', &word)) {
         if (gdb_args_text(&word, "PacketSize=")) {
             features_add_packet_size(&s->reply, &word, s->packet_size);
+        } else if (gdb_args_equal(&word, "qXfer:threads:read+") && s->host->has_tasks &&
+                   s->host->has_tasks(s->host_ctx)) {
+            continue; /* its list would not have them */
         } else if (gdb_may_pass_feature(word.at, gdb_args_left(&word))) {
             text_buf_add(&s->reply, word.at, gdb_args_left(&word));
             text_buf_putc(&s->reply, ';');

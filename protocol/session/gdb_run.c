@@ -5,6 +5,7 @@
 void gdb_start_running(struct gdb_session *s, enum gdb_run run)
 {
     s->run = run;
+    s->task = 0;
     gdb_document_forget(s);
 }
 

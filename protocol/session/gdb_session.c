@@ -52,7 +52,9 @@ static int session_choose_answer(struct gdb_session *s, const char *payload, siz
         return TARGET_PENDING;
     if (!s->target && !gdb_is_btrace(s, payload, len))
         return gdb_reply_gone(s, payload);
-    int outcome = gdb_observe(s, payload, len);
+    int outcome = gdb_task_packet(s, payload, len);
+    if (outcome == GDB_PASS_ON)
+        outcome = gdb_observe(s, payload, len);
     if (outcome != GDB_PASS_ON)
         return outcome;
     session_report_change(s, payload, len);
@@ -93,7 +95,7 @@ static void session_put_off(struct gdb_session *s, const char *payload, size_t l
 static bool session_must_wait(const struct gdb_session *s, const char *payload, size_t len)
 {
     bool held = s->target && s->target->holds_clients && s->run == GDB_HALTED;
-    if (s->asked.answer || s->asked.of_host)
+    if (s->asked.answer || s->asked.of_host || gdb_tasks_wait(s, payload, len))
         return true;
     return held && (gdb_is_btrace(s, payload, len) || gdb_packet_starts(payload, len, "qRcmd,") ||
                     gdb_reverse_wants(s, payload, len));

@@ -113,6 +113,8 @@ struct gdb_session {
     enum gdb_role role;
     enum gdb_run run;
     int general;              /* Hg: core index */
+    int task;                 /* Hg: thread of a task of that core; 0: it is that of the core */
+    int task_moves;           /* Hc: thread of a task; 0: none */
     struct gdb_thread thread; /* the same, as packets have it */
     int stopped;              /* core of the last stop reply: what thread 0 means */
     int motion;               /* Hc: core index, or one of GDB_MOTION_* */
@@ -208,6 +210,12 @@ void gdb_session_stopped(struct gdb_session *s, const struct target_stop *stop);
 
 /* The motion that is pending failed: GDB prints `text` and shows the target as stopped. */
 void gdb_session_resume_failed(struct gdb_session *s, const char *text);
+
+/* The host knows the tasks now, after TARGET_PENDING. May be called at any time. */
+static inline void gdb_session_go_on(struct gdb_session *s)
+{
+    s->go_on(s);
+}
 
 /* The `monitor` command that was TARGET_PENDING is answered. */
 void gdb_session_command_done(struct gdb_session *s);

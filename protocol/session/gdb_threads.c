@@ -55,6 +55,7 @@ bool gdb_core_of_thread(const struct gdb_session *s, int thread, int *core)
 void gdb_choose_core(struct gdb_session *s, int core)
 {
     s->general = core;
+    s->task = 0;
     s->thread = session_thread(s, core);
     if (!s->thread.single) /* its stop replies may name one all the same */
         s->thread = gdb_remote_of(s->target)->stopped;
@@ -65,6 +66,7 @@ void gdb_choose_thread(struct gdb_session *s, const struct gdb_thread *thread)
     const struct gdb_remote *r = gdb_remote_of(s->target);
     int core = thread->single ? gdb_remote_core_of(r, thread) : s->stopped;
     s->thread = thread->single ? *thread : r->stopped;
+    s->task = 0;
     if (core >= 0)
         s->general = core;
 }
@@ -101,22 +103,34 @@ static int answer_current_thread(struct gdb_session *s, struct gdb_args *a)
     return BT_OK;
 }
 
-static int answer_first_threads(struct gdb_session *s, struct gdb_args *a)
+/* They were listed without processes, of which the client in control may have made use. */
+static void add_listed_thread(struct gdb_session *s, struct gdb_thread t)
 {
     char text[GDB_THREAD_TEXT];
+    if (s->packets && !t.has_process) {
+        t.has_process = gdb_remote_of(s->target)->stopped.has_process;
+        t.process = gdb_remote_of(s->target)->stopped.process;
+    }
+    gdb_thread_text(&t, text);
+    text_buf_printf(&s->reply, "%c%s", s->reply.len == 0 ? 'm' : ',', text);
+}
+
+static int answer_first_threads(struct gdb_session *s, struct gdb_args *a)
+{
+    struct gdb_tasks tasks;
     (void)a;
     s->threads_listed = true;
     for (int i = 0; i < gdb_cores(s); i++) {
         struct gdb_thread t = session_thread(s, i);
-        if (!t.single)
-            continue;
-        /* They were listed without processes, of which the client in control may have made use. */
-        if (s->packets && !t.has_process) {
-            t.has_process = gdb_remote_of(s->target)->stopped.has_process;
-            t.process = gdb_remote_of(s->target)->stopped.process;
-        }
-        gdb_thread_text(&t, text);
-        text_buf_printf(&s->reply, "%c%s", s->reply.len == 0 ? 'm' : ',', text);
+        if (t.single)
+            add_listed_thread(s, t);
+    }
+    gdb_tasks_now(s, &tasks);
+    for (size_t i = 0; i < tasks.count; i++) {
+        struct gdb_thread t = session_thread(s, tasks.task[i].core);
+        t.single = true;
+        t.thread = (uint64_t)tasks.task[i].thread;
+        add_listed_thread(s, t);
     }
     return s->reply.len > 0 ? BT_OK : gdb_reply(s, "l");
 }
@@ -135,10 +149,12 @@ static int answer_thread_extra(struct gdb_session *s, struct gdb_args *a)
         !gdb_core_of_thread(s, thread, &core))
         return BT_ERR_INVAL;
     gdb_core_status(s, core, status);
+    gdb_tasks_core(s, core, status, sizeof status);
     struct target_core info = gdb_core_info(s, core);
     text_buf_hex(&s->reply, info.name, strlen(info.name));
     if (status[0] != '\0') {
-        text_buf_hex(&s->reply, ": ", 2);
+        if (info.name[0] != '\0')
+            text_buf_hex(&s->reply, ": ", 2);
         text_buf_hex(&s->reply, status, strlen(status));
     }
     return BT_OK;

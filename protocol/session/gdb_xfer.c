@@ -173,7 +173,9 @@ static bool btrace_delta_is_safe(const struct gdb_btrace_blocks *b)
 static int btrace_document(struct gdb_session *s, int annex, struct text_buf *out)
 {
     struct gdb_btrace_blocks blocks = {.block = NULL};
-    int error = s->host->btrace_read(s->host_ctx, s->general, (enum gdb_annex)annex, &blocks);
+    int error = s->task != 0
+                    ? BT_OK
+                    : s->host->btrace_read(s->host_ctx, s->general, (enum gdb_annex)annex, &blocks);
     if (error >= 0 && annex == GDB_ANNEX_DELTA && !btrace_delta_is_safe(&blocks))
         error = BT_ERR_FORMAT;
     if (error >= 0)
@@ -187,7 +189,7 @@ static int btrace_conf_document(struct gdb_session *s, int annex, struct text_bu
 {
     struct gdb_btrace_conf conf = {.recording = false};
     (void)annex;
-    int error = s->host->btrace_conf(s->host_ctx, s->general, &conf);
+    int error = s->task != 0 ? BT_OK : s->host->btrace_conf(s->host_ctx, s->general, &conf);
     if (error < 0)
         return error;
     text_buf_puts(out, "<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n"
@@ -207,14 +209,29 @@ static int xfer_build_target(struct gdb_session *s, int annex, struct text_buf *
     return BT_OK;
 }
 
+/* The name is the task's, and in front of it from GDB 17 on stands what it is. */
+static void xml_add_tasks(struct text_buf *out, const struct gdb_tasks *tasks)
+{
+    for (size_t i = 0; i < tasks->count; i++) {
+        const struct gdb_task *t = &tasks->task[i];
+        text_buf_printf(out, "<thread id=\"%x\" core=\"%d\" name=\"", (unsigned)t->thread, t->core);
+        xml_add_text(out, t->name);
+        text_buf_puts(out, "\" id_str=\"task\">");
+        xml_add_text(out, t->state);
+        text_buf_puts(out, "</thread>\n");
+    }
+}
+
 static int xfer_build_threads(struct gdb_session *s, int annex, struct text_buf *out)
 {
+    struct gdb_tasks tasks;
     (void)annex;
     s->threads_listed = true;
     text_buf_puts(out, "<?xml version=\"1.0\"?>\n<threads>\n");
     for (int i = 0; i < gdb_cores(s); i++) {
         char status[GDB_STATUS_SIZE];
         gdb_core_status(s, i, status);
+        gdb_tasks_core(s, i, status, sizeof status);
         text_buf_printf(out, "<thread id=\"%x\" core=\"%d\" name=\"",
                         (unsigned)gdb_thread_of_core(i), i);
         xml_add_text(out, gdb_core_info(s, i).name);
@@ -223,6 +240,8 @@ static int xfer_build_threads(struct gdb_session *s, int annex, struct text_buf 
         xml_add_text(out, status);
         text_buf_puts(out, "</thread>\n");
     }
+    gdb_tasks_now(s, &tasks);
+    xml_add_tasks(out, &tasks);
     text_buf_puts(out, "</threads>\n");
     return BT_OK;
 }
@@ -316,7 +335,7 @@ static void xfer_add_chunk(struct gdb_session *s, uint64_t offset, uint64_t len)
     if (!last || d->delivered || text_buf_error(&s->reply) < 0)
         return;
     d->delivered = true;
-    if (d->object->btrace)
+    if (d->object->btrace && s->task == 0)
         s->host->btrace_delivered(s->host_ctx, d->core, (enum gdb_annex)d->annex);
 }
 
@@ -367,6 +386,8 @@ static int answer_btrace(struct gdb_session *s, struct gdb_args *a)
     if (!gdb_has_btrace(s))
         return BT_OK;
     gdb_document_forget(s);
+    if (s->task != 0 && (gdb_args_equal(a, "bts") || gdb_args_equal(a, "off")))
+        return gdb_reply(s, "OK"); /* GDB switches it on for every thread */
     if (gdb_args_equal(a, "bts"))
         error = s->host->btrace_enable(s->host_ctx, s->general, &why);
     else if (gdb_args_equal(a, "off"))

@@ -24,8 +24,8 @@
  *   [record]   dir
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
- *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, debug, cti, and the trace
- *              unit's registers by name
+ *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, debug, cti, shared,
+ *              rtos, and the trace unit's registers by name
  *
  * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
  * board file, $PLUGIN the virtual board's plugin, $$ a dollar sign.
@@ -37,6 +37,7 @@
 #include "drivers/adi/debug_link.h"
 #include "drivers/base/message.h"
 #include "drivers/probe/ftdi/ftdi.h"
+#include "drivers/rtos/rtos.h"
 #include "drivers/snapshot/snapshot.h"
 #include "server/base/audit.h"
 #include "server/base/console.h"
@@ -105,6 +106,7 @@ struct config_core {
     uint64_t debug;                       /* an A core's debug registers; 0: to be found */
     uint64_t cti;                         /* its cross trigger interface; 0: none that is used */
     struct config_ranges shared;          /* RAM that others write */
+    unsigned rtos;                        /* enum rtos_kind */
 };
 
 struct config_usb_id {

@@ -365,6 +365,16 @@ static int check_debug(struct config_parser *p, unsigned i)
     return BT_OK;
 }
 
+/* The frames of tasks are known of one profile. */
+static int check_rtos(struct config_parser *p, unsigned i)
+{
+    const struct config_core *core = &p->config->cores[i];
+    if (core->rtos <= RTOS_AUTO || strncmp(core->type, "Cortex-M", 8) == 0)
+        return BT_OK;
+    return config_fail(p, core_key_line(p, i, "rtos"), "rtos",
+                       "tasks are known of Cortex-M alone; allowed: none or auto");
+}
+
 /* Core and source are devices of one recording: their names must differ. */
 static int check_names(struct config_parser *p)
 {
@@ -384,7 +394,7 @@ static int check_names(struct config_parser *p)
 static int check_core(struct config_parser *p, unsigned i)
 {
     int (*const checks[])(struct config_parser *, unsigned) = {check_source, check_thread,
-                                                               check_debug};
+                                                               check_debug, check_rtos};
     int result = BT_OK;
     for (size_t k = 0; k < sizeof checks / sizeof *checks; k++) {
         int error = checks[k](p, i);

@@ -207,6 +207,8 @@ static const struct config_key keys[] = {
     {"core", "cti", CONFIG_COMPONENT, CORE(cti), 0, 0, false, NULL, COMPONENT},
     {"core", "shared", CONFIG_RANGES, CORE(shared), 0, 0, false, NULL,
      "up to 8 times ADDRESS+SIZE, of RAM that others write; K and M may follow the size"},
+    {"core", "rtos", CONFIG_RTOS, CORE(rtos), 0, 0, false, NULL,
+     "auto, none, freertos, zephyr or threadx"},
 };
 
 _Static_assert(sizeof keys / sizeof *keys <= CONFIG_KEYS_MAX, "room for the line of each key");

@@ -487,6 +487,11 @@ static const struct {
     {CONFIG_OTHERS, "refuse", CONFIG_OTHERS_REFUSE},
     {CONFIG_OTHERS, "observe", CONFIG_OTHERS_OBSERVE},
     {CONFIG_OTHERS, "queue", CONFIG_OTHERS_QUEUE},
+    {CONFIG_RTOS, "auto", RTOS_AUTO},
+    {CONFIG_RTOS, "none", RTOS_NONE},
+    {CONFIG_RTOS, "freertos", RTOS_FREERTOS},
+    {CONFIG_RTOS, "zephyr", RTOS_ZEPHYR},
+    {CONFIG_RTOS, "threadx", RTOS_THREADX},
 };
 
 static bool store_word(enum config_kind kind, unsigned *field, const char *value)

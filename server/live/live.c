@@ -308,6 +308,35 @@ static void on_timer(uv_timer_t *timer)
     report_strays(l, false);
 }
 
+/* Whoever asked for them may have gone. */
+static void on_tasks_known(void *ctx)
+{
+    const struct live *l = ctx;
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
+        gdb_session_go_on(k->session);
+    }
+}
+
+/* Another GDB server may list them itself: of those only where the board file says so. */
+static int open_tasks(struct live *l, struct message *why)
+{
+    enum rtos_kind usual = config_has_probe(l->config) ? RTOS_AUTO : RTOS_NONE;
+    int error = BT_OK;
+    l->tasks = tasks_new(on_tasks_known, l);
+    if (!l->tasks)
+        error = BT_ERR_NOMEM;
+    for (unsigned i = 0; !error && i < l->config->core_count; i++) {
+        const struct live_core *c = &l->cores[i];
+        if (live_is_m_profile(c))
+            error = tasks_add(l->tasks, live_thread(c), c->config->name,
+                              c->config->rtos ? (enum rtos_kind)c->config->rtos : usual, c->elf);
+    }
+    if (error)
+        message_set(why, "out of memory");
+    return error;
+}
+
 int live_start(struct live *l, uv_loop_t *loop, struct config *config,
                void (*ready)(void *ctx, struct live *l, int error),
                void (*halted)(void *ctx, struct live *l), void *ctx, struct message *why)
@@ -333,6 +362,8 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     uv_idle_init(loop, &l->questions);
     l->questions.data = l;
     int error = open_cores(l, why);
+    if (!error)
+        error = open_tasks(l, why);
     if (error)
         return error;
     if (!config_has_probe(config)) {
@@ -384,6 +415,7 @@ void live_release(struct live *l)
     live_trace_release(l);
     if (l->remote)
         gdb_remote_free(l->remote);
+    tasks_free(l->tasks);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         code_image_release(&l->cores[i].image);
         elf_image_close(l->cores[i].elf);

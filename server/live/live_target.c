@@ -485,6 +485,21 @@ static int cmd_release(const struct live_line *q)
     return BT_OK;
 }
 
+static int cmd_tasks(const struct live_line *q)
+{
+    struct live *l = q->live;
+    struct gdb_tasks tasks;
+    if (!tasks_has(l->tasks))
+        console_print(q->c, "no core has a kernel whose tasks are known: see rtos of [core]\n");
+    else if (target_is_running(l->target))
+        console_print(q->c, "the target runs\n");
+    else if (tasks_at(l->tasks, l->target, &tasks) == BT_OK)
+        tasks_report(l->tasks, q->c);
+    else
+        console_print(q->c, "they are not known yet: 'info threads' first\n");
+    return BT_OK;
+}
+
 static int cmd_help(const struct live_line *q);
 
 static const struct {
@@ -506,6 +521,7 @@ static const struct {
     {"coverage", cmd_coverage, true,
      "[start|stop|write FILE]: lines that ran; LCOV below [record] dir"},
     {"profile", cmd_profile, true, "[start|stop|write FILE]: where instructions went; callgrind"},
+    {"tasks", cmd_tasks, false, "tasks of the real-time kernel, and their threads"},
     {"record start", cmd_record_start, true, "[NAME]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
     {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
@@ -800,6 +816,17 @@ static void op_changes(void *ctx, const struct target_request *r)
         audit_client(k, "reset", "by GDB");
 }
 
+static bool op_has_tasks(void *ctx)
+{
+    return tasks_has(((const struct live_client *)ctx)->live->tasks);
+}
+
+static int op_tasks(void *ctx, struct gdb_tasks *out)
+{
+    const struct live *l = ((const struct live_client *)ctx)->live;
+    return tasks_at(l->tasks, l->target, out);
+}
+
 static void op_leave(void *ctx)
 {
     reverse_motion_forget(&((struct live_client *)ctx)->motion);
@@ -822,6 +849,8 @@ static const struct gdb_host live_gdb_host = {
     .leave = op_leave,
     .restart = op_restart,
     .changes = op_changes,
+    .has_tasks = op_has_tasks,
+    .tasks = op_tasks,
 };
 
 static struct live_client *new_live_client(struct live *l, struct gdb_client *c)

@@ -255,9 +255,30 @@ void replay_release(struct replay *r)
     for (size_t i = 0; i < r->trace_count; i++)
         recording_history_release(&r->traces[i]);
     free(r->traces);
+    tasks_free(r->tasks);
     free(r->cores);
     recording_close(&r->recording);
     memset(r, 0, sizeof *r);
+}
+
+/* A recording answers at once. */
+static void on_tasks_known(void *ctx)
+{
+    (void)ctx;
+}
+
+int replay_show_tasks(struct replay *r)
+{
+    int error = BT_OK;
+    if (r->core_count != 1 || r->cores[0].profile != TARGET_PROFILE_M)
+        return BT_OK;
+    r->tasks = tasks_new(on_tasks_known, NULL);
+    if (!r->tasks)
+        return BT_ERR_NOMEM;
+    for (size_t i = 0; !error && i < r->recording.elf_count; i++)
+        if (!tasks_has(r->tasks))
+            error = tasks_add(r->tasks, 0, r->cores[0].name, RTOS_AUTO, r->recording.elf[i]);
+    return error;
 }
 
 static void set_replay_view(const struct replay_client *k, int core, struct btrace_view *view)
@@ -773,6 +794,17 @@ static void op_btrace_delivered(void *ctx, int core, enum gdb_annex annex)
     ((struct replay_client *)ctx)->cores[core].delivered = true;
 }
 
+static bool op_has_tasks(void *ctx)
+{
+    return tasks_has(((const struct replay_client *)ctx)->replay->tasks);
+}
+
+static int op_tasks(void *ctx, struct gdb_tasks *out)
+{
+    struct replay_client *k = ctx;
+    return tasks_at(k->replay->tasks, &k->target, out);
+}
+
 static int op_restart(void *ctx, struct target_error *why)
 {
     (void)ctx, (void)why;
@@ -795,4 +827,6 @@ const struct gdb_host replay_host = {
     .interrupt = op_interrupt,
     .core_status = op_core_status,
     .restart = op_restart,
+    .has_tasks = op_has_tasks,
+    .tasks = op_tasks,
 };

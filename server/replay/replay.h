@@ -13,6 +13,7 @@
 #include "server/history/call_history.h"
 #include "server/recording/recording_history.h"
 #include "server/reverse/reverse_motion.h"
+#include "server/tasks/tasks.h"
 
 #define REPLAY_REGISTERS 34 /* AArch64; else d0-d15 and fpscr behind the first seventeen */
 
@@ -41,6 +42,7 @@ struct replay {
     struct replay_core *cores;
     size_t core_count;
     bool odd_thumb; /* T32 blocks with bit 0 set: for a GDB without symbols */
+    struct tasks *tasks;
     bool no_record; /* GDB is not told that it records:
                        the server does reverse execution */
     struct replay_client *clients;
@@ -94,6 +96,10 @@ void replay_go_on(struct replay *r);
 
 /* The numbers of a recording in the text format of Prometheus. */
 void replay_status_page(const struct replay *r, struct text_buf *out);
+
+/* Sessions show tasks of the kernel in the program of the recording's only core, if it has one. 0
+ * or BT_ERR_NOMEM. */
+int replay_show_tasks(struct replay *r);
 
 /* "monitor" commands, of struct gdb_host. */
 int replay_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to);

@@ -197,6 +197,18 @@ static int cmd_nothing(struct replay_client *k, int core, const char *rest, cons
     return BT_OK;
 }
 
+static int cmd_tasks(struct replay_client *k, int core, const char *rest, const struct console *c)
+{
+    struct tasks *t = k->replay->tasks;
+    struct gdb_tasks tasks;
+    (void)core, (void)rest;
+    if (tasks_has(t) && tasks_at(t, &k->target, &tasks) == BT_OK)
+        tasks_report(t, c);
+    else
+        console_print(c, "the program has no kernel whose tasks are known\n");
+    return BT_OK;
+}
+
 static int cmd_help(struct replay_client *k, int core, const char *rest, const struct console *c);
 
 static const struct {
@@ -210,6 +222,7 @@ static const struct {
     {"gaps", cmd_gaps, "the same"},
     {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
+    {"tasks", cmd_tasks, "tasks of the real-time kernel at the end, and their threads"},
     {"status", cmd_numbers, "clients, history, gaps"},
     {"clients", cmd_clients, "who is connected"},
     {"reload", cmd_reload, "read the file of --config again; says what holds from now on"},
