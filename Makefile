@@ -32,7 +32,8 @@ DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cp
     libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
-    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4 chromium
+    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4 chromium \
+    slurmctld slurmd slurm-client munge
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
 # $(call missing,PACKAGES): sets the shell's $$missing.
@@ -323,7 +324,8 @@ install: all virtual-board install-library
 	install -m 644 configs/udev/60-btraced.rules $(DESTDIR)$(PREFIX)/lib/udev/rules.d/
 	install -m 644 $(wildcard configs/virtual/*.elf configs/virtual/*.flm) \
 	    $(DESTDIR)$(PREFIX)/share/btraced/configs/virtual/
-	install -d $(DESTDIR)$(PREFIX)/share/btraced && cp -R configs/ide configs/labgrid $(DESTDIR)$(PREFIX)/share/btraced/
+	install -d $(DESTDIR)$(PREFIX)/share/btraced && \
+	    cp -R configs/ide configs/labgrid configs/slurm $(DESTDIR)$(PREFIX)/share/btraced/
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system $(DESTDIR)$(PREFIX)/lib/sysusers.d
 	for unit in service socket; do \
 	    sed 's,/usr/bin/btraced,$(PREFIX)/bin/btraced,' configs/systemd/btraced.$$unit \

@@ -21,7 +21,7 @@ out=$(mandoc -Tlint -Wwarning docs/btraced.1 2>&1)
 report "man page is well formed" $? "$out"
 
 missing=""
-for command in serve record run replay connect decode coverage profile timeline report feedback probes arm; do
+for command in serve record run replay connect decode coverage profile timeline report feedback merge probes arm; do
     for option in $(build/btraced $command --help | grep -oE -- '--[a-z-]+' | sort -u); do
         [ "$option" = --help ] && continue
         grep -q -- "Fl -${option#--}\b\|-${option#--}\b" docs/btraced.1 ||

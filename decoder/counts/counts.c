@@ -123,8 +123,9 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
         return;
     e->behind = e->from + insn.size;
     bool onward = e->block.first == e->behind;
-    if (onward && !(insn.flags & INSN_LINK && bt_block_cond(&c->last) == BT_COND_PASS &&
-                    insn.cls == INSN_DIRECT && insn.target == e->behind))
+    /* The kind is the same however often it comes, and whichever comes first: so a conditional call
+     * of the next instruction is one, whether its condition held or not. */
+    if (onward && !(insn.flags & INSN_LINK && insn.cls == INSN_DIRECT && insn.target == e->behind))
         e->kind = COUNTS_ONWARD;
     else if (insn.flags & INSN_LINK)
         e->kind = COUNTS_CALL;
@@ -369,4 +370,43 @@ void counts_feed(struct counts *c, const struct flow_out *out)
         counts_event(c, &out->events[e]);
     }
     counts_take(c, out->blocks + b, out->cycles ? out->cycles + b : NULL, out->block_count - b);
+}
+
+/* The newest blocks, so far as a gap may take them back. */
+static bool counts_same_recent(const struct counts *a, const struct counts *b, uint64_t doubtful)
+{
+    uint64_t back = 0;
+    for (uint32_t i = 1; back < doubtful; i++) {
+        if (i > a->recent_open || i > b->recent_open)
+            return a->recent_open == b->recent_open;
+        uint32_t x = a->recent[(a->recent_next - i) % COUNTS_RECENT];
+        uint32_t y = b->recent[(b->recent_next - i) % COUNTS_RECENT];
+        if (x == NO_EDGE || y == NO_EDGE ||
+            !counts_is(&a->edges[x], b->edges[y].from, &b->edges[y].block))
+            return false;
+        back += bt_block_count(&a->edges[x].block);
+    }
+    return true;
+}
+
+static bool counts_same_key(const struct code_key *a, const struct code_key *b)
+{
+    return a->generation == b->generation && a->core == b->core && a->security == b->security &&
+           a->has_context == b->has_context && (!a->has_context || a->context == b->context) &&
+           a->has_vmid == b->has_vmid && (!a->has_vmid || a->vmid == b->vmid);
+}
+
+bool counts_same(const struct counts *a, const struct counts *b, uint64_t doubtful)
+{
+    return a->from == b->from && a->last.first == b->last.first &&
+           counts_rest(&a->last) == counts_rest(&b->last) && !a->has_exception &&
+           !b->has_exception && counts_same_key(&a->key, &b->key) &&
+           counts_same_recent(a, b, doubtful);
+}
+
+void counts_clear(struct counts *c)
+{
+    for (size_t i = 0; i < c->size; i++)
+        c->edges[i].count = c->edges[i].cycles = 0;
+    c->taken_back = c->left_out = 0;
 }

@@ -93,4 +93,14 @@ void counts_release(struct counts *c);
 /* What a flow stage has put out, all of it, in order. The arrays' counts are left as they are. */
 void counts_feed(struct counts *c, const struct flow_out *out);
 
+/*
+ * For counts of pieces that are joined. Whether both, which came to the same place by other ways,
+ * will count the same from here on; `doubtful` of the newest instructions may still be taken back.
+ */
+bool counts_same(const struct counts *a, const struct counts *b, uint64_t doubtful);
+
+/* All counts are 0 again, but not what is known of the way here. What is taken back later of
+ * blocks from before goes below 0, modulo 2^64: the sum of both is right. */
+void counts_clear(struct counts *c);
+
 #endif

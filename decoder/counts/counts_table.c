@@ -99,10 +99,34 @@ int counts_table_add(struct counts_table *t, struct counts *c)
     return BT_OK;
 }
 
+int counts_table_put(struct counts_table *t, const struct counts_insn *insn)
+{
+    if (t->count * 2 >= t->size && table_grow(t))
+        return BT_ERR_NOMEM;
+    struct counts_insn *i = table_find(t, insn->address, insn->isa);
+    if (!i->size) {
+        *i = *insn;
+        t->count++;
+        return BT_OK;
+    }
+    if (i->size != insn->size || i->cls != insn->cls || i->flags != insn->flags ||
+        i->target != insn->target)
+        return BT_ERR_FORMAT;
+    i->count += insn->count;
+    i->passed += insn->passed;
+    i->failed += insn->failed;
+    i->cycles += insn->cycles;
+    return BT_OK;
+}
+
 static int by_address(const void *a, const void *b)
 {
     const struct counts_insn *x = a, *y = b;
-    return x->address < y->address ? -1 : x->address > y->address;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->isa > y->isa) - (x->isa < y->isa);
 }
 
 void counts_table_sort(struct counts_table *t)

@@ -35,7 +35,12 @@ void counts_table_release(struct counts_table *t);
 /* Adds what `c` has counted. BT_ERR_NOMEM. Not after counts_table_sort(). */
 int counts_table_add(struct counts_table *t, struct counts *c);
 
-/* Nothing more is added: insns[0] to insns[count - 1] are in the order of their addresses. */
+/* Adds the counts of one instruction to those of its address. BT_ERR_NOMEM; BT_ERR_FORMAT: the
+ * table has another instruction there. Not after counts_table_sort(). */
+int counts_table_put(struct counts_table *t, const struct counts_insn *insn);
+
+/* Nothing more is added: insns[0] to insns[count - 1] are in the order of their addresses;
+ * of two instruction sets at one address, which damage may show, the more frequent one is first. */
 void counts_table_sort(struct counts_table *t);
 
 /* Of a sorted table, the instruction at the address; NULL: none ran there. */

@@ -488,6 +488,16 @@ enum formatter_mode formatter_find_blocks(const uint8_t *data, size_t len)
     return 4 * losses_as(FORMATTER_BLOCKS, data, len) <= plain ? FORMATTER_BLOCKS : FORMATTER_SYNC;
 }
 
+bool formatter_same(const struct formatter *a, const struct formatter *b)
+{
+    return a->mode == b->mode && a->aligned && b->aligned && a->id == b->id &&
+           a->id != FORMATTER_ID_UNKNOWN && a->want_sync_tail == b->want_sync_tail &&
+           a->half == b->half && (!a->half || a->pair == b->pair) && a->fill == b->fill &&
+           memcmp(a->frame, b->frame, a->fill) == 0 &&
+           (a->mode != FORMATTER_BLOCKS ||
+            a->offset % FORMATTER_BLOCK == b->offset % FORMATTER_BLOCK);
+}
+
 void formatter_discontinuity(struct formatter *f, formatter_sink *sink, void *ctx)
 {
     struct gather g;

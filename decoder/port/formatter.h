@@ -79,6 +79,9 @@ enum formatter_mode formatter_find_blocks(const uint8_t *data, size_t len);
 void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, formatter_sink *sink,
                     void *ctx);
 
+/* Whether both know where they are, and take what follows apart in the same way. */
+bool formatter_same(const struct formatter *a, const struct formatter *b);
+
 /* Bytes were lost before the next feed (USB error, ring full): drops the partial frame. */
 void formatter_discontinuity(struct formatter *f, formatter_sink *sink, void *ctx);
 

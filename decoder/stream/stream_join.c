@@ -10,6 +10,9 @@ struct join {
     bool (*possible)(const struct stream_config *config); /* NULL: always */
     void (*start_at)(struct stream *s, uint64_t offset);
     bool (*same)(const struct stream *s, const struct stream *mark, const struct stream *end);
+    /* What `same` lets depend on the rest of the decode. NULL: nothing does. */
+    bool (*settled)(const struct stream *s, const struct stream *mark);
+    bool (*reached_back)(const struct stream *mark, const struct stream *end);
     /* `s` is at the end, `before` is what it was. NULL: nothing of that is left. */
     void (*keep)(struct stream *s, const struct stream *before, const struct stream *mark);
 };
@@ -174,6 +177,11 @@ static bool same_etmv3(const struct stream *s, const struct stream *mark, const 
            (same_due(&s->u.etmv3.flow, m) || due_untouched(m, &end->u.etmv3.flow));
 }
 
+static bool settled_etmv3(const struct stream *s, const struct stream *mark)
+{
+    return same_due(&s->u.etmv3.flow, &mark->u.etmv3.flow);
+}
+
 static void keep_due(struct stream *s, const struct stream *before, const struct stream *mark)
 {
     struct etmv3_flow *f = &s->u.etmv3.flow;
@@ -196,8 +204,11 @@ static void start_etmv3(struct stream *s, uint64_t offset)
     start_scan(&s->u.etmv3.parser.scan, offset);
 }
 
-static const struct join join_etmv3 = {
-    .possible = no_data, .start_at = start_etmv3, .same = same_etmv3, .keep = keep_due};
+static const struct join join_etmv3 = {.possible = no_data,
+                                       .start_at = start_etmv3,
+                                       .same = same_etmv3,
+                                       .settled = settled_etmv3,
+                                       .keep = keep_due};
 
 /* ETMv4. */
 
@@ -307,14 +318,21 @@ static bool same_etmv4(const struct stream *s, const struct stream *mark, const 
            same_returns4(&s->u.etmv4.flow, &mark->u.etmv4.flow, &end->u.etmv4.flow);
 }
 
+static bool reached_back4(const struct stream *mark, const struct stream *end)
+{
+    return mark->u.etmv4.flow.foreign_pops != end->u.etmv4.flow.foreign_pops;
+}
+
 static void start_etmv4(struct stream *s, uint64_t offset)
 {
     start_scan(&s->u.etmv4.parser.scan, offset);
     s->u.etmv4.flow.cut = offset > 0;
 }
 
-static const struct join join_etmv4 = {
-    .start_at = start_etmv4, .same = same_etmv4, .keep = keep_returns};
+static const struct join join_etmv4 = {.start_at = start_etmv4,
+                                       .same = same_etmv4,
+                                       .reached_back = reached_back4,
+                                       .keep = keep_returns};
 
 static const struct join *join_of(unsigned protocol)
 {
@@ -334,8 +352,7 @@ void stream_start_at(struct stream *s, uint64_t offset)
     join_of(s->protocol)->start_at(s, offset);
 }
 
-/* Instructions that a contradiction would put in doubt. */
-static uint64_t in_doubt(const struct stream *s)
+uint64_t stream_doubtful(const struct stream *s)
 {
     const struct flow_core *core = stream_core((struct stream *)s);
     return core->instructions - core->agreed;
@@ -343,7 +360,19 @@ static uint64_t in_doubt(const struct stream *s)
 
 bool stream_same(const struct stream *s, const struct stream *mark, const struct stream *end)
 {
-    return in_doubt(s) == in_doubt(mark) && join_of(s->protocol)->same(s, mark, end);
+    return stream_doubtful(s) == stream_doubtful(mark) && join_of(s->protocol)->same(s, mark, end);
+}
+
+bool stream_joins(const struct stream *s, const struct stream *mark)
+{
+    const struct join *join = join_of(s->protocol);
+    return stream_same(s, mark, mark) && (!join->settled || join->settled(s, mark));
+}
+
+bool stream_reached_back(const struct stream *mark, const struct stream *end)
+{
+    const struct join *join = join_of(mark->protocol);
+    return join->reached_back && join->reached_back(mark, end);
 }
 
 void stream_take_over(struct stream *s, const struct stream *mark, const struct stream *end)

@@ -24,4 +24,15 @@ bool stream_same(const struct stream *s, const struct stream *mark, const struct
 /* After stream_same(): brings `s` to where `end` is, in its own numbers. */
 void stream_take_over(struct stream *s, const struct stream *mark, const struct stream *end);
 
+/* Instructions that a contradiction would put in doubt. */
+uint64_t stream_doubtful(const struct stream *s);
+
+/*
+ * As stream_same() where the end of `mark`'s decode is not known: true if both give the same from
+ * here on, whatever follows, as long as stream_reached_back(mark, end) is false. Who began at
+ * `mark` alone cannot give what it asks of the time before.
+ */
+bool stream_joins(const struct stream *s, const struct stream *mark);
+bool stream_reached_back(const struct stream *mark, const struct stream *end);
+
 #endif

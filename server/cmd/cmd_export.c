@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced coverage, profile, timeline, report, feedback: what a recording shows, in the formats
  * that viewers open. */
+#include "cmd_export.h"
 #include "commands.h"
 #include "server/base/exit_codes.h"
-#include "server/export/coverage.h"
-#include "server/export/export_args.h"
-#include "server/export/feedback.h"
 #include "server/export/profile.h"
 #include "server/export/report.h"
 #include "server/export/timeline.h"
@@ -24,7 +22,8 @@ static const char coverage_help[] =
     "  --format FORMAT    lcov (the default), text: with the lines that never ran, or objects:\n"
     "                     ranges of instructions and directions of branches\n"
     "  --objects          --format objects\n"
-    "  --fail-under N     exit code 7 if less than N percent of the lines ran\n" EXPORT_HELP "\n"
+    "  --fail-under N     exit code 7 if less than N percent of the lines ran\n" EXPORT_HELP
+        EXPORT_PART_HELP "\n"
     "examples:\n"
     "  btraced coverage --elf crash.elf -o run.info recording && genhtml run.info -o html\n"
     "  btraced coverage --elf crash.elf --format text --fail-under 80 run1 run2\n";
@@ -51,8 +50,8 @@ static int add_recording(struct export_args *args, struct export_opened *o,
     return BT_OK;
 }
 
-static int write_coverage(const struct export_args *args, const struct coverage *c,
-                          const struct export_names *names, const struct export_loss *loss)
+int cmd_export_coverage(const struct export_args *args, const struct coverage *c,
+                        const struct export_names *names, const struct export_loss *loss)
 {
     FILE *out = export_create(args);
     if (!out)
@@ -66,16 +65,15 @@ static int write_coverage(const struct export_args *args, const struct coverage 
     return export_close(args, out);
 }
 
-static int judge_coverage(const struct export_args *args, const struct coverage *c)
+int cmd_export_judge(const struct export_args *args, const struct coverage *c)
 {
     struct coverage_total sum;
     coverage_sum(c, NULL, &sum);
     double share = sum.lines ? 100.0 * (double)sum.lines_hit / (double)sum.lines : 0;
     if (args->fail_under <= 0 || share >= args->fail_under)
         return EXIT_OK;
-    fprintf(stderr,
-            "btraced coverage: %" PRIu64 " of %" PRIu64 " lines ran: %.1f %%, less than %g %%\n",
-            sum.lines_hit, sum.lines, share, args->fail_under);
+    fprintf(stderr, "btraced %s: %" PRIu64 " of %" PRIu64 " lines ran: %.1f %%, less than %g %%\n",
+            args->command->name, sum.lines_hit, sum.lines, share, args->fail_under);
     return EXIT_BELOW;
 }
 
@@ -93,7 +91,13 @@ int cmd_coverage(int argc, char **argv)
         return code < 0 ? EXIT_OK : code;
     counts_table_init(&table);
     memset(&coverage, 0, sizeof coverage);
-    code = export_open(&args, 0, true, &first);
+    code = export_open(&args, 0, !args.parts, &first);
+    if (!code && args.parts) {
+        code = export_part(&args, &first, false);
+        export_opened_release(&first);
+        counts_table_release(&table);
+        return code;
+    }
     int error = code ? 0 : add_recording(&args, &first, &table, &loss);
     for (size_t i = 1; i < args.path_count && !code && !error; i++) {
         code = export_open(&args, i, false, &next);
@@ -109,9 +113,9 @@ int cmd_coverage(int argc, char **argv)
     if (!code && args.format < 2 && coverage.line_count == 0)
         code = export_complain(&args, "the program has no line table (-g): --objects needs none");
     if (!code)
-        code = write_coverage(&args, &coverage, &first.names, &loss);
+        code = cmd_export_coverage(&args, &coverage, &first.names, &loss);
     if (!code)
-        code = judge_coverage(&args, &coverage);
+        code = cmd_export_judge(&args, &coverage);
     coverage_release(&coverage);
     counts_table_release(&table);
     export_opened_release(&first);
@@ -358,28 +362,29 @@ static const char feedback_help[] =
     "\n"
     "  --format FORMAT    autofdo (the default): text for create_llvm_prof, which\n"
     "                     needs a program with -gdwarf-4; bolt: for perf2bolt -pa, AArch64 "
-    "alone\n" EXPORT_HELP "\n"
+    "alone\n" EXPORT_HELP EXPORT_PART_HELP "\n"
     "examples:\n"
     "  btraced feedback --elf crash.elf -o run.txt recording\n";
 
 static const char *const feedback_formats[] = {"autofdo", "bolt", NULL};
 
-static int write_feedback(const struct export_args *args, const struct export_opened *o,
-                          const struct feedback *f, const struct export_loss *loss)
+int cmd_export_feedback(const struct export_args *args, bool bolt,
+                        const struct export_program *program, const struct feedback *f,
+                        const struct export_loss *loss)
 {
     char text[1024];
     FILE *out = export_create(args);
     if (!out)
         return EXIT_INTERNAL;
-    if (args->format == 0)
-        feedback_write_autofdo(f, &o->names.programs[0], loss, out);
+    if (bolt)
+        feedback_write_bolt(f, program, out);
     else
-        feedback_write_bolt(f, &o->names.programs[0], out);
+        feedback_write_autofdo(f, program, loss, out);
     export_loss_text(loss, text, sizeof text);
-    fprintf(stderr, "btraced feedback: %s\n", text);
+    fprintf(stderr, "btraced %s: %s\n", args->command->name, text);
     if (f->left_out)
-        fprintf(stderr, "btraced feedback: no room for %" PRIu64 " ranges and branches\n",
-                f->left_out);
+        fprintf(stderr, "btraced %s: no room for %" PRIu64 " ranges and branches\n",
+                args->command->name, f->left_out);
     return export_close(args, out);
 }
 
@@ -410,6 +415,12 @@ int cmd_feedback(int argc, char **argv)
         return code < 0 ? EXIT_OK : code;
     int error = feedback_init(&feedback);
     code = export_open(&args, 0, false, &first);
+    if (!code && !error && args.parts) {
+        code = export_part(&args, &first, true);
+        feedback_release(&feedback);
+        export_opened_release(&first);
+        return code;
+    }
     if (!code && args.format == 1 && first.names.programs[0].elf->machine != ELF_MACHINE_AARCH64)
         code = export_complain(&args, "BOLT knows AArch64 programs alone: --format autofdo");
     if (!code && !error)
@@ -421,7 +432,8 @@ int cmd_feedback(int argc, char **argv)
     }
     if (!code && !error) {
         feedback_finish(&feedback);
-        code = write_feedback(&args, &first, &feedback, &loss);
+        code = cmd_export_feedback(&args, args.format == 1, &first.names.programs[0], &feedback,
+                                   &loss);
     }
     if (error)
         code = export_failed(&args, error);

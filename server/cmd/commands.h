@@ -8,6 +8,7 @@ int cmd_connect(int argc, char **argv);
 int cmd_coverage(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_feedback(int argc, char **argv);
+int cmd_merge(int argc, char **argv);
 int cmd_probes(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);

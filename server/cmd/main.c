@@ -24,6 +24,7 @@ static const char main_help[] =
     "  timeline RECORDING calls, exceptions and gaps over time, for ui.perfetto.dev\n"
     "  report RECORDING   one page for a browser: timeline, profile, coverage, gaps\n"
     "  feedback RECORDING counts of ranges and branches, for AutoFDO and BOLT\n"
+    "  merge FILE...      add up what parts of recordings counted\n"
     "  connect HOST:PORT  the pipe from GDB to a server on another machine\n"
     "  probes             list the debug probes that are attached\n"
     "  arm -c BOARD       start trace into the chip's buffer, and leave it alone\n"
@@ -47,11 +48,11 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"arm", cmd_arm},           {"connect", cmd_connect},   {"coverage", cmd_coverage},
-    {"decode", cmd_decode},     {"feedback", cmd_feedback}, {"probes", cmd_probes},
-    {"profile", cmd_profile},   {"record", cmd_record},     {"replay", cmd_replay},
-    {"report", cmd_report},     {"run", cmd_run},           {"serve", cmd_serve},
-    {"timeline", cmd_timeline},
+    {"arm", cmd_arm},       {"connect", cmd_connect},   {"coverage", cmd_coverage},
+    {"decode", cmd_decode}, {"feedback", cmd_feedback}, {"merge", cmd_merge},
+    {"probes", cmd_probes}, {"profile", cmd_profile},   {"record", cmd_record},
+    {"replay", cmd_replay}, {"report", cmd_report},     {"run", cmd_run},
+    {"serve", cmd_serve},   {"timeline", cmd_timeline},
 };
 
 /* Who starts us may have closed them, and a socket in their place would get messages that are meant

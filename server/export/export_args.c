@@ -2,6 +2,7 @@
 #include "server/export/export_args.h"
 
 #include "server/base/exit_codes.h"
+#include "server/export/part.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -19,6 +20,8 @@ enum {
     OPT_TO,
     OPT_SHORTEST,
     OPT_MAX_BYTES,
+    OPT_PART,
+    OPT_RUN,
 };
 
 static const struct option export_options[] = {
@@ -33,6 +36,8 @@ static const struct option export_options[] = {
     {"to", required_argument, NULL, OPT_TO},
     {"shortest", required_argument, NULL, OPT_SHORTEST},
     {"max-size", required_argument, NULL, OPT_MAX_BYTES},
+    {"part", required_argument, NULL, OPT_PART},
+    {"run", required_argument, NULL, OPT_RUN},
     {"jobs", required_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -43,8 +48,14 @@ static unsigned export_option_of(int option)
 {
     switch (option) {
     case OPT_OBJECTS:
-    case OPT_FAIL_UNDER:
         return EXPORT_COVERAGE;
+    case OPT_FAIL_UNDER:
+        return EXPORT_COVERAGE | EXPORT_MERGE;
+    case OPT_PART:
+    case OPT_RUN:
+        return EXPORT_COVERAGE | EXPORT_FEEDBACK;
+    case OPT_SOURCE:
+        return EXPORT_ALL & ~EXPORT_MERGE;
     case OPT_FROM:
     case OPT_TO:
     case OPT_SHORTEST:
@@ -152,6 +163,13 @@ static int export_option(struct export_args *args, int option)
     case OPT_MAX_BYTES:
         return export_number(args, "--max-size is a number of bytes from 4096, not", optarg, 4096,
                              UINT64_MAX, &args->max_bytes);
+    case OPT_PART:
+        if (part_parse(optarg, &args->part, &args->parts))
+            return 0;
+        return export_usage(args, "--part is I/N, from 1/N to N/N, N up to 65536, not", optarg);
+    case OPT_RUN:
+        args->run = optarg;
+        return 0;
     case 'j':
         code =
             export_number(args, "the number of threads is from 1 to 64, not", optarg, 1, 64, &jobs);
@@ -186,10 +204,17 @@ int export_parse(struct export_args *args, const struct export_command *command,
     args->paths = argv + optind;
     args->path_count = (size_t)(argc - optind);
     if (args->path_count == 0)
-        return export_usage(args, "no recording given", NULL);
+        return export_usage(
+            args, command->is == EXPORT_MERGE ? "no file given" : "no recording given", NULL);
+    if (args->parts && (args->path_count > 1 || args->jobs > 1))
+        return export_usage(args, "--part goes with one recording, and without --jobs", NULL);
     if (args->path_count > command->max_recordings)
         return export_usage(args, "too many recordings given", NULL);
-    if (args->elf_count == 0)
+    if (args->parts && (!args->output || strcmp(args->output, "-") == 0))
+        return export_usage(args, "--part writes a file of counts: -o FILE", NULL);
+    if (args->run && (!args->parts || strchr(args->run, '/')))
+        return export_usage(args, "--run names the recording of a --part, without slashes", NULL);
+    if (args->elf_count == 0 && command->is != EXPORT_MERGE)
         return export_usage(args, "the program is needed: --elf FILE", NULL);
     return 0;
 }
@@ -203,6 +228,8 @@ static void export_show_progress(const struct export_args *args, struct export_o
     uint64_t bytes = 0;
     for (size_t i = 0; i < o->source_count; i++)
         bytes += passes * recording_bytes(&o->sources[i]);
+    if (args->parts)
+        bytes /= args->parts;
     snprintf(o->what, sizeof o->what, "btraced %s", args->command->name);
     progress_begin(&o->progress, o->what, bytes, true);
     o->recording.progress = &o->progress;
@@ -255,6 +282,26 @@ void export_opened_release(struct export_opened *o)
     progress_end(&o->progress);
     export_names_release(&o->names);
     recording_close(&o->recording);
+}
+
+int export_part(const struct export_args *args, struct export_opened *o, bool pairs)
+{
+    struct counts_file f = {.part = args->part, .parts = args->parts, .pairs = pairs};
+    struct message why = {.text = ""};
+    int error = part_identify(&f, &o->recording, o->sources, o->source_count, &o->names,
+                              args->run ? args->run : args->paths[0]);
+    f.sources = error ? NULL : calloc(o->source_count, sizeof *f.sources);
+    for (size_t i = 0; f.sources && !error && i < o->source_count; i++) {
+        f.source_count++;
+        error = part_count(&f, &o->recording, &o->sources[i], &o->names, &f.sources[i]);
+    }
+    if (!error && !f.sources)
+        error = BT_ERR_NOMEM;
+    int code = error ? export_failed(args, error) : EXIT_OK;
+    if (!code && counts_file_write(args->output, &f, &why))
+        code = export_complain(args, why.text);
+    counts_file_release(&f);
+    return code;
 }
 
 FILE *export_create(const struct export_args *args)

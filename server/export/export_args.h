@@ -16,6 +16,10 @@
     "  --source-map A=B   source files below A are below B; repeatable\n"                          \
     "  -j, --jobs N       decode with N threads; the output is the same\n"
 
+#define EXPORT_PART_HELP                                                                           \
+    "  --part I/N         counts of part I of N alone (1/N to N/N) to a file, for btraced merge\n" \
+    "  --run NAME         what the recording is called there; otherwise as its folder\n"
+
 /* Which commands have an option. */
 enum export_commands {
     EXPORT_COVERAGE = 1,
@@ -23,7 +27,8 @@ enum export_commands {
     EXPORT_TIMELINE = 4,
     EXPORT_FEEDBACK = 8,
     EXPORT_REPORT = 16,
-    EXPORT_ALL = 31,
+    EXPORT_MERGE = 32,
+    EXPORT_ALL = 63,
 };
 
 struct export_command {
@@ -46,6 +51,9 @@ struct export_args {
     char **paths; /* recordings */
     size_t path_count;
     unsigned jobs;
+    uint64_t part;      /* from 0 */
+    uint64_t parts;     /* 0: not asked for */
+    const char *run;    /* the recording's name for --part; NULL: its folder's */
     double fail_under;  /* percent of the lines; 0: not asked for */
     const char *from;   /* of the window; NULL: the begin */
     const char *to;     /* NULL: the end */
@@ -70,6 +78,9 @@ struct export_opened {
 /* Opens recording number i. 0 or an exit code whose reason is printed; release in both cases. */
 int export_open(const struct export_args *args, size_t i, bool lines, struct export_opened *o);
 void export_opened_release(struct export_opened *o);
+
+/* The part that was asked for, to its file; with ranges and branches if `pairs`. An exit code. */
+int export_part(const struct export_args *args, struct export_opened *o, bool pairs);
 
 /* The output; NULL and a line on standard error if it cannot be made. */
 FILE *export_create(const struct export_args *args);

@@ -1,29 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/export/export_walk.h"
 
-#include "decoder/history/gap_ledger.h"
+#include "export_walk_internal.h"
 #include "server/history/parallel.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define WALK_BLOCKS 1024
-#define WALK_EVENTS 256
-
-struct walk_state {
-    const struct export_walk *walk;
-    struct counts *counts;
-    struct export_loss *loss;
-    struct stream stream;
-    struct stream_sink sink;
-    struct parallel *parallel; /* NULL: one thread */
-    struct gap_ledger gaps;    /* its totals: no entry is kept */
-    struct bt_block blocks[WALK_BLOCKS];
-    uint64_t cycles[WALK_BLOCKS];
-    struct bt_event events[WALK_EVENTS];
-};
 
 bool export_m_profile(const struct recording_source *source)
 {
@@ -78,13 +62,14 @@ static void walk_output(void *ctx, struct flow_out *out)
     for (size_t e = 0; e < out->event_count; e++) {
         gap_ledger_take(&s->gaps, &out->events[e]);
         if (out->events[e].kind == BT_EVENT_GAP)
-            s->loss->doubtful += out->events[e].u.gap.doubtful;
+            s->doubtful += out->events[e].u.gap.doubtful;
+        s->exceptions += out->events[e].kind == BT_EVENT_EXCEPTION;
     }
     out->block_count = 0;
     out->event_count = 0;
 }
 
-static int walk_data(void *ctx, const uint8_t *data, size_t len)
+int walk_data(void *ctx, const uint8_t *data, size_t len)
 {
     struct walk_state *s = ctx;
     if (s->parallel)
@@ -93,7 +78,7 @@ static int walk_data(void *ctx, const uint8_t *data, size_t len)
     return BT_OK;
 }
 
-static int walk_gap(void *ctx, enum bt_gap_cause cause)
+int walk_gap(void *ctx, enum bt_gap_cause cause)
 {
     struct walk_state *s = ctx;
     int error = s->parallel ? parallel_drain(s->parallel) : BT_OK;
@@ -126,8 +111,10 @@ static void walk_one_event(void *ctx, const struct bt_event *event, uint64_t cyc
     s->walk->event(s->walk->ctx, event, cycles);
 }
 
-static int walk_prepare(struct walk_state *s, struct code_cache *code)
+int walk_open(struct walk_state *s, const struct export_walk *walk, struct counts *counts)
 {
+    s->walk = walk;
+    s->counts = counts;
     const struct recording_source *source = s->walk->source;
     struct counts_config config = {
         .m_profile = export_m_profile(source),
@@ -140,10 +127,10 @@ static int walk_prepare(struct walk_state *s, struct code_cache *code)
     struct code_options options;
     struct code_key key;
     stream_code_options(&source->config, &options);
-    int error = code_cache_init(code, source->image, &options);
+    int error = code_cache_init(&s->code, source->image, &options);
     if (error)
         return error;
-    stream_init(&s->stream, &source->config, code);
+    stream_init(&s->stream, &source->config, &s->code);
     stream_code_key(&s->stream, &key);
     gap_ledger_init(&s->gaps, 0);
     s->sink = (struct stream_sink){
@@ -161,12 +148,31 @@ static int walk_prepare(struct walk_state *s, struct code_cache *code)
     return counts_init(s->counts, &config, source->image, &key);
 }
 
-static void walk_sum(struct walk_state *s)
+void walk_close(struct walk_state *s)
 {
-    struct export_loss *loss = s->loss;
+    parallel_free(s->parallel);
+    s->parallel = NULL;
+    s->counts->config.ctx = NULL; /* nothing more is fed */
+    code_cache_release(&s->code);
+}
+
+void walk_settle(struct walk_state *s)
+{
+    walk_output(s, &s->sink.out);
+}
+
+void walk_finish(struct walk_state *s)
+{
+    stream_finish(&s->stream, &s->sink);
+    walk_settle(s);
+}
+
+static void walk_sum(const struct walk_state *s, struct export_loss *loss)
+{
     loss->instructions += stream_instructions(&s->stream);
     loss->bytes += stream_offset(&s->stream);
     loss->skipped += s->stream.skipped;
+    loss->doubtful += s->doubtful;
     loss->dropped += stream_atoms_dropped(&s->stream);
     loss->left_out += s->counts->left_out;
     loss->taken_back += s->counts->taken_back;
@@ -177,29 +183,21 @@ static void walk_sum(struct walk_state *s)
 int export_walk(const struct export_walk *walk, struct counts *counts, struct export_loss *loss)
 {
     struct recording_pass pass;
-    struct code_cache code;
     memset(counts, 0, sizeof *counts);
-    memset(&code, 0, sizeof code);
     struct walk_state *s = calloc(1, sizeof *s);
     if (!s)
         return BT_ERR_NOMEM;
     struct recording_sink sink = {.data = walk_data, .loss = walk_loss, .gap = walk_gap, .ctx = s};
-    s->walk = walk;
-    s->counts = counts;
-    s->loss = loss;
-    int error = walk_prepare(s, &code);
+    int error = walk_open(s, walk, counts);
     if (!error)
         error = recording_feed(walk->recording, walk->source, &sink, &pass);
     if (!error && s->parallel)
         error = parallel_drain(s->parallel);
-    parallel_free(s->parallel);
     if (!error) {
-        stream_finish(&s->stream, &s->sink);
-        walk_output(s, &s->sink.out);
-        walk_sum(s);
+        walk_finish(s);
+        walk_sum(s, loss);
     }
-    counts->config.ctx = NULL; /* nothing more is fed */
-    code_cache_release(&code);
+    walk_close(s);
     free(s);
     return error;
 }

@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FEEDBACK_SIZE ((size_t)1 << 20) /* entries, of which half are used */
+#define FIRST_SIZE    ((size_t)1 << 12) /* entries, of which half are used */
+#define FEEDBACK_SIZE ((size_t)1 << 20) /* at most */
 
 int feedback_init(struct feedback *f)
 {
     memset(f, 0, sizeof *f);
-    f->size = FEEDBACK_SIZE;
+    f->size = FIRST_SIZE;
     f->pairs = calloc(f->size, sizeof *f->pairs);
     return f->pairs ? BT_OK : BT_ERR_NOMEM;
 }
@@ -23,23 +24,56 @@ void feedback_release(struct feedback *f)
     f->pairs = NULL;
 }
 
-static void count_pair(struct feedback *f, uint64_t from, uint64_t to, bool branch)
+/* Its entry, or the free one that it would have. */
+static struct feedback_pair *find_pair(const struct feedback *f, uint64_t from, uint64_t to,
+                                       bool branch)
 {
     uint64_t x = from ^ to << 21 ^ (uint64_t)branch << 63;
     size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 24) & (f->size - 1);
-    for (; f->pairs[at].count; at = (at + 1) & (f->size - 1)) {
-        struct feedback_pair *p = &f->pairs[at];
-        if (p->from == from && p->to == to && p->branch == branch) {
-            p->count++;
-            return;
-        }
+    struct feedback_pair *p = &f->pairs[at];
+    while (p->count && (p->from != from || p->to != to || p->branch != branch))
+        p = &f->pairs[at = (at + 1) & (f->size - 1)];
+    return p;
+}
+
+static bool grow_pairs(struct feedback *f)
+{
+    struct feedback larger = {.size = f->size * 2};
+    larger.pairs = f->size < FEEDBACK_SIZE ? calloc(larger.size, sizeof *larger.pairs) : NULL;
+    if (!larger.pairs)
+        return false;
+    for (size_t i = 0; i < f->size; i++) {
+        const struct feedback_pair *p = &f->pairs[i];
+        if (p->count)
+            *find_pair(&larger, p->from, p->to, p->branch) = *p;
     }
-    if (f->used * 2 >= f->size) {
-        f->left_out++;
+    free(f->pairs);
+    f->pairs = larger.pairs;
+    f->size = larger.size;
+    return true;
+}
+
+static void count_pairs(struct feedback *f, uint64_t from, uint64_t to, bool branch, uint64_t count)
+{
+    struct feedback_pair *p = find_pair(f, from, to, branch);
+    if (p->count) {
+        p->count += count;
         return;
     }
+    if (f->used * 2 >= f->size) {
+        if (!grow_pairs(f)) {
+            f->left_out += count;
+            return;
+        }
+        p = find_pair(f, from, to, branch);
+    }
     f->used++;
-    f->pairs[at] = (struct feedback_pair){from, to, 1, branch};
+    *p = (struct feedback_pair){from, to, count, branch};
+}
+
+static void count_pair(struct feedback *f, uint64_t from, uint64_t to, bool branch)
+{
+    count_pairs(f, from, to, branch, 1);
 }
 
 /* The range that runs ends with the newest block. */
@@ -66,19 +100,47 @@ static void feedback_transfer(void *ctx, const struct counts_edge *edge, uint64_
     f->open = edge->block.info != 0; /* otherwise an exception comes before it */
 }
 
-int feedback_add(struct feedback *f, struct export_walk *walk, struct export_loss *loss)
+void feedback_follow(struct feedback *f, struct export_walk *walk, struct counts *counts)
 {
-    struct counts counts;
     walk->transfer = feedback_transfer;
     walk->jumps = true;
     walk->ctx = f;
-    f->counts = &counts;
+    f->counts = counts;
     f->open = false;
-    int error = export_walk(walk, &counts, loss);
+}
+
+void feedback_close(struct feedback *f)
+{
     close_range(f);
-    counts_release(&counts);
     f->counts = NULL;
+}
+
+int feedback_add(struct feedback *f, struct export_walk *walk, struct export_loss *loss)
+{
+    struct counts counts;
+    feedback_follow(f, walk, &counts);
+    int error = export_walk(walk, &counts, loss);
+    feedback_close(f);
+    counts_release(&counts);
     return error;
+}
+
+bool feedback_same(const struct feedback *a, const struct feedback *b)
+{
+    return a->open == b->open && (!a->open || a->first == b->first);
+}
+
+void feedback_clear(struct feedback *f)
+{
+    if (f->used)
+        memset(f->pairs, 0, f->size * sizeof *f->pairs);
+    f->used = 0;
+    f->left_out = 0;
+}
+
+void feedback_put(struct feedback *f, const struct feedback_pair *pair)
+{
+    count_pairs(f, pair->from, pair->to, pair->branch, pair->count);
 }
 
 static int pair_order(const void *a, const void *b)
@@ -91,6 +153,12 @@ static int pair_order(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
+void feedback_order(struct feedback_pair *pairs, size_t count)
+{
+    if (count)
+        qsort(pairs, count, sizeof *pairs, pair_order);
+}
+
 void feedback_finish(struct feedback *f)
 {
     size_t n = 0;
@@ -98,8 +166,7 @@ void feedback_finish(struct feedback *f)
         if (f->pairs[i].count)
             f->pairs[n++] = f->pairs[i];
     f->used = n;
-    if (n)
-        qsort(f->pairs, n, sizeof *f->pairs, pair_order);
+    feedback_order(f->pairs, n);
 }
 
 /*

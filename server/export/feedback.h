@@ -35,6 +35,20 @@ void feedback_release(struct feedback *f);
 /* One source is walked, and added. */
 int feedback_add(struct feedback *f, struct export_walk *walk, struct export_loss *loss);
 
+/* The same for who walks: `walk` follows `f`, and *counts, which are those of the walk. Afterwards
+ * feedback_close(). */
+void feedback_follow(struct feedback *f, struct export_walk *walk, struct counts *counts);
+void feedback_close(struct feedback *f);
+
+/* For pieces that are joined. Whether both go on alike; all counts are 0 again, and the range that
+ * runs goes on; a count from elsewhere. */
+bool feedback_same(const struct feedback *a, const struct feedback *b);
+void feedback_clear(struct feedback *f);
+void feedback_put(struct feedback *f, const struct feedback_pair *pair);
+
+/* Ranges, then branches, by their addresses. */
+void feedback_order(struct feedback_pair *pairs, size_t count);
+
 /* Nothing more is added: ranges, then branches, by their addresses. */
 void feedback_finish(struct feedback *f);
 

@@ -60,11 +60,12 @@ static int recording_feed_gap(const struct recording_sink *sink, uint8_t cause)
     return sink->gap ? sink->gap(sink->ctx, (enum bt_gap_cause)cause) : sink->loss(sink->ctx);
 }
 
+/* Bytes [at, end) of a file. */
 static int feed_file(const struct recording_source *source, size_t file, const uint8_t *data,
-                     uint64_t size, struct feed *f, struct recording_pass *pass)
+                     uint64_t at, uint64_t end, struct feed *f, struct recording_pass *pass)
 {
-    for (uint64_t at = 0; at < size && !f->error; at += PIECE) {
-        size_t len = size - at < PIECE ? (size_t)(size - at) : PIECE;
+    for (; at < end && !f->error; at += PIECE) {
+        size_t len = end - at < PIECE ? (size_t)(end - at) : PIECE;
         if (f->sink->piece)
             f->error = f->sink->piece(f->sink->ctx, file, at, &pass->formatter);
         if (f->error)
@@ -96,31 +97,51 @@ static int recording_mode(struct recording *r, const struct snapshot_buffer *buf
     return error;
 }
 
-int recording_feed(struct recording *r, const struct recording_source *source,
-                   const struct recording_sink *sink, struct recording_pass *pass)
+int recording_range_init(struct recording *r, const struct recording_source *source, uint64_t from,
+                         struct recording_pass *pass)
 {
     enum formatter_mode mode;
-    struct feed f = {sink, r->progress, source->trace_id, BT_OK};
     memset(pass, 0, sizeof *pass);
     pass->formatted = source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA;
-    int failed = recording_mode(r, source->buffer, &mode);
-    if (failed)
-        return failed;
+    int error = recording_mode(r, source->buffer, &mode);
+    if (error)
+        return error;
     formatter_init(&pass->formatter, mode);
-    for (size_t i = 0; i < source->buffer->file_count; i++) {
+    pass->formatter.offset = from;
+    return BT_OK;
+}
+
+int recording_feed_range(struct recording *r, const struct recording_source *source, uint64_t from,
+                         uint64_t to, const struct recording_sink *sink,
+                         struct recording_pass *pass)
+{
+    struct feed f = {sink, r->progress, source->trace_id, BT_OK};
+    uint64_t start = 0; /* of the file */
+    for (size_t i = 0; i < source->buffer->file_count && start < to; i++) {
         const uint8_t *data;
         uint64_t size;
         int error = recording_map(r, source, i, &data, &size);
-        if (!error)
+        if (!error && start >= from) {
             error = recording_feed_gap(sink, source->buffer->files[i].before);
-        if (source->buffer->files[i].anew)
-            recording_anew(&pass->formatter);
-        if (!error)
-            error = feed_file(source, i, data, size, &f, pass);
+            if (source->buffer->files[i].anew)
+                recording_anew(&pass->formatter);
+        }
+        uint64_t at = from > start ? from - start : 0;
+        uint64_t end = to - start < size ? to - start : size;
+        if (!error && at < end)
+            error = feed_file(source, i, data, at, end, &f, pass);
         if (error)
             return error;
+        start += size;
     }
     return BT_OK;
+}
+
+int recording_feed(struct recording *r, const struct recording_source *source,
+                   const struct recording_sink *sink, struct recording_pass *pass)
+{
+    int error = recording_range_init(r, source, 0, pass);
+    return error ? error : recording_feed_range(r, source, 0, UINT64_MAX, sink, pass);
 }
 
 static void recording_index_init(struct recording_index *x, size_t limit)

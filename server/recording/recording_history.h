@@ -36,6 +36,17 @@ struct recording_pass {
 int recording_feed(struct recording *r, const struct recording_source *source,
                    const struct recording_sink *sink, struct recording_pass *pass);
 
+/*
+ * The same of a range of raw bytes, the buffer's files one behind the other: recording_range_init()
+ * at `from`, then range by range. What the recording says of a place before a file is of the range
+ * that holds the file's first byte; one that reaches beyond the size has the end's, too.
+ */
+int recording_range_init(struct recording *r, const struct recording_source *source, uint64_t from,
+                         struct recording_pass *pass);
+int recording_feed_range(struct recording *r, const struct recording_source *source, uint64_t from,
+                         uint64_t to, const struct recording_sink *sink,
+                         struct recording_pass *pass);
+
 #define RECORDING_PLACES 2048 /* the limit, if nobody says another one */
 
 /*

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of counts, behind their checksum: what is accepted is written again as what it was. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/export/counts_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void check_segment(const struct counts_segment *s, bool pairs)
+{
+    for (size_t i = 0; i < s->insn_count; i++)
+        require((s->insns[i].size == 2 || s->insns[i].size == 4) && s->insns[i].isa <= BT_ISA_A64 &&
+                (i == 0 || s->insns[i - 1].address <= s->insns[i].address));
+    require(pairs || s->pair_count == 0);
+    for (size_t i = 0; i < s->pair_count; i++)
+        require(s->pairs[i].count != 0);
+}
+
+static void check_file(const struct counts_file *f)
+{
+    require(f->part < f->parts && f->parts <= COUNTS_FILE_PARTS && f->run);
+    for (size_t i = 0; i < f->source_count; i++) {
+        const struct counts_source *s = &f->sources[i];
+        require(s->name && s->core && s->next > f->part && s->next <= f->parts);
+        require(s->mark < COUNTS_FILE_MARKS && s->segment_count <= COUNTS_FILE_MARKS);
+        for (size_t k = 0; k < s->segment_count; k++)
+            check_segment(&s->segments[k], f->pairs);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    /* A block of that very size, so that reads beyond it are seen. */
+    uint8_t *file = malloc(size ? size : 1), *again;
+    size_t length;
+    struct counts_file f, g;
+    struct message why = {.text = ""};
+    require(file != NULL);
+    memcpy(file, data, size);
+    require(counts_file_decode(file, size, &f, &why) || size > 32);
+    counts_file_release(&f);
+    why.text[0] = '\0';
+    int error = counts_file_decode_unchecked(file, size, &f, &why);
+    require((error == 0) == (why.text[0] == '\0'));
+    if (!error) {
+        check_file(&f);
+        require(counts_file_encode(&f, &again, &length) == 0);
+        require(counts_file_decode(again, length, &g, &why) == 0);
+        check_file(&g);
+        require(g.part == f.part && g.source_count == f.source_count);
+        counts_file_release(&g);
+        free(again);
+    }
+    counts_file_release(&f);
+    free(file);
+    return 0;
+}
