@@ -19,7 +19,7 @@ mkdir -p "$pieces"
 count=0
 
 # A step that hangs is a failure that has a name, and the others go on.
-limit=${STEP_SECONDS:-900}
+limit=${STEP_SECONDS:-1500}
 
 # run_piece PIECE NAME COMMAND...: runs and says how each test of it ended.
 run_piece() {
@@ -206,7 +206,7 @@ oracles() {
 # Nothing is measured against them: a unit test that hangs ends, one on a busy machine does not.
 export CK_TIMEOUT_MULTIPLIER=30
 export BTRACED=build/btraced
-again_max=6 # tests
+again_max=12 # tests
 export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bench comes in front
 if [ "$mode" = unit ]; then
     units release
