@@ -71,7 +71,8 @@ def _():
         stream[rng.randrange(len(stream))] ^= 1 << rng.randrange(8)
     whole = len(rows("instructions", RECORDING))
     count = len(rows("instructions", port_stream(RECORDING, stream)))
-    expect(whole // 20 < count <= whole + 200, f"{count} of {whole} instructions")
+    # A bit of an atom turns a branch round, and a loop may run longer.
+    expect(whole // 20 < count < 2 * whole, f"{count} of {whole} instructions")
 
 
 @suite.test("captures: a memory dump that is not there is a gap in the code, and is named")
