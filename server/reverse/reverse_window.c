@@ -244,10 +244,6 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->final_known = m->regs.known & 0xffff;
     w->final_cpsr = m->regs.value[TARGET_REG_PSR];
     w->final_cpsr_known = m->regs.known >> TARGET_REG_PSR & 1;
-    w->final_msp = m->regs.stack[TARGET_STACK_MSP];
-    w->final_psp = m->regs.stack[TARGET_STACK_PSP];
-    w->final_stacks_known = m->m_profile && m->regs.stack_known >> TARGET_STACK_MSP & 1 &&
-                            m->regs.stack_known >> TARGET_STACK_PSP & 1;
 }
 
 /*

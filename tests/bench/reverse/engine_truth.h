@@ -29,8 +29,7 @@ struct truth_local {
 
 struct truth {
     uint32_t (*states)[TRUTH_STATE_WORDS];
-    size_t count;          /* instructions; states[count] is the halt */
-    uint32_t (*stacks)[2]; /* M profile: MSP and PSP of each state; NULL: not known */
+    size_t count; /* instructions; states[count] is the halt */
     struct truth_access *accesses;
     size_t access_count;
     struct truth_local *locals; /* by position; none if the file is missing */
