@@ -23,7 +23,9 @@ decoder/stm
 decoder/mtb
 decoder/stream
 decoder/history
+decoder/effect
 decoder/values
+decoder/execute
 decoder/counts
 decoder/calls
 decoder/source

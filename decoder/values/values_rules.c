@@ -4,7 +4,7 @@
  * and for each of them the next use of that value.
  */
 #include "values_rules.h"
-#include "values_effect.h"
+#include "decoder/effect/effect.h"
 
 #include <stdlib.h>
 #include <string.h>

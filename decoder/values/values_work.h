@@ -3,7 +3,7 @@
 #ifndef DECODER_VALUES_WORK_H
 #define DECODER_VALUES_WORK_H
 
-#include "values_effect.h"
+#include "decoder/effect/effect.h"
 #include "values_rules.h"
 
 #define VALUES_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */

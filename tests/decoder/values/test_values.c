@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests decoder/values/values.c, values_a.c, values_a32.c, values_build.c, values_m.c,
- * values_memory.c, values_rules.c, values_stack.c, values_state.c, values_t16.c and
- * values_t32.c.
+ * Tests decoder/values/values.c, values_a.c, values_build.c, values_m.c, values_memory.c,
+ * values_rules.c, values_stack.c, values_state.c, and decoder/effect/effect_a32.c, effect_t16.c and
+ * effect_t32.c.
  */
 /* Reconstruction of registers and memory: single rules by hand.
  * Everything at once: tests/bench/values. */

@@ -3,8 +3,8 @@
  * What one A32 or T32 instruction does to the core registers, the flags and memory, as plain data.
  * Own decoder; what it does not know is EFFECT_OTHER with everything clobbered.
  */
-#ifndef DECODER_VALUES_EFFECT_H
-#define DECODER_VALUES_EFFECT_H
+#ifndef DECODER_EFFECT_H
+#define DECODER_EFFECT_H
 
 #include "btrace/types.h"
 

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Forward execution on known and unknown values: from a state that is known, such as a halt, along
+ * the path that the trace proves. Nothing is guessed: what comes from outside (devices, shared
+ * memory, instructions whose effect is not known) is unknown, and so is what is computed from it.
+ *
+ * The rules of instructions are those of decoder/effect/effect.h, as for what follows backwards
+ * (decoder/values/values.h). Pure: no I/O; memory grows by pages of execute_memory.h alone.
+ */
+#ifndef DECODER_EXECUTE_H
+#define DECODER_EXECUTE_H
+
+#include "btrace/types.h"
+#include "decoder/execute/execute_memory.h"
+
+enum execute_profile {
+    EXECUTE_PROFILE_M,
+    EXECUTE_PROFILE_AR,  /* A32, T32 */
+    EXECUTE_PROFILE_A64, /* A64 in all exception levels */
+};
+
+/* What the core has, as values_window has it. */
+struct execute_core {
+    enum execute_profile profile;
+    bool big_endian; /* of data */
+    bool fpu;
+    bool security; /* v8-M: Secure and Non-secure state */
+    bool v4t;
+    bool bit_band; /* the regions of a Cortex-M3 or M4 */
+};
+
+/* Registers of A32 and T32 code; indexes of execute_regs.value. Stack pointers and other banked
+ * registers that are not in use have places of their own; the one in use is r13. */
+enum execute_reg {
+    EXECUTE_SP = 13,
+    EXECUTE_LR = 14,
+    EXECUTE_PC = 15,
+    EXECUTE_PSR = 16, /* known bit by bit: psr_known */
+    /* M profile */
+    EXECUTE_MSP,
+    EXECUTE_PSP,
+    EXECUTE_CONTROL,
+    EXECUTE_PRIMASK,
+    EXECUTE_BASEPRI,
+    EXECUTE_FAULTMASK,
+    /* A and R profile: SP, LR and SPSR by mode, r8 to r12 of FIQ and of the others */
+    EXECUTE_BANKS,
+    EXECUTE_REGS = 64
+};
+
+struct execute_regs {
+    uint64_t value[EXECUTE_REGS]; /* A64: x0-x30, then SP of EL0 to EL3, ELR, SPSR of EL1 to EL3 */
+    uint64_t known;               /* bit n: value[n]; never PC and PSR */
+    uint32_t psr, psr_known;      /* CPSR, xPSR or PSTATE, bit by bit */
+    uint64_t vector[64];          /* d0-d31; A64: v0.d[0], v0.d[1], v1.d[0] ... */
+    uint64_t vector_known;        /* A32, T32: bit n: s(n) */
+    uint64_t vector_known64;      /* A64: bit n: vector[n]; A32, T32: d16-d31 as bits 0-15 */
+    uint32_t fpscr, fpscr_known;
+};
+
+/* An instruction of the path. */
+struct execute_insn {
+    uint64_t address;
+    uint32_t opcode; /* T32: first halfword in the upper half if 4 bytes */
+    uint8_t isa;     /* enum bt_isa */
+    uint8_t size;
+    uint8_t cond;  /* enum bt_cond, as far as the trace tells */
+    uint64_t next; /* address of what ran next: that of a vector behind an exception */
+};
+
+struct execute {
+    struct execute_core core;
+    struct execute_regs regs;
+    struct execute_memory memory;
+    uint64_t insns;       /* executed */
+    uint64_t unknown;     /* of them: effect not known, all that they may write is unknown */
+    uint64_t clobbers;    /* stores whose address was not known */
+    uint64_t last_access; /* address of the latest access, if has_access */
+    bool has_access;
+};
+
+/*
+ * Runs one instruction. BT_OK; BT_ERR_NOMEM; BT_ERR_RANGE: what is known contradicts the path (a
+ * known condition or branch target goes elsewhere): nothing that is known may be shown, the caller
+ * ends this stretch.
+ */
+int execute_step(struct execute *x, const struct execute_insn *insn);
+
+/*
+ * An exception between two instructions, or its return: as the trace tells it. `next` is where the
+ * path goes on: the handler's first instruction; of a return, what it came back to.
+ */
+int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next);
+int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next);
+
+/* All registers, all memory or both are unknown from here on: a gap, a change of security state. */
+void execute_forget_registers(struct execute *x);
+void execute_forget_memory(struct execute *x);
+
+#endif

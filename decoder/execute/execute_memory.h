@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Memory whose bytes are known or unknown, in pages that states share until one of them writes
+ * (copy on write), so that a checkpoint costs what has changed since the one before.
+ *
+ * What lies at an address comes from its owner: RAM of the core alone is kept here, constant memory
+ * is read where it is, and all else (devices, memory that others write) is unknown at each load.
+ */
+#ifndef DECODER_EXECUTE_MEMORY_H
+#define DECODER_EXECUTE_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define EXECUTE_PAGE 256u /* bytes */
+
+enum execute_memory_kind {
+    EXECUTE_MEMORY_OTHER, /* device, shared, or not known: never known */
+    EXECUTE_MEMORY_CONST, /* `bytes` are given */
+    EXECUTE_MEMORY_RAM,   /* only this core's instructions write it */
+};
+
+/*
+ * Kind of the page that holds `address`: one kind a page; where kinds meet in one, they are told by
+ * byte range, *from and *to (exclusive), which hold `address`. CONST: *bytes is at *from.
+ */
+typedef enum execute_memory_kind execute_kind_fn(void *context, uint64_t address, uint64_t *from,
+                                                 uint64_t *to, const uint8_t **bytes);
+
+/* Bytes that all pages of all states together may take, and do take. */
+struct execute_budget {
+    size_t limit, used;
+};
+
+struct execute_page; /* private: bytes, a known bit for each, the number of its holders */
+
+struct execute_memory {
+    struct execute_page **pages; /* a hash by address */
+    size_t count, max;
+    execute_kind_fn *kind;
+    void *context;
+    struct execute_budget *budget; /* shared by the states of a session */
+};
+
+void execute_memory_init(struct execute_memory *m, struct execute_budget *budget,
+                         execute_kind_fn *kind, void *context);
+void execute_memory_release(struct execute_memory *m);
+
+/* `to`, which is released or empty, has what `from` has; pages are shared. BT_OK, BT_ERR_NOMEM. */
+int execute_memory_share(struct execute_memory *to, const struct execute_memory *from);
+
+/* `size` bytes (1 to 16), lowest address first. False when not every byte is known. */
+bool execute_memory_read(const struct execute_memory *m, uint64_t address, void *bytes,
+                         unsigned size);
+
+/* `bytes` NULL: they are unknown from now on. BT_OK, BT_ERR_NOMEM. No effect where it is not RAM.
+ */
+int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes,
+                         unsigned size);
+
+/* All of RAM is unknown: a store hit an address that is not known. */
+void execute_memory_forget(struct execute_memory *m);
+
+#endif
