@@ -64,8 +64,13 @@ struct execute_insn {
     uint32_t opcode; /* T32: first halfword in the upper half if 4 bytes */
     uint8_t isa;     /* enum bt_isa */
     uint8_t size;
-    uint8_t cond;  /* enum bt_cond, as far as the trace tells */
-    uint64_t next; /* address of what ran next: that of a vector behind an exception */
+    uint8_t cond; /* enum bt_cond, as far as the trace tells */
+    /*
+     * Where the program went on: the address of the instruction that ran next or, where an
+     * exception came in between, the exception's preferred return address.
+     */
+    uint64_t next;
+    bool has_next; /* false: not told, such as at a gap or an exception without return address */
 };
 
 struct execute {
