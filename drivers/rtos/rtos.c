@@ -64,6 +64,11 @@ const char *rtos_name(const struct rtos *r)
     return r->ops->name;
 }
 
+uint32_t rtos_current(const struct rtos *r)
+{
+    return r->current.address;
+}
+
 int rtos_walk(const struct rtos *r, rtos_read_fn read, void *ctx, struct rtos_tasks *out)
 {
     const struct rtos_walk w = {r, read, ctx, out};

@@ -73,6 +73,9 @@ void rtos_close(struct rtos *r);
 /* "FreeRTOS" */
 const char *rtos_name(const struct rtos *r);
 
+/* Address of the word that holds the current task's address; 0: the program does not tell. */
+uint32_t rtos_current(const struct rtos *r);
+
 /*
  * What was not BT_OK of `read`, or BT_ERR_FORMAT for structures that do not hold together; then
  * there are no tasks, and the note of a negative error says what was found where.

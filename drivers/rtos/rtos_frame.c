@@ -41,7 +41,7 @@ static const struct port_store port_stores[] = {
     {0xf84c, 0xed04, RTOS_PORT_LR},        /* str lr, [r12, #-4]! */
 };
 
-static const uint8_t *image_bytes(const struct elf_image *image, uint64_t address, size_t *size)
+const uint8_t *rtos_image_bytes(const struct elf_image *image, uint64_t address, size_t *size)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct elf_segment *s = &image->segments[i];
@@ -77,7 +77,7 @@ enum rtos_port rtos_port_of(const struct elf_image *image, const char *const *ha
     for (; *handlers; handlers++) {
         const struct elf_symbol *s = elf_image_find(image, *handlers);
         size_t size = 0;
-        const uint8_t *code = s ? image_bytes(image, s->address, &size) : NULL;
+        const uint8_t *code = s ? rtos_image_bytes(image, s->address, &size) : NULL;
         if (code)
             return code_port(code, size);
     }

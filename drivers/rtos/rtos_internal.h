@@ -46,7 +46,7 @@ enum freertos_list {
 struct rtos {
     const struct rtos_ops *ops;
     enum rtos_port port;
-    struct rtos_variable current, count; /* FreeRTOS and ThreadX */
+    struct rtos_variable current, count; /* `count` not of Zephyr */
     struct {
         struct freertos_layout layout;
         struct rtos_variable ready, running, lists[FREERTOS_LISTS];
@@ -105,6 +105,8 @@ struct rtos_task *rtos_task_add(const struct rtos_walk *w, uint32_t address);
 
 /* By the code of the handler with the first of these names, up to NULL, that is there. */
 enum rtos_port rtos_port_of(const struct elf_image *image, const char *const *handlers);
+/* What the program has at the address, *size bytes of it; NULL: nothing. */
+const uint8_t *rtos_image_bytes(const struct elf_image *image, uint64_t address, size_t *size);
 /* Registers of a task whose saved stack pointer this is. */
 int rtos_frame_read(const struct rtos_walk *w, uint32_t stack, struct rtos_task *t);
 /* Only what the exception pushed; `known`: return, which is EXC_RETURN or the low byte of it, tells

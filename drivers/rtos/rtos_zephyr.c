@@ -29,6 +29,19 @@ enum zephyr_offset {
     ZEPHYR_OFFSETS,
 };
 
+/* The table is constant: what the program file has. Of the first processor. */
+static void zephyr_find_current(struct rtos *r, const struct elf_image *image)
+{
+    size_t size = 0;
+    const uint8_t *b =
+        rtos_image_bytes(image, r->zephyr.offsets.address + 4 * ZEPHYR_CURRENT, &size);
+    uint32_t offset = b && size >= 4
+                          ? b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24
+                          : NOT_THERE;
+    if (offset <= OFFSET_MOST)
+        r->current = (struct rtos_variable){r->zephyr.kernel.address + offset, 4};
+}
+
 static int zephyr_open(struct rtos *r, const struct elf_image *image, struct message *why)
 {
     r->zephyr.kernel = rtos_find(image, "_kernel");
@@ -40,6 +53,7 @@ static int zephyr_open(struct rtos *r, const struct elf_image *image, struct mes
     if (r->zephyr.kernel.size == 0)
         return message_fail(why, BT_ERR_UNSUPPORTED,
                             "Zephyr, but the program has no symbol '_kernel'");
+    zephyr_find_current(r, image);
     return BT_OK;
 }
 

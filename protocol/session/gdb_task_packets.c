@@ -63,6 +63,13 @@ static int task_registers(struct gdb_session *s, const char *payload, size_t len
     return gdb_run_packet(s, payload, len);
 }
 
+/* Another server does not know what this core did there. */
+static bool task_in_replay(const struct gdb_session *s)
+{
+    return s->host->has_tasks && s->host->has_tasks(s->host_ctx) && s->host->is_replaying &&
+           s->host->is_replaying(s->host_ctx, -1);
+}
+
 int gdb_task_packet(struct gdb_session *s, const char *payload, size_t len)
 {
     static const char extra[] = "qThreadExtraInfo,";
@@ -77,6 +84,8 @@ int gdb_task_packet(struct gdb_session *s, const char *payload, size_t len)
         s->task_moves = t ? t->thread : 0;
         return t ? gdb_reply(s, "OK") : GDB_PASS_ON;
     }
+    if (gdb_packet_starts(payload, len, extra) && task_in_replay(s))
+        return gdb_run_packet(s, payload, len);
     if (!gdb_tasks_may_be_shown(s))
         return GDB_PASS_ON;
     if (gdb_packet_starts(payload, len, "T"))

@@ -40,7 +40,7 @@ bool gdb_tasks_wait(const struct gdb_session *s, const char *payload, size_t len
     struct gdb_tasks tasks;
     bool lists = gdb_packet_starts_any(payload, len,
                                        "qfThreadInfo qXfer:threads:read::0, qThreadExtraInfo,") ||
-                 gdb_packet_is(payload, len, monitor_tasks);
+                 gdb_packet_starts(payload, len, monitor_tasks);
     bool one = (gdb_packet_starts(payload, len, "Hg") && gdb_task_thread(payload, len, 2) > 0) ||
                (gdb_packet_starts(payload, len, "T") && gdb_task_thread(payload, len, 1) > 0);
     bool of_task = s->task != 0 && gdb_packet_starts_any(payload, len, "g p");

@@ -27,6 +27,7 @@ void itm_tap_close(struct itm_tap *t)
     uv_mutex_destroy(&t->lock);
     for (unsigned i = 0; i < ITM_TAP_KINDS; i++)
         free(t->queues[i].bytes);
+    free(t->stores);
     memset(t, 0, sizeof *t);
 }
 
@@ -79,6 +80,30 @@ static void tap_copy(struct itm_tap *t, const struct itm_packet *k, const uint8_
         tap_put_packet(t, bytes, k->size);
 }
 
+/* What was stored before something was lost follows no more from what comes. */
+static void tap_forget_stores(struct itm_tap *t)
+{
+    t->store_count = 0;
+    memset(t->halves, 0, sizeof t->halves);
+}
+
+/* The PC of an access comes before its value. A store without one cannot be placed. */
+static void tap_take_access(struct itm_tap *t, const struct itm_packet *k)
+{
+    unsigned n = k->number % ITM_TAP_COMPARATORS;
+    bool paired = t->halves[n].known;
+    t->halves[n].known = k->kind == ITM_DATA_PC;
+    if (k->kind == ITM_DATA_PC)
+        t->halves[n].pc = k->value;
+    if (k->kind == ITM_DATA_PC || !paired || !(k->flags & ITM_WRITE))
+        return;
+    if (!t->stores)
+        t->stores = calloc(ITM_TAP_STORES, sizeof *t->stores);
+    if (t->stores)
+        t->stores[t->store_count++ % ITM_TAP_STORES] =
+            (struct itm_tap_store){t->halves[n].pc, k->value, (uint8_t)n};
+}
+
 static void tap_take(struct itm_tap *t, const struct itm_packet *k, const uint8_t *data)
 {
     static const uint8_t overflow = OVERFLOW_PACKET;
@@ -88,6 +113,7 @@ static void tap_take(struct itm_tap *t, const struct itm_packet *k, const uint8_
         return;
     case ITM_OVERFLOW:
         t->counts.overflows++;
+        tap_forget_stores(t);
         break;
     case ITM_SOFTWARE:
         t->counts.writes++;
@@ -104,11 +130,14 @@ static void tap_take(struct itm_tap *t, const struct itm_packet *k, const uint8_
         break;
     case ITM_DATA_VALUE:
         t->counts.values++;
+        tap_take_access(t, k);
+        break;
+    case ITM_DATA_PC:
+        tap_take_access(t, k);
         break;
     case ITM_LOCAL_TIME:
     case ITM_COUNTERS:
     case ITM_PMU:
-    case ITM_DATA_PC:
     case ITM_DATA_MATCH:
     case ITM_DATA_ADDRESS:
     case ITM_HARDWARE:
@@ -116,6 +145,7 @@ static void tap_take(struct itm_tap *t, const struct itm_packet *k, const uint8_
     case ITM_MALFORMED:
     case ITM_RESERVED:
         t->counts.damaged++;
+        tap_forget_stores(t);
         tap_put_packet(t, &overflow, 1);
         return;
     default:
@@ -156,6 +186,7 @@ void itm_tap_lost(struct itm_tap *t)
 {
     uv_mutex_lock(&t->lock);
     itm_discontinuity(&t->parser);
+    tap_forget_stores(t);
     t->hole = true;
     uv_mutex_unlock(&t->lock);
 }
@@ -188,4 +219,18 @@ void itm_tap_counts(struct itm_tap *t, struct itm_tap_counts *counts)
     uv_mutex_lock(&t->lock);
     *counts = t->counts;
     uv_mutex_unlock(&t->lock);
+}
+
+size_t itm_tap_stores(struct itm_tap *t, unsigned comparator, struct itm_tap_store *out, size_t max)
+{
+    size_t n = 0;
+    uv_mutex_lock(&t->lock);
+    uint64_t kept = t->store_count < ITM_TAP_STORES ? t->store_count : ITM_TAP_STORES;
+    for (uint64_t i = 0; i < kept && n < max && t->stores; i++) {
+        const struct itm_tap_store *s = &t->stores[(t->store_count - 1 - i) % ITM_TAP_STORES];
+        if (s->comparator == comparator)
+            out[n++] = *s;
+    }
+    uv_mutex_unlock(&t->lock);
+    return n;
 }

@@ -14,12 +14,20 @@
 
 #include <uv.h>
 
-#define ITM_TAP_ROOM (1u << 20) /* bytes that wait; what finds no room is dropped and counted */
-#define ITM_TAP_TAIL 8u         /* longer than any packet but a synchronisation */
+#define ITM_TAP_ROOM        (1u << 20) /* bytes that wait; what finds no room is dropped and counted */
+#define ITM_TAP_STORES      16384u     /* that are kept; a power of two */
+#define ITM_TAP_COMPARATORS 4
+#define ITM_TAP_TAIL        8u /* longer than any packet but a synchronisation */
 
 struct itm_tap_counts {
     uint64_t writes, exceptions, samples, values, overflows, damaged;
     uint64_t dropped; /* bytes of text or packets that nobody took in time */
+};
+
+/* A store that the DWT told of, with the address of the instruction. */
+struct itm_tap_store {
+    uint32_t pc, value;
+    uint8_t comparator;
 };
 
 struct itm_tap_queue {
@@ -43,7 +51,13 @@ struct itm_tap {
     uv_mutex_t lock;
     struct itm_tap_queue queues[ITM_TAP_KINDS];
     struct itm_tap_counts counts;
-    bool hole; /* packets were dropped: the next one has an overflow in front */
+    struct itm_tap_store *stores; /* ITM_TAP_STORES, the latest at store_count - 1, modulo that */
+    uint64_t store_count;         /* since something was lost */
+    struct {
+        bool known;
+        uint32_t pc;
+    } halves[ITM_TAP_COMPARATORS]; /* of an access whose value comes next */
+    bool hole;                     /* packets were dropped: the next one has an overflow in front */
     void (*wake)(void *ctx);
     void *ctx;
 };
@@ -62,6 +76,13 @@ void itm_tap_want(struct itm_tap *t, enum itm_tap_kind kind, bool wanted);
 /* Up to `size` bytes, oldest first; returns how many. */
 size_t itm_tap_take(struct itm_tap *t, enum itm_tap_kind kind, uint8_t *bytes, size_t size);
 void itm_tap_counts(struct itm_tap *t, struct itm_tap_counts *counts);
+
+/*
+ * Stores of that comparator, newest first, as far back as nothing of the stream was lost: all that
+ * were made since. Returns how many, at most `max`.
+ */
+size_t itm_tap_stores(struct itm_tap *t, unsigned comparator, struct itm_tap_store *out,
+                      size_t max);
 
 /* What a client gets first: from there on it knows where packets begin. */
 #define ITM_TAP_SYNC_SIZE 6u

@@ -206,7 +206,11 @@ struct config_watch {
     uint64_t size;    /* bytes, a power of two; 0: that of the variable */
     bool named, found;
     bool value, pc, place; /* what of an access is told */
+    int comparator; /* of the DWT; without [trace] sink its number in the list. -1: none is free */
 };
+
+/* Name of a watch: the word that holds the address of the kernel's current task. */
+#define CONFIG_WATCH_TASK "current-task"
 
 /* The ITM and DWT of a Cortex-M. */
 struct config_itm {

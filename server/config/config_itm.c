@@ -4,6 +4,7 @@
 
 #include "drivers/coresight/coresight_itm.h"
 #include "drivers/elf/elf_image.h"
+#include "drivers/rtos/rtos.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +138,8 @@ static bool itm_take_watch(struct config_watch *watch, const struct itm_words *w
             strcmp(w->word[i], "address") != 0)
             return false;
     }
-    watch->value |= !watch->pc && !watch->place;
+    watch->pc |= strcmp(watch->name, CONFIG_WATCH_TASK) == 0;
+    watch->value |= strcmp(watch->name, CONFIG_WATCH_TASK) == 0 || (!watch->pc && !watch->place);
     if (!watch->named && !watch->size)
         watch->size = 4;
     watch->found = !watch->named;
@@ -153,6 +155,7 @@ static int itm_check_watches(struct config_parser *p)
         if (c->watch_count == CONFIG_MAX_WATCHES || !w.fits ||
             !itm_take_watch(&c->watches[c->watch_count], &w))
             return itm_wrong(p, "watch", c->watch_text);
+        c->watches[c->watch_count].comparator = (int)c->watch_count;
         c->watch_count++;
     }
     return BT_OK;
@@ -271,9 +274,25 @@ static bool itm_place_watch(struct config_watch *w, uint64_t address, uint64_t s
     return w->found;
 }
 
-static bool itm_find_watch(struct config_watch *w, const struct elf_image *elf, struct message *why)
+static bool itm_find_current_task(const struct config_core *core, struct config_watch *w,
+                                  const struct elf_image *elf, struct message *why)
+{
+    struct rtos *r = NULL;
+    int error =
+        rtos_open(&r, core->rtos > RTOS_NONE ? (enum rtos_kind)core->rtos : RTOS_AUTO, elf, why);
+    uint32_t address = r ? rtos_current(r) : 0;
+    rtos_close(r);
+    if (!address && !error)
+        message_set(why, "the program has no kernel whose tasks are known");
+    return address && itm_place_watch(w, address, sizeof address);
+}
+
+static bool itm_find_watch(const struct config_core *core, struct config_watch *w,
+                           const struct elf_image *elf, struct message *why)
 {
     uint64_t address, size;
+    if (strcmp(w->name, CONFIG_WATCH_TASK) == 0)
+        return itm_find_current_task(core, w, elf, why);
     if (!elf_image_variable(elf, w->name, &address, &size))
         message_set(why, "the program has no variable '%s'", w->name);
     else if (!itm_place_watch(w, address, size))
@@ -299,7 +318,7 @@ const char *config_find_watches(struct config *config, struct message *why)
         else if (!tried)
             (void)config_open_program(&config->cores[0], &elf, why);
         tried = true;
-        if (!elf || !itm_find_watch(w, elf, why))
+        if (!elf || !itm_find_watch(&config->cores[0], w, elf, why))
             missing = w->name;
     }
     elf_image_close(elf);

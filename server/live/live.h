@@ -29,6 +29,7 @@
 #include "server/live/remote_link.h"
 #include "server/probe/probe_thread.h"
 #include "server/recording/recorder.h"
+#include "server/tasks/task_switches.h"
 #include "server/tasks/tasks.h"
 
 #define LIVE_HOLES 64 /* places that are remembered */
@@ -144,6 +145,7 @@ struct live {
     struct live_itm itm;
     struct live_reverse reverse;
     struct tasks *tasks;
+    struct task_switches switches;   /* of the first core, before this halt */
     uv_idle_t questions;             /* active while clients ask about the history */
     struct live_client *clients;     /* in the order that they came */
     struct live_client *control;     /* the one in control; NULL: nobody */

@@ -118,6 +118,11 @@ void live_strays(const struct live *l, bool halted, char *text, size_t size);
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view);
 
+/* live_tasks.c: `monitor tasks` and what may be behind it. */
+void live_tasks_command(struct live_client *k, int core, const char *rest, const struct console *c);
+/* Of a core at a replay position: where it is, and which task it runs, if that is known. */
+void live_tasks_status(struct live_client *k, int core, char *text, size_t size);
+
 /* live_question.c: a client's question about the history is answered from now on, and then its
  * command; or it is forgotten. */
 void live_question_begin(struct live_client *k, struct call_job *job, int core,

@@ -407,6 +407,7 @@ void live_reverse_forget(struct live *l)
     live_clients_forget(l);
     for (int i = 0; i < TARGET_CORES_MAX; i++)
         p->cores[i].asked = p->cores[i].reported = false;
+    task_switches_release(&l->switches);
     p->halt++;
     p->line_count = 0;
     p->written = false;

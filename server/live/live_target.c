@@ -487,16 +487,7 @@ static int cmd_release(const struct live_line *q)
 
 static int cmd_tasks(const struct live_line *q)
 {
-    struct live *l = q->live;
-    struct gdb_tasks tasks;
-    if (!tasks_has(l->tasks))
-        console_print(q->c, "no core has a kernel whose tasks are known: see rtos of [core]\n");
-    else if (target_is_running(l->target))
-        console_print(q->c, "the target runs\n");
-    else if (tasks_at(l->tasks, l->target, &tasks) == BT_OK)
-        tasks_report(l->tasks, q->c);
-    else
-        console_print(q->c, "they are not known yet: 'info threads' first\n");
+    live_tasks_command(q->client, q->thread, q->rest, q->c);
     return BT_OK;
 }
 
@@ -521,7 +512,8 @@ static const struct {
     {"coverage", cmd_coverage, true,
      "[start|stop|write FILE]: lines that ran; LCOV below [record] dir"},
     {"profile", cmd_profile, true, "[start|stop|write FILE]: where instructions went; callgrind"},
-    {"tasks", cmd_tasks, false, "tasks of the real-time kernel, and their threads"},
+    {"tasks", cmd_tasks, false,
+     "[history [N]|previous|next]: tasks of the real-time kernel; which ran when"},
     {"record start", cmd_record_start, true, "[NAME]: write the raw trace to disk as it comes"},
     {"record stop", cmd_record_stop, true, "end that; the folder can be replayed"},
     {"reset", cmd_reset, true, "[halt|run]: reset the target; without run it stays halted"},
@@ -631,6 +623,11 @@ static bool op_is_replaying(void *ctx, int core)
     const struct live_client *k = ctx;
     return core < 0 ? reverse_motion_concerned(&k->motion)
                     : reverse_motion_active(&k->motion, core);
+}
+
+static void op_core_status(void *ctx, int core, char *text, size_t size)
+{
+    live_tasks_status(ctx, core, text, size);
 }
 
 static int op_read_regs(void *ctx, int core, struct target_regs *regs)
@@ -841,6 +838,7 @@ static const struct gdb_host live_gdb_host = {
     .btrace_delivered = op_btrace_delivered,
     .monitor = op_monitor,
     .is_replaying = op_is_replaying,
+    .core_status = op_core_status,
     .read_regs = op_read_regs,
     .reverse_memory = op_reverse_memory,
     .resume = op_resume,

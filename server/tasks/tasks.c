@@ -386,6 +386,35 @@ int tasks_at(struct tasks *t, struct target *target, struct gdb_tasks *out)
     return BT_OK;
 }
 
+static const struct tasks_kernel *tasks_kernel_of(const struct tasks *t, int core)
+{
+    for (size_t i = 0; i < t->kernel_count; i++)
+        if (t->kernels[i]->core == core && t->kernels[i]->rtos)
+            return t->kernels[i];
+    return NULL;
+}
+
+bool tasks_current(const struct tasks *t, int core, uint32_t *pointer, uint32_t *task)
+{
+    const struct tasks_kernel *k = tasks_kernel_of(t, core);
+    *pointer = k ? rtos_current(k->rtos) : 0;
+    for (size_t i = 0; *pointer && i < k->walk.count; i++)
+        if (k->walk.task[i].current) {
+            *task = k->walk.task[i].address;
+            return true;
+        }
+    return false;
+}
+
+const char *tasks_name(const struct tasks *t, int core, uint32_t task)
+{
+    const struct tasks_kernel *k = tasks_kernel_of(t, core);
+    for (size_t i = 0; k && i < k->walk.count; i++)
+        if (k->walk.task[i].address == task)
+            return k->walk.task[i].name;
+    return "";
+}
+
 void tasks_report(const struct tasks *t, const struct console *c)
 {
     for (size_t i = 0; i < t->kernel_count; i++) {

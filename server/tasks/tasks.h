@@ -30,6 +30,12 @@ bool tasks_has(const struct tasks *t);
 /* Those of the target as it has halted now. As gdb_host.tasks(). */
 int tasks_at(struct tasks *t, struct target *target, struct gdb_tasks *out);
 
+/* When tasks_at() returns BT_OK: address of the word that names the core's current task, and what
+ * it holds. False: there is none. */
+bool tasks_current(const struct tasks *t, int core, uint32_t *pointer, uint32_t *task);
+/* Name of the task with this control block, which is there now; "" if there is none. */
+const char *tasks_name(const struct tasks *t, int core, uint32_t task);
+
 /* `monitor tasks`, when tasks_at() returns BT_OK. */
 void tasks_report(const struct tasks *t, const struct console *c);
 

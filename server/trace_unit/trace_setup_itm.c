@@ -102,6 +102,8 @@ int trace_setup_start_itm(struct trace_setup *t, struct message *why)
     int error = coresight_itm_start(t->bus, &t->itm.options, &t->itm.state);
     if (error)
         return trace_setup_failed(t, error, "the ITM cannot be set up", why);
+    for (unsigned i = 0; i < t->itm.options.watch_count; i++)
+        t->config->itm.watches[t->itm.watch[i]].comparator = t->itm.state.taken[i];
     if (!t->itm.told || memcmp(before, t->itm.state.taken, sizeof before) != 0)
         itm_note_watches(t);
     t->itm.told = true;

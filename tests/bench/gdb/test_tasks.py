@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tasks as threads of GDB: kernels laid out as FreeRTOS, ThreadX and Zephyr, in several versions and
 on several cores, at random halts behind another GDB server and behind a modelled probe, against the
-account that the kernel itself keeps: server/tasks/tasks.c, protocol/session/gdb_tasks.c,
-gdb_task_packets.c, and what is below.
+account that the kernel itself keeps; and in the past, by what the DWT told: server/tasks/tasks.c,
+task_switches.c, server/live/live_tasks.c, protocol/session/gdb_tasks.c, gdb_task_packets.c, and
+what is below.
 
 BTRACED_FULL=1: more halts."""
 
@@ -19,7 +20,7 @@ sys.path.insert(0, str(ROOT / "tests" / "bench" / "usb"))
 
 from live_gdb import CONFIGS, Live, Wire, board_file, symbol  # noqa: E402
 from probe_gdb import Board  # noqa: E402
-from replay_gdb import Server, Suite, equal, expect, folder, gdb, has, lacks, tool  # noqa: E402
+from replay_gdb import Server, Suite, equal, expect, folder, gdb, has, lacks, same_list, tool  # noqa: E402
 
 suite = Suite()
 TARGET = Path(__file__).resolve().parent / "target"
@@ -228,6 +229,117 @@ def _():
     has(s["info threads"], r"Thread 1\.1 \(tasks: 0x4000000c is no address of memory\)")
     lacks(s["info threads"], "priority")
     has(s["monitor tasks"], "FreeRTOS: 0x4000000c is no address of memory")
+
+
+CURRENT = {"freertos": ("pxCurrentTCB", 0), "threadx": ("_tx_thread_current_ptr", 0),
+           "zephyr": ("_kernel", 8)}
+WATCHED = [("freertos", M4, ("-DFULL_END",)), ("threadx", M3, ()), ("zephyr", M33, ())]
+
+
+def watched(kernel, core, extra):
+    """A board whose DWT tells of the pointer to the current task, beside the trace of its core."""
+    elf = program(kernel, core, extra)
+    name, offset = CURRENT[kernel]
+    at = symbol(elf, name) + offset
+    return Live(board_file(core[0], plugin=f",itm=5,itmperiod=700,watch={at:#x}-{at + 3:#x}", replace=[
+        (f"{CONFIGS}/virtual/crash-{core[0][8:]}.elf", str(elf)),
+        ("thread = 1\n", "thread = 1\nrtos = auto\n"),
+        ("\n[trace]\n", "\n[trace]\nitm = all\nitm_id = 5\nwatch = current-task\n")])), elf
+
+
+def runs_of_tasks(live, names):
+    """What the board did: (instruction from which on it runs, task), without stores of the same. The
+    log has how many instructions ran before the store, the first one is number 1."""
+    runs = []
+    for line in (live.path.parent / "truth.log").read_text().splitlines():
+        word = line.split()
+        if word[1:2] != ["watch"] or word[3] != "store":
+            continue
+        name = names.get(int(word[5], 16), f"{word[5]}, which is no task now")
+        if not runs or runs[-1][1] != name:
+            runs.append((int(word[0]) + 2, name))
+    return runs
+
+
+def show_task_at(wire, tasks, number):
+    """At a replay position: by `monitor tasks`, and by `info threads`."""
+    has(wire.monitor(f"goto {number}"), f"goes to instruction {number},")
+    wire.step()
+    by_command = re.search(rf"at instruction {number} task (.+) ran$", wire.monitor("tasks"), re.M)
+    text = bytes.fromhex(wire.ask(f"qThreadExtraInfo,{wire.threads()[0]}")).decode()
+    has(text, rf"replaying, at {number}\b")
+    by_thread = re.search(r"runs task (.*)$", text)
+    equal(by_command and by_command[1], by_thread and by_thread[1], f"task at {number}")
+    return by_command and by_command[1]
+
+
+@each(WATCHED, watched, "in the past")
+def _(server, kernel, core, extra):
+    board, elf = server(kernel, core, extra)
+    dice = random.Random(f"{SEED} past {kernel} {core[1]}")
+    with board, Wire(board) as wire:
+        wire.thread = wire.threads()[0]
+        tasks = Tasks(wire, elf, kernel)
+        wire.run_to(symbol(elf, "body_loop") + 2, 2)
+        wire.run_for(board, dice.randrange(100_000, 200_000))
+        for _ in range(100):  # it may be where a task is on no list
+            if not tasks.words("truth_busy")[0]:
+                break
+            wire.step()
+        tasks.threads()
+        names = dict(zip(tasks.words("truth_control", TASKS), NAMES))
+        end = int(has(wire.monitor("where"), r"to (\d+)$")[1])
+        ran = [(at, name) for at, name in runs_of_tasks(board, names) if at <= end]
+        listed = re.findall(r"^ *(\d+)  (.*)$", wire.monitor("tasks history 4000"), re.M)
+        expect(len(ran) > 100, f"only {len(ran)} switches")
+        try:
+            same_list([(int(at), name) for at, name in listed], ran[-4000:], "switches")
+            for number in [dice.randrange(ran[0][0], end) for _ in range(HALTS)]:
+                wanted = [name for at, name in ran if at <= number][-1]
+                equal(show_task_at(wire, tasks, number), wanted, f"task at {number}")
+                has(wire.monitor("tasks previous"), f"instruction {[at for at, _ in ran if at < number][-1]},")
+                later = [at for at, _ in ran if at > number]
+                has(wire.monitor("tasks next"),
+                    f"instruction {later[0]}," if later else "no switch comes behind")
+            equal(show_task_at(wire, tasks, ran[0][0] - 1), None, "task before the first one")
+        except Exception:
+            print(f"# seed: BTRACED_SEED={SEED}")
+            raise
+
+
+def lose_trace(board):
+    """A core that does not run yet has nothing to lose."""
+    while re.search(r"overflows=0\b", board.ask_board("status")):
+        board.ask_board("overflow")
+
+
+@suite.test("tasks in the past: behind missing trace nothing is said of what ran before")
+def _():
+    board, elf = watched(*WATCHED[0])
+    dice = random.Random(f"{SEED} gap")
+    with board, Wire(board) as wire:
+        wire.thread = wire.threads()[0]
+        tasks = Tasks(wire, elf, "freertos")
+        wire.run_to(symbol(elf, "body_loop") + 2, 2)
+        wire.run_for(board, dice.randrange(30_000, 60_000))
+        wire.run_for(board, dice.randrange(30_000, 60_000), during=lambda: lose_trace(board))
+        wire.run_for(board, 20_000)
+        for _ in range(100):
+            if not tasks.words("truth_busy")[0]:
+                break
+            wire.step()
+        tasks.threads()
+        names = dict(zip(tasks.words("truth_control", TASKS), NAMES))
+        text = wire.monitor("tasks history 4000")
+        has(text, r"^known from instruction \d+ on: trace is missing$")
+        listed = [name for _, name in re.findall(r"^ *(\d+)  (.*)$", text, re.M)]
+        ran = [name for _, name in runs_of_tasks(board, names)]
+        expect(10 < len(listed) < len(ran) - 10, f"{len(listed)} of {len(ran)} switches")
+        same_list(listed, ran[-len(listed):], "switches")
+        has(wire.monitor("goto begin"), "goes to instruction 1,")
+        wire.step()
+        has(wire.monitor("tasks"), "not known which one ran")
+        has(wire.monitor("tasks previous"), "trace is missing")
 
 
 def snapshot(place, dumps):

@@ -12,8 +12,9 @@
 #include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
-#define SEEDS   30
-#define PACKETS 4000
+#define SEEDS    30
+#define PACKETS  4000
+#define ACCESSES 2000
 
 struct wanted {
     uint8_t bytes[2 * RANDOM_ITM_BYTES];
@@ -167,11 +168,80 @@ START_TEST(a_full_queue)
 }
 END_TEST
 
+struct stores {
+    struct itm_tap_store list[ITM_TAP_COMPARATORS][ACCESSES];
+    size_t count[ITM_TAP_COMPARATORS];
+};
+
+static void put_word(struct wanted *w, unsigned header, uint32_t value)
+{
+    const uint8_t bytes[] = {(uint8_t)header, (uint8_t)value, (uint8_t)(value >> 8),
+                             (uint8_t)(value >> 16), (uint8_t)(value >> 24)};
+    add(w, bytes, sizeof bytes);
+}
+
+/* DDI 0403E.e D4.3: PC of an access 0x47, its value 0x87 of a load and 0x8f of a store, with the
+ * comparator in bits [5:4]; some accesses have no PC, and now and then there is an overflow. */
+static void put_accesses(struct stores *s, struct wanted *w, uint32_t *seed)
+{
+    for (unsigned i = 0; i < ACCESSES; i++) {
+        uint32_t dice = random_next(seed) >> 8, pc = random_next(seed), value = random_next(seed);
+        unsigned k = dice & 3;
+        if (dice >> 2 & 7)
+            put_word(w, 0x47 | k << 4, pc);
+        put_word(w, (dice >> 5 & 1 ? 0x8f : 0x87) | k << 4, value);
+        if ((dice >> 2 & 7) && dice >> 5 & 1)
+            s->list[k][s->count[k]++] = (struct itm_tap_store){pc, value, (uint8_t)k};
+        if ((dice >> 6 & 0x1ff) == 0) {
+            add(w, (const uint8_t[]){0x70}, 1);
+            memset(s->count, 0, sizeof s->count);
+        }
+    }
+}
+
+/* Newest first, back to the last loss, and as many as there is room for. */
+static void compare_stores(struct itm_tap *t, const struct stores *s, size_t room)
+{
+    static struct itm_tap_store got[ACCESSES];
+    for (unsigned k = 0; k < ITM_TAP_COMPARATORS; k++) {
+        size_t n = itm_tap_stores(t, k, got, room);
+        ck_assert_uint_eq(n, s->count[k] < room ? s->count[k] : room);
+        for (size_t i = 0; i < n; i++) {
+            const struct itm_tap_store *wanted = &s->list[k][s->count[k] - 1 - i];
+            ck_assert(got[i].pc == wanted->pc && got[i].value == wanted->value &&
+                      got[i].comparator == k);
+        }
+    }
+}
+
+START_TEST(stores)
+{
+    static struct stores s;
+    static struct wanted w;
+    struct itm_tap tap;
+    uint32_t seed = (uint32_t)_i + 1;
+    printf("seed %u\n", seed);
+    put_accesses(&s, &w, &seed);
+    put_word(&w, 0x47, 0x100);
+    put_word(&w, 0x8f, 0x200); /* there is one */
+    s.list[0][s.count[0]++] = (struct itm_tap_store){0x100, 0x200, 0};
+    ck_assert_int_eq(itm_tap_open(&tap, on_wake, NULL), 0);
+    feed(&tap, w.bytes, w.used, &seed);
+    compare_stores(&tap, &s, ACCESSES);
+    compare_stores(&tap, &s, 1);
+    itm_tap_lost(&tap);
+    memset(s.count, 0, sizeof s.count);
+    compare_stores(&tap, &s, ACCESSES);
+    itm_tap_close(&tap);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("itm_tap");
     unit_cases(s, "ITM tap: random packets in random pieces", random_streams, 0, SEEDS);
     unit_cases(s, "ITM tap: losses", losses, 0, SEEDS);
     unit_case(s, "ITM tap: nobody takes", a_full_queue);
+    unit_cases(s, "ITM tap: stores that were traced", stores, 0, SEEDS);
     return s;
 }
