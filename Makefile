@@ -25,7 +25,7 @@ MAKEFLAGS += --no-builtin-rules
 
 # Packages.
 # What the program needs to build and to run, then what the tests, the demo and CI add to it.
-DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libuv1-dev libelf-dev libdw-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev libseccomp-dev
+DEPS_BUILD := gcc libc6-dev pkg-config libcapstone-dev libuv1-dev libelf-dev libdw-dev libusb-1.0-0-dev libftdi1-dev libssl-dev libmicrohttpd-dev libseccomp-dev libzstd-dev
 DEPS_DEMO := gdb-multiarch qemu-system-arm
 DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi binutils-aarch64-linux-gnu \
@@ -33,7 +33,7 @@ DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cp
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
     python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4 chromium \
-    slurmctld slurmd slurm-client munge
+    slurmctld slurmd slurm-client munge zstd
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)
 
 # $(call missing,PACKAGES): sets the shell's $$missing.
@@ -86,7 +86,7 @@ CXX_ORACLES := $(ORACLE_CXX:tests/oracle/%.cpp=%)
 FUZZERS := $(FUZZ_SRC:tests/fuzz/%.c=%)
 BENCHES := $(BENCH_SRC:tests/performance/%.c=%)
 
-PKGS := capstone libuv libdw libelf libusb-1.0 libftdi1 openssl libmicrohttpd libseccomp
+PKGS := capstone libuv libdw libelf libusb-1.0 libftdi1 openssl libmicrohttpd libseccomp libzstd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS))
 CHECK_LIBS = $(shell pkg-config --libs check)

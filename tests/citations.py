@@ -18,6 +18,7 @@ NAMES = [
     r"AN_\d{3}", rf"RFC{GAP}\d+", r"RM\d{4}", r"UG\d{3,4}", r"SPRU[A-Z]+\d+", r"IMX\w+RM",
     r"(?:AAELF|AADWARF|AAPCS|ADDENDA)(?:32|64)", rf"(?:GDB|CMSIS-DAP){GAP}manual",
     rf"Open-CMSIS-Pack{GAP}Specification", rf"MIPI{GAP}STP",
+    rf"Zstandard{GAP}Seekable{GAP}Format",
 ]
 NAMED = re.compile(r"\b(?:" + "|".join(NAMES) + r")\b")
 # A hash may be called so, in code or in words.

@@ -48,6 +48,7 @@ drivers/elf
 drivers/dwarf
 drivers/rtos
 drivers/ini
+drivers/zstd
 drivers/snapshot
 drivers/perf
 

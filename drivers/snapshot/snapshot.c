@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "drivers/snapshot/snapshot_loader.h"
+#include "drivers/zstd/zstd_frames.h"
 
 /* All strings of a snapshot, newest first. */
 struct snapshot_string {
@@ -243,10 +244,15 @@ int snapshot_add_file(struct snapshot_loader *ld, const char *path, const char *
         return snapshot_fail(ld->why, BT_ERR_FORMAT, file, line, "path '%s' leaves the folder",
                              path);
     uint64_t size = 0;
-    if (ld->files->get_size(ld->files->user, path, &size) != 0)
-        return snapshot_fail(ld->why, BT_ERR_IO, file, line, "cannot open '%s': %s", path,
-                             strerror(errno));
-    int error = 0;
+    int error = ld->files->get_size(ld->files->user, path, &size);
+    if (error == BT_ERR_UNSUPPORTED)
+        return snapshot_fail(ld->why, error, file, line,
+                             "cannot use '%s': its frames are longer than 8 MiB, or do not say how "
+                             "long: compress it in short ones",
+                             path);
+    if (error)
+        return snapshot_fail(ld->why, error, file, line, "cannot open '%s': %s", path,
+                             error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
     struct snapshot_file *added = snapshot_grow(ld, &priv->files, priv->file_count, sizeof *added,
                                                 SNAPSHOT_MAX_FILES, "files", &error);
     if (!added)
@@ -296,9 +302,12 @@ void snapshot_close(struct snapshot *snap)
 {
     if (!snap)
         return;
-    for (size_t i = 0; i < snap->priv->file_count; i++)
-        if (snap->priv->files[i].map)
-            munmap(snap->priv->files[i].map, (size_t)snap->priv->files[i].size);
+    for (size_t i = 0; i < snap->priv->file_count; i++) {
+        struct snapshot_file *file = &snap->priv->files[i];
+        if (file->map && !file->frames)
+            munmap(file->map, (size_t)file->size);
+        zstd_frames_close(file->frames);
+    }
     for (size_t i = 0; i < snap->device_count; i++) {
         free(snap->devices[i].regs);
         free(snap->devices[i].dumps);
@@ -317,6 +326,32 @@ void snapshot_close(struct snapshot *snap)
     free(snap);
 }
 
+bool snapshot_is_packed(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, ".zst") == 0;
+}
+
+/* `fd` is given away. */
+static int map_packed(struct snapshot_file *file, int fd, uint64_t size)
+{
+    const uint8_t *data;
+    if (file->frames) {
+        close(fd); /* there was no room for its contents */
+        return BT_ERR_NOMEM;
+    }
+    int error = zstd_frames_open(fd, size, &file->frames);
+    if (!error && zstd_frames_size(file->frames) < file->size) {
+        errno = EOVERFLOW;
+        return BT_ERR_IO;
+    }
+    if (!error)
+        error = zstd_frames_map(file->frames, &data);
+    if (!error)
+        file->map = (void *)data;
+    return error;
+}
+
 static int map_file(struct snapshot *snap, size_t index)
 {
     struct snapshot_file *file = &snap->priv->files[index];
@@ -330,6 +365,8 @@ static int map_file(struct snapshot *snap, size_t index)
     int fd = snapshot_open_inside(snap->priv->root, file->path, &size);
     if (fd < 0)
         return BT_ERR_IO;
+    if (snapshot_is_packed(file->path))
+        return map_packed(file, fd, size);
     void *map = MAP_FAILED;
     if (size < file->size || file->size > SIZE_MAX)
         errno = EOVERFLOW;
@@ -371,6 +408,25 @@ int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buf
         *data =
             (const uint8_t *)snap->priv->files[buffer->files[n].file].map + buffer->files[n].offset;
     return 0;
+}
+
+int snapshot_need(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
+                  uint64_t from, uint64_t to)
+{
+    const struct snapshot_buffer_file *part = &buffer->files[n];
+    struct zstd_frames *frames = snap->priv->files[part->file].frames;
+    return frames ? zstd_frames_need(frames, part->offset + from, part->offset + to) : 0;
+}
+
+void snapshot_give_back(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
+                        uint64_t from, uint64_t to)
+{
+    const struct snapshot_buffer_file *part = &buffer->files[n];
+    const struct snapshot_file *file = &snap->priv->files[part->file];
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t begin = (part->offset + from) / page * page, end = (part->offset + to) / page * page;
+    if (file->map && !file->frames && end > begin)
+        madvise((uint8_t *)file->map + begin, (size_t)(end - begin), MADV_DONTNEED);
 }
 
 const struct snapshot_device *snapshot_device(const struct snapshot *snap, const char *name)

@@ -166,10 +166,22 @@ int snapshot_map_dump(struct snapshot *snap, const struct snapshot_dump *dump,
                       const uint8_t **data);
 
 /*
- * Map file number `n` of a buffer: *data points at *size bytes (NULL if that is 0).
- * Return 0, BT_ERR_RANGE (no such file), or BT_ERR_IO as above.
+ * Map file number `n` of a buffer: *data points at *size bytes (NULL if that is 0). Those of a
+ * compressed file (".zst") are there once snapshot_need() was asked for them.
+ * Return 0, BT_ERR_RANGE (no such file), or BT_ERR_IO as above; BT_ERR_NOMEM.
  */
 int snapshot_map_buffer(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
                         const uint8_t **data, uint64_t *size);
+
+/*
+ * After snapshot_map_buffer(): bytes [from, to) may be read, until the next call for this file.
+ * Return 0, BT_ERR_FORMAT (the compressed file is damaged), BT_ERR_IO, BT_ERR_NOMEM.
+ */
+int snapshot_need(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
+                  uint64_t from, uint64_t to);
+
+/* Bytes [from, to) are not looked at for a while: their memory goes back to the system. */
+void snapshot_give_back(struct snapshot *snap, const struct snapshot_buffer *buffer, size_t n,
+                        uint64_t from, uint64_t to);
 
 #endif

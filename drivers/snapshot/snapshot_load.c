@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "drivers/snapshot/snapshot_loader.h"
+#include "drivers/zstd/zstd_frames.h"
 
 struct device_parser {
     struct snapshot_loader *ld;
@@ -276,6 +277,8 @@ static int finish_dump(struct device_parser *p)
         return SNAPSHOT_FAIL_AT(p, p->dump_line, "dump without '%s'", "address");
     if (!dump->path)
         return SNAPSHOT_FAIL_AT(p, p->dump_line, "dump without '%s'", "file");
+    if (snapshot_is_packed(dump->path))
+        return SNAPSHOT_FAIL_AT(p, p->file_line, "'%s': only trace may be compressed", dump->path);
     if (!dump->space)
         dump->space = "";
     errno = 0;
@@ -571,11 +574,22 @@ static int folder_read_text(void *user, const char *path, char **text, size_t *l
 
 static int folder_get_size(void *user, const char *path, uint64_t *size)
 {
+    struct zstd_frames *frames;
     int fd = snapshot_open_inside(user, path, size);
     if (fd < 0)
         return BT_ERR_IO;
-    close(fd);
-    return 0;
+    if (!snapshot_is_packed(path)) {
+        close(fd);
+        return 0;
+    }
+    int error = *size ? zstd_frames_open(fd, *size, &frames) : 0;
+    if (!*size)
+        close(fd);
+    else if (!error) {
+        *size = zstd_frames_size(frames);
+        zstd_frames_close(frames);
+    }
+    return error;
 }
 
 /* Absolute path of the folder, or of the folder that holds the file `path`. NULL with errno. */

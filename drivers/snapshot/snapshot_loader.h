@@ -24,7 +24,8 @@ struct snapshot_files {
     void *user;
     /* Whole text of an ini file: *text is malloc'ed. 0, or an error as of ini_reader_load(). */
     int (*read_text)(void *user, const char *path, char **text, size_t *length);
-    /* Size in bytes of a dump or buffer file. 0, or BT_ERR_IO with errno. */
+    /* Bytes of a dump or buffer file, of a compressed one those of its contents. 0, BT_ERR_IO with
+     * errno, or another error. */
     int (*get_size)(void *user, const char *path, uint64_t *size);
 };
 
@@ -32,7 +33,8 @@ struct snapshot_files {
 struct snapshot_file {
     const char *path;
     uint64_t size;
-    void *map; /* NULL until mapped */
+    void *map;                  /* NULL until mapped */
+    struct zstd_frames *frames; /* of a compressed file that is mapped */
 };
 
 struct snapshot_string;
@@ -60,6 +62,9 @@ int snapshot_load(const struct snapshot_files *files, struct snapshot **out, str
  * recording from elsewhere must not make private files readable through GDB.
  * Returns the descriptor, the caller's, or -1 with errno. */
 int snapshot_open_inside(const char *root, const char *path, uint64_t *size);
+
+/* As its last four characters say: the file of a buffer holds its bytes compressed. */
+bool snapshot_is_packed(const char *path);
 
 /* The trace metadata file, named in line `line` of snapshot.ini. */
 int snapshot_load_trace(struct snapshot_loader *ld, const char *path, unsigned line);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "drivers/snapshot/snapshot_loader.h"
+#include "drivers/zstd/zstd_writer.h"
 
 #define NAME_MAX_LENGTH 63
 
@@ -46,6 +47,8 @@ struct writer_buffer {
     char format[NAME_MAX_LENGTH + 1];
     uint64_t size;
     int fd; /* -1 until committed */
+    bool packed;
+    struct zstd_writer *zstd; /* of a packed one that is committed */
 };
 
 struct writer_source {
@@ -226,6 +229,14 @@ int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, cons
     return (int)w->buffer_count++;
 }
 
+int snapshot_writer_compress(struct snapshot_writer *w, int buffer)
+{
+    if (!valid_buffer(w, buffer) || w->buffers[buffer].fd >= 0)
+        return BT_ERR_INVAL;
+    w->buffers[buffer].packed = true;
+    return 0;
+}
+
 int snapshot_writer_add_source(struct snapshot_writer *w, int source, int buffer, int core)
 {
     if (!valid_device(w, source) || !valid_buffer(w, buffer) ||
@@ -371,8 +382,8 @@ static void print_trace(FILE *f, const struct snapshot_writer *w, size_t n)
         fprintf(f, "%sbuffer%zu", i == 0 ? "" : ",", i);
     fprintf(f, "\n");
     for (size_t i = 0; i < w->buffer_count; i++)
-        fprintf(f, "\n[buffer%zu]\nname=%s\nfile=buffer_%zu.bin\nformat=%s\n", i,
-                w->buffers[i].name, i, w->buffers[i].format);
+        fprintf(f, "\n[buffer%zu]\nname=%s\nfile=buffer_%zu.bin%s\nformat=%s\n", i,
+                w->buffers[i].name, i, w->buffers[i].packed ? ".zst" : "", w->buffers[i].format);
     fprintf(f, "\n[source_buffers]\n");
     for (size_t i = 0; i < w->source_count; i++)
         fprintf(f, "%s=%s\n", w->devices[w->sources[i].source].name,
@@ -418,16 +429,28 @@ static int write_ini(struct snapshot_writer *w, const char *name,
 static int open_buffers(struct snapshot_writer *w)
 {
     for (size_t i = 0; i < w->buffer_count; i++) {
-        if (w->buffers[i].fd >= 0)
+        struct writer_buffer *b = &w->buffers[i];
+        if (b->fd >= 0)
             continue;
         char name[40];
-        snprintf(name, sizeof name, "buffer_%zu.bin", i);
-        w->buffers[i].fd =
-            openat(w->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
-        if (w->buffers[i].fd < 0)
+        snprintf(name, sizeof name, "buffer_%zu.bin%s", i, b->packed ? ".zst" : "");
+        if (b->packed && !b->zstd && !(b->zstd = zstd_writer_new()))
+            return BT_ERR_IO;
+        b->fd = openat(w->dir, name, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        if (b->fd < 0)
             return BT_ERR_IO;
     }
     return 0;
+}
+
+/* Bytes that wait to be compressed are on disk before what is said of them. */
+static int flush_buffers(struct snapshot_writer *w)
+{
+    int error = 0;
+    for (size_t i = 0; i < w->buffer_count && !error; i++)
+        if (w->buffers[i].zstd)
+            error = zstd_writer_flush(w->buffers[i].zstd, w->buffers[i].fd);
+    return error;
 }
 
 int snapshot_writer_commit(struct snapshot_writer *w)
@@ -435,7 +458,7 @@ int snapshot_writer_commit(struct snapshot_writer *w)
     if (w->device_count == 0)
         return BT_ERR_INVAL;
     /* What a file refers to is there before it: a crash between two leaves a valid recording. */
-    if (open_buffers(w) != 0)
+    if (open_buffers(w) != 0 || flush_buffers(w) != 0)
         return BT_ERR_IO;
     for (size_t i = 0; i < w->device_count; i++) {
         char name[40];
@@ -460,7 +483,12 @@ int snapshot_writer_append(struct snapshot_writer *w, int buffer, const void *da
 {
     if (!valid_buffer(w, buffer) || w->buffers[buffer].fd < 0)
         return BT_ERR_INVAL;
-    return snapshot_writer_write_all(w->buffers[buffer].fd, data, length, &w->buffers[buffer].size);
+    struct writer_buffer *b = &w->buffers[buffer];
+    if (!b->zstd)
+        return snapshot_writer_write_all(b->fd, data, length, &b->size);
+    int error = zstd_writer_append(b->zstd, b->fd, data, length);
+    b->size += error ? 0 : length;
+    return error;
 }
 
 uint64_t snapshot_writer_size(const struct snapshot_writer *w, int buffer)
@@ -483,6 +511,9 @@ int snapshot_writer_close(struct snapshot_writer *w)
     if (!w)
         return 0;
     int error = w->device_count > 0 ? snapshot_writer_commit(w) : 0;
+    for (size_t i = 0; i < w->buffer_count; i++)
+        if (zstd_writer_close(w->buffers[i].zstd, w->buffers[i].fd) != 0)
+            error = BT_ERR_IO;
     if (snapshot_writer_sync(w) != 0)
         error = BT_ERR_IO;
     int saved = errno;

@@ -53,6 +53,10 @@ int snapshot_writer_add_device(struct snapshot_writer *w, const struct snapshot_
  * (frames with frame syncs). */
 int snapshot_writer_add_buffer(struct snapshot_writer *w, const char *name, const char *format);
 
+/* The buffer's file is written compressed, and named for that. BT_ERR_INVAL: no such buffer, or it
+ * was committed. */
+int snapshot_writer_compress(struct snapshot_writer *w, int buffer);
+
 /*
  * Trace of device `source` goes into `buffer`, and traces device `core` (-1: no core, as for STM
  * and ITM). A source has one buffer, a core may have several sources.
@@ -99,7 +103,8 @@ int snapshot_writer_commit(struct snapshot_writer *w);
 /*
  * Append trace bytes to a buffer. Needs a commit since the buffer was added.
  * Return:
- *   0             all bytes are with the operating system
+ *   0             all bytes are with the operating system; those of a compressed buffer from the
+ *                 next commit on, or when a frame (ZSTD_WRITER_FRAME) is full
  *   BT_ERR_IO     some may be missing (disk full...); snapshot_writer_size() counts what is there
  *   BT_ERR_INVAL  no such buffer, or it was not committed
  */

@@ -405,7 +405,8 @@ static int load_serve_config(struct serve *s)
     s->config.probe.connect_under_reset &= !s->args.attach;
     if (s->args.record)
         snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->args.record);
-    s->config.record_start |= s->args.record || s->args.recording_only;
+    s->config.record.compress |= s->args.compress;
+    s->config.record.start |= s->args.record || s->args.recording_only;
     for (unsigned i = 0; s->args.program && i < s->config.core_count; i++)
         snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s",
                  s->args.program);

@@ -237,6 +237,12 @@ struct config_setup {
     unsigned line;                                                         /* of the board file */
 };
 
+/* [record], beside its limits. */
+struct config_record {
+    bool start;    /* record from the start, if there is a dir */
+    bool compress; /* the trace, by zstd */
+};
+
 struct config {
     char path[512]; /* of the board file, as given */
     char name[64];
@@ -295,8 +301,8 @@ struct config {
     struct audit_settings audit;
     struct address metrics; /* ADDRESS_NONE: no page */
     /* [record] */
-    char record_dir[512];      /* "": none; recordings of clients go below it */
-    bool record_start;         /* record from the start, if there is a dir */
+    char record_dir[512]; /* "": none; recordings of clients go below it */
+    struct config_record record;
     size_t record_max_size;    /* bytes of trace in one recording; 0: no limit */
     size_t record_keep_free;   /* bytes of the disk */
     unsigned record_max_count; /* recordings below `dir`, beyond which clients begin none */

@@ -11,6 +11,7 @@
 enum {
     OPT_ATTACH = 256,
     OPT_CHECK,
+    OPT_COMPRESS,
     OPT_EXIT,
     OPT_LISTEN,
     OPT_LOG,
@@ -26,6 +27,7 @@ static const struct option options[] = {
     {"config", required_argument, NULL, 'c'},
     {"attach", no_argument, NULL, OPT_ATTACH},
     {"check-config", no_argument, NULL, OPT_CHECK},
+    {"compress", no_argument, NULL, OPT_COMPRESS},
     {"exit-after-detach", no_argument, NULL, OPT_EXIT},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"log", required_argument, NULL, OPT_LOG},
@@ -60,6 +62,7 @@ static const char serve_help[] =
     "  --program ELF          the program that runs, instead of the one in the board file\n"
     "  --record FOLDER        write the raw trace to disk as it comes: into this folder, or into\n"
     "                         a new numbered one in it if it exists\n"
+    "  --compress             the recording's trace is compressed (zstd)\n"
     "  --attach               take the target as it is, without a reset: what its trace buffer\n"
     "                         holds is the history (see btraced arm)\n"
     "  --user NAME            become this user when the probe is open and the addresses are taken\n"
@@ -81,6 +84,7 @@ static const char record_help[] =
     "\n"
     "  -c, --config BOARD     the board file\n"
     "  --record FOLDER        made anew; a numbered folder in it if it exists\n"
+    "  --compress             the trace is compressed (zstd); all commands read it as it is\n"
     "  --seconds N            end after so many seconds, 1 to 86400\n"
     "  --program ELF          the program that runs, instead of the one in the board file\n"
     "  --log LEVEL            " LOG_LEVELS "; also " LOG_VARIABLE "=LEVEL\n"
@@ -105,6 +109,8 @@ int serve_args_parse(struct serve_args *a, int argc, char **argv)
             a->path = optarg;
         else if (option == OPT_CHECK)
             a->check_only = true;
+        else if (option == OPT_COMPRESS)
+            a->compress = true;
         else if (option == OPT_ATTACH && !a->recording_only)
             a->attach = true;
         else if (option == OPT_LISTEN && !a->recording_only) {

@@ -21,6 +21,7 @@ struct serve_args {
     bool check_only;
     bool stdio;
     bool exit_after_detach;
+    bool compress; /* the recording */
     bool recording_only;
     bool no_sandbox;
     const char *user;                       /* NULL: it stays who it is */

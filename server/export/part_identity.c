@@ -41,8 +41,10 @@ static bool hash_source(EVP_MD_CTX *hash, struct recording *r,
         uint64_t size;
         ok = recording_map(r, source, i, &data, &size) == 0 && hash_number(hash, size);
         uint64_t look = size < LOOK ? size : LOOK;
-        ok = ok && (!look || (EVP_DigestUpdate(hash, data, look) == 1 &&
-                              EVP_DigestUpdate(hash, data + size - look, look) == 1));
+        ok = ok && recording_need(r, source, i, 0, look) == 0 &&
+             (!look || EVP_DigestUpdate(hash, data, look) == 1) &&
+             recording_need(r, source, i, size - look, size) == 0 &&
+             (!look || EVP_DigestUpdate(hash, data + size - look, look) == 1);
     }
     return ok;
 }

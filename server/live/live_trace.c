@@ -273,7 +273,7 @@ static int open_pipeline(struct live *l, const struct pipeline_config *p, struct
         message_set(why, "out of memory");
         return BT_ERR_NOMEM;
     }
-    if (l->config->record_dir[0] && l->config->record_start)
+    if (l->config->record_dir[0] && l->config->record.start)
         error = live_record(l, l->config->record_dir, why);
     if (!error && config_has_trace_input(l->config))
         error = trace_link_start(l->config, &sink, &l->trace, why);

@@ -163,6 +163,8 @@ static int board_describe(struct recorder_board *b, const struct config *c,
                          : c->mode == FORMATTER_ALIGNED ? "coresight"
                                                         : "dstream_coresight";
     int error = b->buffer = snapshot_writer_add_buffer(b->writer, "trace", format);
+    if (c->record.compress && error >= 0)
+        error = snapshot_writer_compress(b->writer, b->buffer);
     for (unsigned i = 0; i < c->core_count && error >= 0; i++)
         error = b->core_devices[i] = board_add_device(b, &c->cores[i].core_device);
     for (unsigned i = 0; i < c->core_count && error >= 0; i++) {

@@ -172,6 +172,8 @@ static int order_mtb(struct recording *r, struct recording_source *s, struct mes
                             "%s: the RAM of an MTB is one file of format source_data",
                             s->device->path);
     int error = snapshot_map_buffer(r->snapshot, s->buffer, 0, &ram, &size);
+    if (!error)
+        error = snapshot_need(r->snapshot, s->buffer, 0, 0, size);
     if (error)
         return message_fail(why, error, "%s: cannot read the trace: %s", s->device->path,
                             bt_strerror(error));
@@ -187,6 +189,12 @@ static int order_mtb(struct recording *r, struct recording_source *s, struct mes
     memcpy(s->ordered + old, ram, c->position);
     s->ordered_size = old + c->position;
     return BT_OK;
+}
+
+int recording_need(struct recording *r, const struct recording_source *source, size_t i,
+                   uint64_t from, uint64_t to)
+{
+    return source->ordered ? BT_OK : snapshot_need(r->snapshot, source->buffer, i, from, to);
 }
 
 int recording_map(struct recording *r, const struct recording_source *source, size_t i,

@@ -66,6 +66,10 @@ void recording_keep_instructions(struct recording *r);
 int recording_map(struct recording *r, const struct recording_source *source, size_t i,
                   const uint8_t **data, uint64_t *size);
 
+/* After recording_map(): bytes [from, to) of the file may be read; as snapshot_need(). */
+int recording_need(struct recording *r, const struct recording_source *source, size_t i,
+                   uint64_t from, uint64_t to);
+
 /* Of all files. */
 static inline uint64_t recording_bytes(const struct recording_source *source)
 {

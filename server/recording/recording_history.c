@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #define PIECE      (64u << 10) /* raw bytes between two calls of `piece` */
 #define PLACES_MIN 64
@@ -42,17 +40,6 @@ static void on_feed_run(void *ctx, const struct formatter_run *run)
         f->error = f->sink->data(f->sink->ctx, run->data, run->len);
 }
 
-/* Pages of the mapped file that were read go back to the system: a buffer of any size costs no
- * memory. */
-static void recording_give_back(const uint8_t *data, size_t len)
-{
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    uintptr_t begin = (uintptr_t)data / page * page;
-    uintptr_t end = ((uintptr_t)data + len) / page * page;
-    if (end > begin)
-        madvise((void *)begin, end - begin, MADV_DONTNEED);
-}
-
 static int recording_feed_gap(const struct recording_sink *sink, uint8_t cause)
 {
     if (cause == BT_GAP_NONE)
@@ -61,12 +48,14 @@ static int recording_feed_gap(const struct recording_sink *sink, uint8_t cause)
 }
 
 /* Bytes [at, end) of a file. */
-static int feed_file(const struct recording_source *source, size_t file, const uint8_t *data,
-                     uint64_t at, uint64_t end, struct feed *f, struct recording_pass *pass)
+static int feed_file(struct recording *r, const struct recording_source *source, size_t file,
+                     const uint8_t *data, uint64_t at, uint64_t end, struct feed *f,
+                     struct recording_pass *pass)
 {
     for (; at < end && !f->error; at += PIECE) {
         size_t len = end - at < PIECE ? (size_t)(end - at) : PIECE;
-        if (f->sink->piece)
+        f->error = recording_need(r, source, file, at, at + len);
+        if (!f->error && f->sink->piece)
             f->error = f->sink->piece(f->sink->ctx, file, at, &pass->formatter);
         if (f->error)
             break;
@@ -77,7 +66,7 @@ static int feed_file(const struct recording_source *source, size_t file, const u
         pass->raw_bytes += len;
         progress_add(f->progress, len);
         if (!source->ordered)
-            recording_give_back(data + at, len);
+            snapshot_give_back(r->snapshot, source->buffer, file, at, at + len);
     }
     return f->error;
 }
@@ -92,8 +81,11 @@ static int recording_mode(struct recording *r, const struct snapshot_buffer *buf
     if (buffer->format != SNAPSHOT_FORMAT_DSTREAM_CORESIGHT)
         return BT_OK;
     int error = snapshot_map_buffer(r->snapshot, buffer, 0, &data, &size);
+    size = size < LOOK ? size : LOOK;
     if (!error)
-        *mode = formatter_find_blocks(data, size < LOOK ? (size_t)size : LOOK);
+        error = snapshot_need(r->snapshot, buffer, 0, 0, size);
+    if (!error)
+        *mode = formatter_find_blocks(data, (size_t)size);
     return error;
 }
 
@@ -129,7 +121,7 @@ int recording_feed_range(struct recording *r, const struct recording_source *sou
         uint64_t at = from > start ? from - start : 0;
         uint64_t end = to - start < size ? to - start : size;
         if (!error && at < end)
-            error = feed_file(source, i, data, at, end, &f, pass);
+            error = feed_file(r, source, i, data, at, end, &f, pass);
         if (error)
             return error;
         start += size;
@@ -273,10 +265,12 @@ static void recording_history_find_place(struct recording_history *rh, uint64_t 
 }
 
 /* The piece that ends at `end`; one that is looked at again soon is still in the file cache. */
-static void recording_history_give_back(const uint8_t *data, uint64_t end)
+static void recording_history_give_back(struct recording_history *rh, size_t file, uint64_t end)
 {
-    uint64_t begin = (end - 1) / PIECE * PIECE;
-    recording_give_back(data + begin, (size_t)(end - begin));
+    const struct recording_source *source = rh->source;
+    if (!source->ordered && end)
+        snapshot_give_back(rh->recording->snapshot, source->buffer, file, (end - 1) / PIECE * PIECE,
+                           end);
 }
 
 static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size_t len)
@@ -305,13 +299,16 @@ static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size
         a.offset = w.offset;
         rh->near = a;
         size_t slice = size - a.at < SLICE ? (size_t)(size - a.at) : SLICE;
+        error = recording_need(rh->recording, rh->source, a.file, a.at, a.at + slice);
+        if (error)
+            return error;
         if (rh->pass.formatted)
             formatter_feed(&a.formatter, data + a.at, slice, on_wanted_run, &w);
         else
             want_take_bytes(&w, data + a.at, slice);
         a.at += slice;
-        if (!rh->source->ordered && (a.at % PIECE == 0 || a.at == size))
-            recording_history_give_back(data, a.at);
+        if (a.at % PIECE == 0 || a.at == size)
+            recording_history_give_back(rh, a.file, a.at);
     }
     return BT_OK;
 }
