@@ -37,6 +37,7 @@ enum {
     OPT_STATS,
     OPT_CYCLES,
     OPT_TEXT,
+    OPT_VCD,
 };
 
 static const struct option options[] = {
@@ -51,6 +52,7 @@ static const struct option options[] = {
     {"elf", required_argument, NULL, OPT_ELF},
     {"cycles", no_argument, NULL, OPT_CYCLES},
     {"text", required_argument, NULL, OPT_TEXT},
+    {"vcd", no_argument, NULL, OPT_VCD},
     PERF_OPTIONS,
     {"stats", no_argument, NULL, OPT_STATS},
     {"jobs", required_argument, NULL, 'j'},
@@ -69,6 +71,8 @@ static const char decode_help[] =
     "  --events           exceptions, gaps, context, timestamps\n"
     "  --text CHANNEL     what software wrote to a port of an ITM or a channel of an STM\n"
     "                     (MASTER:CHANNEL: of one master), byte by byte and nothing else\n"
+    "  --vcd              watched data, handlers and PC samples of one ITM over time, as a\n"
+    "                     value change dump for waveform viewers, and nothing else\n"
     "  --summary          counts (the default)\n"
     "  --format FORMAT    text, tsv or json; tsv and json take one listing at a time\n"
     "  --source NAME      one trace source, by device name\n"
@@ -82,6 +86,11 @@ static const char decode_help[] =
     "  btraced decode --instructions --events recording\n"
     "  btraced decode --perf --blocks perf.data\n"
     "  btraced decode --instructions --format tsv --source PTM_0 recording\n";
+
+static bool wants_vcd(const struct decode_args *args)
+{
+    return args->list.format == LISTING_VCD;
+}
 
 static int decode_usage_error(const char *text, const char *value)
 {
@@ -181,6 +190,9 @@ static int parse_decode_option(struct decode_args *args, int option)
         return 0;
     case OPT_TEXT:
         return parse_text_channel(optarg, &args->list.text);
+    case OPT_VCD:
+        args->list.format = LISTING_VCD;
+        return 0;
     case OPT_STATS:
         args->list.stats = args->summary = true;
         return 0;
@@ -214,9 +226,10 @@ static int parse_decode_args(int argc, char **argv, struct decode_args *args)
         return decode_usage_error(wrong, NULL);
     int listings =
         args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
-    if (args->list.text.wanted && listings + args->summary > 0)
-        return decode_usage_error("--text goes without listings", NULL);
-    if (listings == 0 && !args->list.text.wanted)
+    if ((args->list.text.wanted || wants_vcd(args)) &&
+        listings + args->summary + (args->list.text.wanted && wants_vcd(args)) > 0)
+        return decode_usage_error("--text and --vcd go without listings, and not together", NULL);
+    if (listings == 0 && !args->list.text.wanted && !wants_vcd(args))
         args->summary = true;
     if (args->list.format != LISTING_TEXT && listings + args->summary > 1)
         return decode_usage_error("tsv and json take one listing at a time", NULL);
@@ -262,7 +275,24 @@ static int choose_sources(const struct recording *r, const struct decode_args *a
 /* What was asked for can be told of it. */
 static bool is_listed(const struct recording_source *s, const struct decode_args *args)
 {
+    if (wants_vcd(args))
+        return s->config.protocol == STREAM_ITM;
     return !args->list.text.wanted || source_protocol(s->config.protocol)->no_instructions;
+}
+
+/* A value change dump is of one ITM. */
+static int check_vcd_sources(const struct recording *r, const struct decode_args *args,
+                             size_t first, size_t end)
+{
+    unsigned itms = 0;
+    for (size_t i = first; i < end; i++)
+        itms += is_listed(&r->sources[i], args);
+    if (!wants_vcd(args) || itms == 1)
+        return 0;
+    fprintf(stderr, "btraced decode: %s: %s\n", args->path,
+            itms ? "--vcd takes one ITM at a time: --source NAME"
+                 : "--vcd shows what an ITM told, and none was asked for that has");
+    return EXIT_INPUT;
 }
 
 /* A listing on a terminal shows itself how far it is. */
@@ -270,8 +300,8 @@ static void begin_progress(struct progress *p, struct recording *r, const struct
                            size_t first, size_t end)
 {
     const struct dump_options *list = &args->list;
-    bool lists =
-        list->packets || list->instructions || list->blocks || list->events || list->text.wanted;
+    bool lists = list->packets || list->instructions || list->blocks || list->events ||
+                 list->text.wanted || list->format == LISTING_VCD;
     uint64_t bytes = 0;
     for (size_t i = first; i < end; i++)
         bytes += is_listed(&r->sources[i], args) ? recording_bytes(&r->sources[i]) : 0;
@@ -285,6 +315,8 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     if (args->perf.on && r->source_count == 0 && !args->source && args->id < 0)
         return decode_nothing(r, args);
     int code = choose_sources(r, args, &first, &end);
+    if (!code)
+        code = check_vcd_sources(r, args, first, end);
     if (code)
         return code;
     struct dump *dump = dump_new(stdout, &args->list);
@@ -293,7 +325,8 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     struct progress progress;
     begin_progress(&progress, r, args, first, end);
     int error = 0;
-    bool several = !args->list.text.wanted && end - first > 1 && args->list.format == LISTING_TEXT;
+    bool several = !args->list.text.wanted && !wants_vcd(args) && end - first > 1 &&
+                   args->list.format == LISTING_TEXT;
     for (size_t i = first; i < end && !error; i++) {
         if (!is_listed(&r->sources[i], args))
             continue;

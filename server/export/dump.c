@@ -5,6 +5,7 @@
 #include "decoder/history/gap_ledger.h"
 #include "server/history/parallel.h"
 #include "server/protocols/source_device.h"
+#include "vcd.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ struct dump {
     struct dump_options options;
     struct kept kept;
     struct listing packets, instructions, blocks, events, summary;
+    struct vcd vcd;
     const struct recording_source *source;
     const struct source_protocol *protocol;
     struct disasm *disasm;
@@ -323,6 +325,8 @@ static void list_decoded_event(struct dump *l, const struct bt_event *e)
         l->exceptions++;
     if (l->options.text.wanted)
         put_out_text(l, e);
+    if (l->options.format == LISTING_VCD)
+        vcd_event(&l->vcd, e);
     if (e->has_cycles)
         l->total += e->cycles;
     bool off = l->options.cycles && l->options.format == LISTING_TEXT;
@@ -563,6 +567,8 @@ int dump_source(struct dump *l, struct recording *r, const struct recording_sour
         return BT_ERR_NOMEM;
     set_up_source(l, source);
     write_headers(l, summary);
+    if (l->options.format == LISTING_VCD)
+        vcd_begin(&l->vcd, l->events.out, source->name);
     /* A packet listing needs the bytes at hand, and what cannot be joined goes on one thread. */
     struct parallel_options jobs = {.threads = l->options.jobs,
                                     .want_blocks = l->options.blocks || l->options.instructions};
@@ -578,6 +584,10 @@ int dump_source(struct dump *l, struct recording *r, const struct recording_sour
         list_output(l, &l->sink.out);
         list_held_events(l);
         judge_source(l, warning);
+        size_t untimed = l->options.format == LISTING_VCD ? vcd_end(&l->vcd) : 0;
+        if (untimed)
+            message_set(warning, "%s: %zu changes behind the last timestamp have no time: left out",
+                        source->name, untimed);
         if (summary || l->options.stats)
             list_summary(l, &pass);
         if (l->options.stats)

@@ -12,6 +12,7 @@ enum listing_format {
     LISTING_TEXT,
     LISTING_TSV,
     LISTING_JSON,
+    LISTING_VCD, /* instead of listings: a value change dump of one ITM */
 };
 
 /* What software wrote to one port of an ITM or one channel of an STM. */

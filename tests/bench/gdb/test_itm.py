@@ -159,6 +159,21 @@ def complete_run(board):
     return live, truth, int(counted[1]), int(counted[4]), shown
 
 
+def check_vcd(place, truth):
+    """The value change dump has the watched data in order."""
+    text = run([str(BTRACED), "decode", "--vcd", str(place)])
+    ids = dict(re.findall(r"^\$var wire \d+ (\S) (\w+) \$end$", text, re.MULTILINE))
+    changes, time = [], -1
+    for line in text[text.index("\n#") + 1:].splitlines():
+        if line[0] == "#":
+            expect(int(line[1:]) >= time, f"time goes back to {line}")
+            time = int(line[1:])
+        elif ids[line[-1]].startswith("watch"):
+            changes.append((int(ids[line[-1]][5:]), int(line[1:-2], 2)))
+    same_list(changes, [(comparator, value) for comparator, _, _, value, _ in truth.accesses],
+              "values of the dump")
+
+
 @suite.test("itm: virtual-m4: two million instructions: console, client and recording have what happened")
 def _():
     live, truth, count, values, shown = complete_run("virtual-m4")
@@ -170,6 +185,7 @@ def _():
     equal(count, len(rows), "stimulus events")
     same_list([(int(p), int(b) // 8, int(v, 16)) for p, v, b in rows], truth.writes, "stimulus")
     equal(len(re.findall(r"\bwatch\b.*comparator=", events)), values, "watch events")
+    check_vcd(place, truth)
 
 
 @suite.test("itm: virtual-m33: two million instructions: console and client have what happened")
