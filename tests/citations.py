@@ -15,7 +15,7 @@ KINDS = {".c", ".h", ".cpp", ".S", ".ld", ".py", ".sh", ".md", ".case", ".conf",
 GAP = r"(?:[ \t]*\n[ \t]*(?:\*(?!/)|#|//)?[ \t]*|[ \t]+)"
 NUMBERED = re.compile(rf"\b(IHI|DDI|DUI|DEN)({GAP}?)(\d{{4}})([A-Z](?:\.[a-z])?)?(?![A-Za-z0-9])")
 NAMES = [
-    r"AN_\d{3}", rf"IEEE{GAP}\d{4}", rf"RFC{GAP}\d+", r"RM\d{4}", r"UG\d{3,4}", r"SPRU[A-Z]+\d+", r"IMX\w+RM",
+    r"AN_\d{3}", rf"(?:RFC|IEEE){GAP}\d+", r"RM\d{4}", r"UG\d{3,4}", r"SPRU[A-Z]+\d+", r"IMX\w+RM",
     r"(?:AAELF|AADWARF|AAPCS|ADDENDA)(?:32|64)", rf"(?:GDB|CMSIS-DAP){GAP}manual",
     rf"Open-CMSIS-Pack{GAP}Specification", rf"MIPI{GAP}STP",
     rf"Zstandard{GAP}Seekable{GAP}Format",
