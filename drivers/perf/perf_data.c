@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "perf_data.h"
 
+#include "perf_unpack.h"
+
 #include <byteswap.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -24,6 +26,10 @@ struct perf_record {
 struct perf_reader {
     struct perf_data *data;
     struct message *why;
+    struct perf_unpack *unpack; /* NULL: no compressed record was met */
+    uint64_t shift;             /* from `at` to where the record lay if nothing were compressed */
+    uint64_t packed_at;         /* of the compressed record that is being read; 0: none is */
+    uint64_t left;              /* behind the last whole record */
 };
 
 #define INFO_BEGIN     16u /* of the numbers in the record */
@@ -49,6 +55,9 @@ __attribute__((format(printf, 4, 5))) static int perf_fail(struct perf_reader *r
     va_start(args, format);
     message_vset(r->why, format, args);
     va_end(args);
+    if (r->packed_at)
+        return message_fail(r->why, error, "byte 0x%" PRIx64 ": unpacked byte 0x%" PRIx64 ": %s",
+                            r->packed_at, at, r->why->text);
     return message_fail(r->why, error, "byte 0x%" PRIx64 ": %s", at, r->why->text);
 }
 
@@ -79,12 +88,17 @@ static bool unit_kind(uint64_t magic, uint8_t *kind, uint32_t *count)
     }
 }
 
+static uint64_t perf_number(const struct perf_data *p, const uint8_t *bytes)
+{
+    uint64_t v;
+    memcpy(&v, bytes, sizeof v);
+    return p->swapped ? bswap_64(v) : v;
+}
+
 /* Numbers in the file's byte order; the caller has checked that they are inside. */
 static uint64_t perf_u64(const struct perf_data *p, uint64_t at)
 {
-    uint64_t v;
-    memcpy(&v, p->bytes + at, sizeof v);
-    return p->swapped ? bswap_64(v) : v;
+    return perf_number(p, p->bytes + at);
 }
 
 /* Room for one more, zeroed and counted, in an array that grows by doubling; NULL: *error. */
@@ -228,7 +242,7 @@ static const struct perf_attr *attr_of_number(const struct perf_data *p, uint64_
 {
     for (size_t i = 0; i < p->attr_count; i++)
         for (uint64_t n = 0; n < p->attrs[i].id_count && n < 4096; n++)
-            if (perf_u64(p, p->attrs[i].ids_at + 8 * n) == number)
+            if (perf_number(p, p->attrs[i].ids + 8 * n) == number)
                 return &p->attrs[i];
     return NULL;
 }
@@ -304,7 +318,7 @@ static int add_task(struct perf_reader *r, const struct perf_record *k, enum per
     struct perf_task *t =
         perf_grow(r, &p->tasks, &p->task_count, sizeof *t, PERF_MAX_ITEMS, k->at, &error);
     if (t)
-        *t = (struct perf_task){k->at, pid, tid, parent, (uint8_t)kind};
+        *t = (struct perf_task){k->at + r->shift, pid, tid, parent, (uint8_t)kind};
     return error;
 }
 
@@ -351,7 +365,7 @@ static int take_map(struct perf_reader *r, const struct perf_record *k)
         perf_grow(r, &p->maps, &p->map_count, sizeof *m, PERF_MAX_ITEMS, k->at, &error);
     if (!m)
         return error;
-    m->at = k->at;
+    m->at = k->at + r->shift;
     m->pid = perf_u32(p, k->at + 8);
     m->address = perf_u64(p, k->at + 16);
     m->size = perf_u64(p, k->at + 24);
@@ -399,7 +413,7 @@ static int take_aux(struct perf_reader *r, const struct perf_record *k)
     if (!a)
         return error;
     struct origin o = origin_of(p, k, 32);
-    a->at = k->at;
+    a->at = k->at + r->shift;
     a->offset = perf_u64(p, k->at + 8);
     a->size = perf_u64(p, k->at + 16);
     a->flags = perf_u64(p, k->at + 24);
@@ -412,6 +426,8 @@ static int take_span(struct perf_reader *r, const struct perf_record *k, uint64_
 {
     struct perf_data *p = r->data;
     int error = perf_need(r, k, 48);
+    if (!error && r->packed_at)
+        error = perf_fail(r, BT_ERR_FORMAT, k->at, "trace in a compressed record");
     if (error)
         return error;
     uint64_t size = perf_u64(p, k->at + 8), begin = k->at + k->size;
@@ -476,6 +492,8 @@ static int take_attr_record(struct perf_reader *r, const struct perf_record *k)
     return perf_take_attr(r, k->at + PERF_HEADER, size, ids, (k->at + k->size - ids) / 8 * 8);
 }
 
+static int take_compressed(struct perf_reader *r, const struct perf_record *k);
+
 /* One record inside the file; *follows: bytes behind it that are not records. */
 static int perf_take_record(struct perf_reader *r, const struct perf_record *k, uint64_t *follows)
 {
@@ -510,8 +528,7 @@ static int perf_take_record(struct perf_reader *r, const struct perf_record *k, 
         return take_span(r, k, follows);
     case RECORD_COMPRESSED:
     case RECORD_COMPRESSED2:
-        return perf_fail(r, BT_ERR_UNSUPPORTED, k->at,
-                         "its records are compressed: record without -z (--compression-level)");
+        return take_compressed(r, k);
     default: /* samples, counts: of no use here */
         return BT_OK;
     }
@@ -523,7 +540,6 @@ static int perf_take_record(struct perf_reader *r, const struct perf_record *k, 
 #define FEATURES      256u
 #define FEATURE_ID    2u /* the table of build IDs */
 #define SECTION       16u
-#define COMPRESSED    27u
 #define ATTR_SMALLEST 64u /* as of the first edition */
 
 static bool perf_inside(const struct perf_data *p, uint64_t at, uint64_t size)
@@ -558,7 +574,7 @@ static int perf_take_attr(struct perf_reader *r, uint64_t at, uint64_t size, uin
     a->type = perf_u32(p, at);
     a->sample_type = perf_u64(p, at + 24);
     a->all_have_id = attr_flag(p, at, 18);
-    a->ids_at = ids_at;
+    a->ids = p->bytes + ids_at;
     a->id_count = ids_size / 8;
     return BT_OK;
 }
@@ -608,7 +624,73 @@ static int take_records(struct perf_reader *r, uint64_t at, uint64_t end,
     }
     if (at != end)
         p->cut = true;
+    r->left = end - at;
     return BT_OK;
+}
+
+/* What is unpacked of a compressed record, as if it were the file. */
+static int take_unpacked(struct perf_reader *r, const uint8_t *bytes, size_t length)
+{
+    struct perf_data *p = r->data;
+    const struct perf_data file = *p;
+    p->bytes = bytes;
+    p->size = length;
+    int error = take_records(r, 0, length, perf_take_record);
+    if (!error && r->left > PERF_RECORD_MAX)
+        error = perf_fail(r, BT_ERR_FORMAT, 0, "bytes behind it that are no record");
+    if (!error)
+        perf_unpack_keep(r->unpack, bytes + length - r->left, (size_t)r->left);
+    p->bytes = file.bytes;
+    p->size = file.size;
+    p->cut = file.cut;
+    return error;
+}
+
+/* Kept as long as the file, if something refers to it. */
+static int keep_unpacked(struct perf_reader *r, const struct perf_record *k, uint8_t *bytes,
+                         size_t before)
+{
+    struct perf_data *p = r->data;
+    int error = BT_OK;
+    uint8_t **place = NULL;
+    if (p->map_count + p->build_id_count + p->attr_count != before)
+        place = perf_grow(r, &p->unpacked, &p->unpacked_count, sizeof *place, PERF_MAX_ITEMS, k->at,
+                          &error);
+    if (place)
+        *place = bytes;
+    else
+        free(bytes);
+    return error;
+}
+
+static int take_compressed(struct perf_reader *r, const struct perf_record *k)
+{
+    struct perf_data *p = r->data;
+    uint64_t head = k->type == RECORD_COMPRESSED2 ? 16 : 8, shift = r->shift;
+    size_t before = p->map_count + p->build_id_count + p->attr_count, length;
+    uint8_t *bytes;
+    int error = perf_need(r, k, head);
+    if (!error && r->packed_at)
+        error = perf_fail(r, BT_ERR_FORMAT, k->at, "a compressed record in another one");
+    uint64_t size = head == 16 && !error ? perf_u64(p, k->at + 8) : k->size - head;
+    if (!error && size > k->size - head)
+        error =
+            perf_fail(r, BT_ERR_FORMAT, k->at, "a compressed record of %" PRIu64 " bytes", size);
+    if (!error && !r->unpack && !(r->unpack = perf_unpack_new()))
+        error = perf_fail(r, BT_ERR_NOMEM, k->at, "out of memory");
+    if (error)
+        return error;
+    error = perf_unpack_piece(r->unpack, p->bytes + k->at + head, (size_t)size, &bytes, &length);
+    if (error)
+        return perf_fail(r, error, k->at, "its compressed record cannot be unpacked: %s",
+                         error == BT_ERR_FORMAT ? "it is damaged" : "it is too large");
+    r->packed_at = k->at;
+    r->shift = k->at + shift;
+    error = take_unpacked(r, bytes, length);
+    r->packed_at = 0;
+    r->shift = shift + length - k->size;
+    int kept = keep_unpacked(r, k, bytes, before);
+    return error ? error : kept;
 }
 
 static int take_id_entry(struct perf_reader *r, const struct perf_record *k, uint64_t *follows)
@@ -656,9 +738,6 @@ static int take_file(struct perf_reader *r)
     uint64_t at = perf_u64(p, 40), size = perf_u64(p, 48);
     if (error)
         return error;
-    if (has_feature(p, COMPRESSED))
-        return perf_fail(r, BT_ERR_UNSUPPORTED, 72,
-                         "its records are compressed: record without -z (--compression-level)");
     if (!perf_inside(p, at, 0))
         return perf_fail(r, BT_ERR_FORMAT, 40, "the records lie outside of the file");
     if (!perf_inside(p, at, size) || size == 0) { /* perf did not come to write its size */
@@ -672,7 +751,7 @@ static int take_file(struct perf_reader *r)
 
 int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size, struct message *why)
 {
-    struct perf_reader r = {p, why};
+    struct perf_reader r = {.data = p, .why = why};
     *p = (struct perf_data){.bytes = bytes, .size = size};
     *why = (struct message){.text = ""};
     if (size < PIPE_HEADER)
@@ -694,6 +773,8 @@ int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size, str
     } else {
         error = take_file(&r);
     }
+    p->cut |= r.unpack && perf_unpack_kept(r.unpack);
+    perf_unpack_free(r.unpack);
     if (!error && !p->has_info)
         error = perf_fail(&r, BT_ERR_UNSUPPORTED, 0,
                           "it has no CoreSight trace: record with -e cs_etm// (perf record)");
@@ -709,5 +790,8 @@ void perf_data_release(struct perf_data *p)
     free(p->maps);
     free(p->tasks);
     free(p->build_ids);
+    for (size_t i = 0; i < p->unpacked_count; i++)
+        free(p->unpacked[i]);
+    free(p->unpacked);
     *p = (struct perf_data){0};
 }

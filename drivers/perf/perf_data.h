@@ -6,8 +6,8 @@
  * of AUX records: include/uapi/linux/perf_event.h; trace units: see perf_data.c; trace IDs:
  * perf_data.c.
  *
- * Nothing is copied but numbers: texts and trace stay in the file's bytes. No limit of the file
- * itself is trusted; a text says what is wrong and at which byte.
+ * Nothing is copied but numbers: texts and trace stay in the file's bytes, or in what was unpacked.
+ * No limit of the file itself is trusted; a text says what is wrong and at which byte.
  */
 #ifndef DRIVERS_PERF_DATA_H
 #define DRIVERS_PERF_DATA_H
@@ -63,11 +63,11 @@ struct perf_aux {
 
 /* Program bytes: [offset, offset + size) of a file stand at `address`. */
 struct perf_map {
-    uint64_t at; /* of the record: the order of events of one process */
+    uint64_t at; /* of the record, in a file without compressed ones: the order of events */
     uint64_t address;
     uint64_t size;
     uint64_t offset;
-    const char *path; /* in the file's bytes */
+    const char *path; /* in the file's bytes, or in `unpacked` */
     uint32_t pid;     /* UINT32_MAX: the kernel */
     uint8_t build_id[PERF_BUILD_ID];
     uint8_t build_id_size; /* 0: not known */
@@ -95,7 +95,7 @@ struct perf_build_id {
 
 struct perf_attr {
     uint64_t sample_type;
-    uint64_t ids_at; /* of `id_count` 64-bit numbers */
+    const uint8_t *ids; /* `id_count` 64-bit numbers, in the file's byte order */
     uint64_t id_count;
     uint32_t type;
     bool all_have_id; /* other records end with a sample's identification, too */
@@ -124,12 +124,14 @@ struct perf_data {
     size_t task_count;
     struct perf_build_id *build_ids;
     size_t build_id_count;
+    uint8_t **unpacked; /* what was in compressed records, and is still referred to */
+    size_t unpacked_count;
 };
 
 /*
  * Reads the whole file. `bytes` must stay and not change as long as *p is used.
  * Return 0, or with *why filled, which begins with the byte that is to blame: BT_ERR_FORMAT,
- * BT_ERR_UNSUPPORTED (no CoreSight trace, compressed records, a version that is not known),
+ * BT_ERR_UNSUPPORTED (no CoreSight trace, a version that is not known),
  * BT_ERR_RANGE (more of something than this reader takes), BT_ERR_NOMEM. Release with
  * perf_data_release() in all cases.
  */

@@ -18,7 +18,7 @@ static void check_data(const struct perf_data *p, const uint8_t *file, size_t si
     const char *begin = (const char *)file, *end = begin + size;
     for (size_t i = 0; i < p->span_count; i++)
         require(p->spans[i].at <= size && p->spans[i].size <= size - p->spans[i].at);
-    for (size_t i = 0; i < p->map_count; i++)
+    for (size_t i = 0; i < p->map_count && !p->unpacked_count; i++)
         require(p->maps[i].path >= begin && p->maps[i].path + strlen(p->maps[i].path) < end);
     for (size_t i = 0; i < p->unit_count; i++)
         require(p->units[i].count <= PERF_PARAMS && p->units[i].trace_id < 0x70);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes perf.data files, from the format's description: for tests of their reader."""
 import struct
+import subprocess
 
 CS_PMU = 8
 SAMPLE_TID, SAMPLE_TIME, SAMPLE_CPU, SAMPLE_IDENTIFIER = 2, 4, 0x80, 0x10000
@@ -90,6 +91,20 @@ class PerfFile:
         data += b"\0" * (-len(data) % 8)
         self.add(71, self.pack("QQQIIII", len(data), offset, 0, 0, tid, cpu, 0))
         self.records += data
+
+    def compress(self, start, chance=None):
+        """What was added since `start` becomes records of one zstd stream, cut anywhere, or (no chance) as perf does."""
+        plain, self.records = self.records[start:], self.records[:start]
+        stream = subprocess.run(["zstd", "-q", "-c"], input=plain, capture_output=True, check=True).stdout
+        kind = chance.choice([81, 83]) if chance else 81
+        while stream:
+            size = chance.randrange(1, 2 + chance.choice([8, 200, 60000])) if chance else 65527
+            piece, stream = stream[:size], stream[size:]
+            if kind == 83:
+                self.add(83, self.pack("Q", len(piece)) + piece)
+            else:
+                self.records += self.pack("IHH", 81, 0, 8 + len(piece)) + piece
+        self.features[27] = self.pack("IIIII", 1, 1, 1, 3, 528384)
 
     def build_id(self, pid, build_id, path):
         body = self.pack("I", pid) + build_id.ljust(20, b"\0") + bytes([len(build_id), 0, 0, 0])

@@ -5,10 +5,14 @@
 """perf.data files of Linux: captures put into such files open like the recordings that they are
 from, and what is wrong with a file is said with its place."""
 
+import os
+import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
+import time
 
 import perf_writer
 from perf_writer import PerfFile, NO_CPU
@@ -19,6 +23,9 @@ BASE = 0x400000   # of the compiler's program
 BUILD_ID = bytes(range(1, 21))
 PARAMS = (0x1, 0x12, 0x28000EA1, 0x4100F403, 0x488, 0, 0xCC)
 JUNO = (0xC1, 0x10, 0x28000EA1, 0x4100F403, 0x488, 0, 0xCC)
+SEED = int(os.environ.get("BTRACED_SEED", time.time_ns() % 2**32))
+CHANCE = random.Random(SEED)
+print(f"BTRACED_SEED={SEED}", flush=True)
 suite = Suite()
 cache = {}
 
@@ -94,6 +101,10 @@ def one_process(p, params=PARAMS, cpu=3, unit="etmv4", build_id=None):
     p.itrace_start(500, 500, cpu)
 
 
+def behind_units(p):
+    return struct.unpack(p.order + "IHH", p.records[:8])[2]
+
+
 def write(p, name="perf.data"):
     path = folder() / name
     path.write_bytes(p.bytes())
@@ -105,6 +116,21 @@ def check_same(p, *options):
     rows, err = listing("--perf", "--root", c["root"], "--blocks", *options, write(p))
     equal(rows == c["blocks"], True, "that the blocks are the same")
     equal(err, "", "warnings")
+
+
+@suite.test("perf.data: compressed records, cut anywhere, say what the plain ones say")
+def compressed():
+    trace = compiler()["trace"]
+    for big in (False, True):
+        for pipe in (False, True):
+            p = PerfFile(big, pipe)
+            one_process(p)
+            for _ in range(CHANCE.randrange(60)):  # samples: of no use, and in the way
+                p.add(9, CHANCE.randbytes(8 * CHANCE.randrange(CHANCE.choice([10, 5000]))))
+            p.aux(0, len(trace), 0, 500, 3)
+            p.compress(behind_units(p), CHANCE)
+            p.auxtrace(trace, 0, 500, 3)
+            check_same(p)
 
 
 @suite.test("perf.data: files and pipes, both byte orders, each version: the same blocks")
@@ -301,20 +327,23 @@ def in_gdb():
 @suite.test("perf.data: perf itself reads the files of these tests")
 def by_perf():
     perf = tool("perf")
-    p = PerfFile()
-    p.build_id(500, BUILD_ID, "/usr/cc1")
-    one_process(p)
-    p.aux(0x40, 0x1000, perf_writer.TRUNCATED, 500, 3)
-    p.auxtrace(bytes(0x2000), 0, 0, 3)
-    done = subprocess.run([perf, "report", "-D", "-i", str(write(p))], capture_output=True,
-                          text=True, timeout=60)
-    for wanted in (r"PERF_RECORD_AUXTRACE_INFO type: 3", r"TRCTRACEIDR\s+12\n",
-                   r"PERF_RECORD_COMM exec: cc1:500/500",
-                   r"PERF_RECORD_MMAP2 500/500: \[0x400000\(0x200000\) @ 0 .*: r-xp /usr/cc1",
-                   r"PERF_RECORD_ITRACE_START pid: 500 tid: 500",
-                   r"PERF_RECORD_AUX offset: 0x40 size: 0x1000 flags: 0x1 \[T\]",
-                   r"PERF_RECORD_AUXTRACE size: 0x2000 +offset: 0 .*cpu: 3"):
-        has(done.stdout, wanted, "what perf reads")
+    for packed in (False, True):
+        p = PerfFile()
+        p.build_id(500, BUILD_ID, "/usr/cc1")
+        one_process(p)
+        p.aux(0x40, 0x1000, perf_writer.TRUNCATED, 500, 3)
+        if packed:
+            p.compress(behind_units(p))
+        p.auxtrace(bytes(0x2000), 0, 0, 3)
+        done = subprocess.run([perf, "report", "-D", "-i", str(write(p))], capture_output=True,
+                              text=True, timeout=60)
+        for wanted in (r"PERF_RECORD_AUXTRACE_INFO type: 3", r"TRCTRACEIDR\s+12\n",
+                       r"PERF_RECORD_COMM exec: cc1:500/500",
+                       r"PERF_RECORD_MMAP2 500/500: \[0x400000\(0x200000\) @ 0 .*: r-xp /usr/cc1",
+                       r"PERF_RECORD_ITRACE_START pid: 500 tid: 500",
+                       r"PERF_RECORD_AUX offset: 0x40 size: 0x1000 flags: 0x1 \[T\]",
+                       r"PERF_RECORD_AUXTRACE size: 0x2000 +offset: 0 .*cpu: 3"):
+            has(done.stdout, wanted, "what perf reads")
 
 
 @suite.test("perf.data: what is wrong is said, with its place")
@@ -336,7 +365,13 @@ def wrong():
 
     p = start()
     p.add(81, b"12345678")
-    expect(p.bytes(), r"wrong.data: byte 0x[0-9a-f]+: its records are compressed", 4)
+    expect(p.bytes(), r"wrong.data: byte 0x[0-9a-f]+: its compressed record cannot be unpacked", 4)
+    for hidden in (71, 81):  # where neither trace nor another stream can be
+        p = start()
+        at = len(p.records)
+        p.add(hidden, bytes(40))
+        p.compress(at, CHANCE)
+        expect(p.bytes(), r"byte 0x[0-9a-f]+: unpacked byte 0x0: (trace in|a compressed record in)", 4)
     p = PerfFile()
     p.add(70, p.pack("IIQ", 1, 0, 0))
     expect(p.bytes(), "its trace is of Intel PT", 4)
