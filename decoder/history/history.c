@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STATES_MIN               64
 #define READ_PIECE               (16u << 10)
 #define DEFAULT_CHECKPOINT_BYTES (64u << 10)
 #define DEFAULT_MAX_CHECKPOINTS  65536
@@ -12,174 +11,6 @@
 #define DEFAULT_MAX_BYTES        (64u << 20)
 #define DEFAULT_MAX_GAPS         4096
 #define RING_MIN                 (64u << 10)
-
-static void states_init(struct history_states *st, size_t size, size_t limit)
-{
-    memset(st, 0, sizeof *st);
-    st->size = size;
-    st->limit = limit;
-    st->spacing = 1;
-}
-
-static void states_release(struct history_states *st)
-{
-    free(st->kept);
-    for (size_t i = 0; i < STATE_SPANS; i++)
-        free(st->spans[i].states);
-    memset(st, 0, sizeof *st);
-}
-
-static void store_state(const struct history_states *st, uint8_t *states, size_t i,
-                        const struct stream *s)
-{
-    struct stream copy;
-    stream_save(s, &copy);
-    memcpy(states + i * st->size, &copy, st->size);
-}
-
-/* The latest spans. */
-
-static void forget_spans(struct history_states *st)
-{
-    for (size_t i = 0; i < STATE_SPANS; i++)
-        st->spans[i].count = 0;
-}
-
-/* The span that begins at window `first`; NULL: nothing of it was met. */
-static struct state_span *find_span(struct history_states *st, size_t first)
-{
-    for (size_t i = 0; i < STATE_SPANS; i++)
-        if (st->spans[i].count && st->spans[i].first == first)
-            return &st->spans[i];
-    return NULL;
-}
-
-/* An empty span in the place of the oldest; NULL without memory. */
-static struct state_span *new_span(struct history_states *st, size_t first)
-{
-    struct state_span *oldest = &st->spans[0];
-    for (size_t i = 1; i < STATE_SPANS; i++)
-        if (st->spans[i].used < oldest->used)
-            oldest = &st->spans[i];
-    oldest->first = first;
-    oldest->count = 0;
-    if (oldest->max < st->spacing - 1) {
-        uint8_t *grown = realloc(oldest->states, (st->spacing - 1) * st->size);
-        if (!grown)
-            return NULL;
-        oldest->states = grown;
-        oldest->max = st->spacing - 1;
-    }
-    return oldest;
-}
-
-/* Without memory it is not kept: the way there is longer then, that is all. */
-/* The decoder came by the begin of `window`, which was added, on its way from the one before. */
-static void states_met(struct history_states *st, size_t window, const struct stream *s)
-{
-    size_t behind = window % st->spacing;
-    if (behind == 0)
-        return;
-    struct state_span *span = find_span(st, window - behind);
-    if (!span && behind == 1)
-        span = new_span(st, window - behind);
-    if (!span || span->count + 1 != behind)
-        return;
-    store_state(st, span->states, span->count++, s);
-    span->used = ++st->clock;
-}
-
-/* A copy for stream_resume() of the nearest state at or before `window`, which was added. Returns
- * the number of the window that it belongs to. `out` NULL: only that. */
-static size_t states_before(struct history_states *st, size_t window, struct stream *out)
-{
-    size_t behind = window % st->spacing, first = window - behind;
-    const uint8_t *state = st->kept + first / st->spacing * st->size;
-    struct state_span *span = behind ? find_span(st, first) : NULL;
-    behind = !span ? 0 : behind < span->count ? behind : span->count;
-    if (span)
-        state = span->states + (behind - 1) * st->size;
-    if (span && out)
-        span->used = ++st->clock;
-    if (out) {
-        memset(out, 0, sizeof *out);
-        memcpy(out, state, st->size);
-    }
-    return first + behind;
-}
-
-/* Those that are kept. */
-
-static void keep_every_second(struct history_states *st)
-{
-    st->count = (st->count + 1) / 2;
-    for (size_t i = 1; i < st->count; i++)
-        memcpy(st->kept + i * st->size, st->kept + 2 * i * st->size, st->size);
-    forget_spans(st);
-}
-
-static bool grow_states(struct history_states *st)
-{
-    size_t max = st->max ? st->max * 2 : STATES_MIN;
-    if (max > st->limit)
-        max = st->limit;
-    uint8_t *grown = realloc(st->kept, max * st->size);
-    if (!grown)
-        return false;
-    st->kept = grown;
-    st->max = max;
-    return true;
-}
-
-/* State at the begin of `window`, the first one behind those that were added. BT_ERR_NOMEM. */
-static int states_add(struct history_states *st, size_t window, const struct stream *s)
-{
-    if (st->count == st->limit && window % st->spacing == 0) {
-        keep_every_second(st);
-        st->spacing *= 2;
-    }
-    if (window % st->spacing) {
-        states_met(st, window, s); /* who looks at it looks at its end first */
-        return BT_OK;
-    }
-    if (st->count == st->max && !grow_states(st))
-        return BT_ERR_NOMEM;
-    store_state(st, st->kept, st->count++, s);
-    return BT_OK;
-}
-
-/* The oldest windows go; only where all states are kept. */
-static void states_drop(struct history_states *st, size_t windows)
-{
-    st->count -= windows;
-    memmove(st->kept, st->kept + windows * st->size, st->count * st->size);
-}
-
-/* All but the oldest window go. */
-static void states_cut(struct history_states *st)
-{
-    st->count = 1;
-    forget_spans(st);
-}
-
-/* Windows 0 and 1 are window 0 now, 2 and 3 window 1 ... */
-static void states_pair(struct history_states *st)
-{
-    if (st->spacing == 1)
-        keep_every_second(st);
-    else
-        st->spacing /= 2;
-    forget_spans(st);
-}
-
-/* Bytes of memory in use. */
-static size_t states_memory(const struct history_states *st)
-{
-    size_t states = st->max;
-    for (size_t i = 0; i < STATE_SPANS; i++)
-        states += st->spans[i].max;
-    return states * st->size;
-}
 
 uint64_t history_first(const struct history *h)
 {
@@ -265,7 +96,7 @@ static int decode_through(struct history *h, size_t index, struct stream *s,
     }
     int error = decode_stored(h, s, end.offset, sink);
     if (!error && !end.last)
-        states_met(&h->states, index + 1, s);
+        history_states_met(&h->states, index + 1, s);
     return error;
 }
 
@@ -287,7 +118,7 @@ static int decode_up_to(struct history *h, size_t index, struct stream *s)
                                        .event_max = WINDOW_SCRATCH / 4},
                                .flush = drop_output};
     int error = BT_OK;
-    size_t at = states_before(&h->states, index, &saved);
+    size_t at = history_states_before(&h->states, index, &saved);
     stream_resume(s, &saved, &h->code);
     for (; at < index && !error; at++)
         error = decode_through(h, at, s, &sink);
@@ -319,7 +150,7 @@ static void walk_ahead(struct history *h, size_t index)
     size_t spacing = h->states.spacing, behind = index % spacing, first = index - behind;
     if (spacing == 1 || first == 0)
         return;
-    size_t at = states_before(&h->states, first - 1, NULL);
+    size_t at = history_states_before(&h->states, first - 1, NULL);
     size_t part = (first - 1 - at + behind) / (behind + 1);
     struct stream s;
     if (part)
@@ -462,7 +293,7 @@ static void drop_oldest(struct history *h, size_t count)
 {
     memmove(h->checkpoints, h->checkpoints + count,
             (h->checkpoint_count - count) * sizeof *h->checkpoints);
-    states_drop(&h->states, count);
+    history_states_drop(&h->states, count);
     h->checkpoint_count -= count;
     h->checkpoint_base += count;
     uint64_t first = h->checkpoint_count ? h->checkpoints[0].marks : h->mark_base + h->mark_count;
@@ -505,7 +336,7 @@ static void pair_windows(struct history *h)
         reach_join(&h->checkpoints[i].reach, other);
     }
     h->window_bytes *= 2;
-    states_pair(&h->states);
+    history_states_pair(&h->states);
     forget_windows(h);
 }
 
@@ -527,7 +358,7 @@ static int add_checkpoint(struct history *h)
         return BT_OK; /* the last one had none to pair with: it goes on */
     if (h->checkpoint_count == h->checkpoint_max && !grow_checkpoints(h))
         return BT_ERR_NOMEM;
-    int error = states_add(&h->states, h->checkpoint_count, &h->live);
+    int error = history_states_add(&h->states, h->checkpoint_count, &h->live);
     if (error)
         return error;
     struct checkpoint *c = &h->checkpoints[h->checkpoint_count++];
@@ -613,8 +444,8 @@ int history_new(const struct history_config *config, const struct stream_config 
     stream_init(&h->live, stream, &h->code);
     h->scratch.counted = stream_counts_blocks(stream);
     h->window_bytes = h->config.checkpoint_bytes;
-    states_init(&h->states, stream_state_size(stream),
-                config->read ? h->config.max_states : h->config.max_checkpoints);
+    history_states_init(&h->states, stream_state_size(stream),
+                        config->read ? h->config.max_states : h->config.max_checkpoints);
     h->sink.out = (struct flow_out){.blocks = h->scratch_blocks,
                                     .events = h->scratch_events,
                                     .block_max = SCRATCH_BLOCKS,
@@ -635,7 +466,7 @@ void history_free(struct history *h)
     free(h->ring);
     free(h->checkpoints);
     free(h->marks);
-    states_release(&h->states);
+    history_states_release(&h->states);
     gap_ledger_release(&h->gaps);
     free(h);
 }
@@ -784,8 +615,9 @@ void history_tail(struct history *h, struct history_tail *out)
 
 size_t history_memory(const struct history *h)
 {
-    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints + states_memory(&h->states) +
-               h->mark_max * sizeof *h->marks + h->gaps.max * sizeof *h->gaps.entries +
+    size_t n = sizeof *h + h->checkpoint_max * sizeof *h->checkpoints +
+               history_states_memory(&h->states) + h->mark_max * sizeof *h->marks +
+               h->gaps.max * sizeof *h->gaps.entries +
                h->code.chunk_count * CODE_RANGE_CHUNK * sizeof(struct code_range);
     if (!h->config.read)
         n += h->ring_size;
@@ -819,12 +651,12 @@ int history_again(struct history *h)
         return BT_OK;
     uint64_t end = stream_offset(&h->live);
     size_t mark_count = h->mark_count;
-    states_before(&h->states, 0, &saved);
+    history_states_before(&h->states, 0, &saved);
     stream_resume(&h->live, &saved, &h->code);
     gap_ledger_forget(&h->gaps, h->checkpoints[0].offset);
     h->checkpoint_count = 1;
     h->checkpoints[0].reach = reach_of_none;
-    states_cut(&h->states);
+    history_states_cut(&h->states);
     forget_windows(h);
     /* Checkpoints count the marks that come before them. */
     int error = BT_OK;

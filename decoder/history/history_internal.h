@@ -32,6 +32,32 @@ struct history_states {
     struct state_span spans[STATE_SPANS];
 };
 
+void history_states_init(struct history_states *st, size_t size, size_t limit);
+void history_states_release(struct history_states *st);
+
+/* The decoder came by the begin of `window`, which was added, on its way from the one before.
+ * Without memory that is not kept: the way there is longer then, that is all. */
+void history_states_met(struct history_states *st, size_t window, const struct stream *s);
+
+/* A copy for stream_resume() of the nearest state at or before `window`, which was added. Returns
+ * the number of the window that it belongs to. `out` NULL: only that. */
+size_t history_states_before(struct history_states *st, size_t window, struct stream *out);
+
+/* State at the begin of `window`, the first one behind those that were added. BT_ERR_NOMEM. */
+int history_states_add(struct history_states *st, size_t window, const struct stream *s);
+
+/* The oldest windows go; only where all states are kept. */
+void history_states_drop(struct history_states *st, size_t windows);
+
+/* All but the oldest window go. */
+void history_states_cut(struct history_states *st);
+
+/* Windows 0 and 1 are window 0 now, 2 and 3 window 1 ... */
+void history_states_pair(struct history_states *st);
+
+/* Bytes of memory in use. */
+size_t history_states_memory(const struct history_states *st);
+
 #define SCRATCH_BLOCKS 1024
 #define SCRATCH_EVENTS 256
 

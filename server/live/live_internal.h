@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Shared by the files that make up a live target. Calls go one way: live_target.c is on top of
- * live.c, that of live_halt.c, and below are live_reverse.c, live_report.c and live_trace.c.
+ * live_monitor.c, that of live_control.c and live.c, that of live_halt.c, and below are
+ * live_reverse.c, live_report.c and live_trace.c.
  */
 #ifndef SERVER_LIVE_INTERNAL_H
 #define SERVER_LIVE_INTERNAL_H
@@ -49,6 +50,13 @@ static inline struct live_core *live_core_of(struct live *l, int thread)
         if (live_thread(&l->cores[i]) == thread)
             return &l->cores[i];
     return NULL;
+}
+
+/* The core of a thread; NULL: it has no trace. */
+static inline struct live_core *live_traced_core(struct live *l, int thread)
+{
+    struct live_core *c = live_core_of(l, thread);
+    return c && c->source >= 0 ? c : NULL;
 }
 
 /* Another GDB server keeps the target, with commands of its own. */
@@ -150,5 +158,36 @@ void live_join_describe(const struct live *l, char *text, size_t size);
 
 /* live.c: the target has started over: [setup] is due again. */
 void live_was_reset(struct live *l);
+
+/* live_monitor.c: a line of `monitor`, as gdb_host.monitor. */
+int live_monitor(struct live_client *k, int core, const char *text, target_print_fn print,
+                 void *to);
+/* The target starts over, by the board file's command. BT_ERR_UNSUPPORTED: there is none. */
+int live_restart(struct live *l);
+
+/* One line of `monitor`. */
+struct live_line {
+    struct live_client *client;
+    struct live *live;
+    int thread;
+    struct live_core *core; /* of the thread; NULL: it has no trace */
+    const char *rest;       /* behind the command's name */
+    const struct console *c;
+};
+
+/* live_control.c: a line for the audit, of what the client did. */
+void live_audit(const struct live_client *k, const char *what, const char *detail);
+void live_log_control(const struct live_client *k);
+/* [access] lets the client control the target. */
+bool live_may_control(const struct live_client *k);
+/* Out of the list of clients. */
+void live_unlink(struct live_client *k);
+/* Commands: who is connected; control is taken when nobody has it, or from whoever has it; given
+ * away; a client's session is ended. */
+int live_list_clients(const struct live_line *q);
+int live_take_free(const struct live_line *q);
+int live_take_control(const struct live_line *q);
+int live_give_up(const struct live_line *q);
+int live_kick(const struct live_line *q);
 
 #endif

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/history/btrace_blocks.c and server/replay/replay.c.
+# Tests server/history/btrace_blocks.c, server/replay/replay.c and
+# server/replay/replay_client.c.
 """The wire-level requirements of a server for GDB's branch trace, point by point, as far as a
 recording can meet them. The numbers are those of the checklist in the description of GDB's
 behaviour that the server is built after; the last test proves that none of them is forgotten."""

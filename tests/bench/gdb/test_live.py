@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/live/live.c, server/live/live_halt.c, server/live/live_report.c,
-# server/live/live_target.c, server/live/live_trace.c, server/history/call_history.c and
-# server/cmd/cmd_serve.c.
+# server/live/live_target.c, server/live/live_monitor.c, server/live/live_trace.c,
+# server/history/call_history.c and server/cmd/cmd_serve.c.
 """A live virtual board in stock GDB: run control through the server, and at every halt a history
 that equals what the board executed."""
 

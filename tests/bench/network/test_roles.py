@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/net/identity.c.
+# Tests server/net/identity.c and server/live/live_control.c.
 """Roles by [access]: who may control, look on or ask is told by certificates and users, whoever comes
 first; control is taken over, sessions are ended, and a role that is taken away is gone at the reload."""
 

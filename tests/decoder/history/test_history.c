@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests decoder/history/history.c, history_window.c and gap_ledger.c. */
+/* Tests decoder/history/history.c, history_states.c, history_window.c and gap_ledger.c. */
 /* History: windows decoded from checkpoints equal one straight decode; bounds; gaps; numbers. */
 #include "decoder/history/history.h"
 #include "tests/support/decoded.h"
