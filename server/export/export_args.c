@@ -230,7 +230,10 @@ static void export_show_progress(const struct export_args *args, struct export_o
         bytes += passes * recording_bytes(&o->sources[i]);
     if (args->parts)
         bytes /= args->parts;
-    snprintf(o->what, sizeof o->what, "btraced %s", args->command->name);
+    int n = snprintf(o->what, sizeof o->what, "btraced %s", args->command->name);
+    if (args->parts && n > 0 && (size_t)n < sizeof o->what)
+        snprintf(o->what + n, sizeof o->what - (size_t)n, " %" PRIu64 "/%" PRIu64, args->part + 1,
+                 args->parts);
     progress_begin(&o->progress, o->what, bytes, true);
     o->recording.progress = &o->progress;
 }

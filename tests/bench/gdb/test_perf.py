@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests server/recording/perf_args.c.
-# Tests drivers/perf/perf_data.c, perf_root.c, perf_snapshot.c and perf_snapshot_trace.c.
+# Tests drivers/perf/perf_data.c, perf_root.c, perf_unpack.c, perf_snapshot.c and perf_snapshot_trace.c.
 """perf.data files of Linux: captures put into such files open like the recordings that they are
 from, and what is wrong with a file is said with its place."""
 

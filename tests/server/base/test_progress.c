@@ -8,7 +8,8 @@
 #include "server/base/progress.h"
 #include "tests/support/unit_main.h"
 
-#define S UINT64_C(1000000000)
+#define S  UINT64_C(1000000000)
+#define MB UINT64_C(1000000)
 
 START_TEST(tells_how_far_and_how_long)
 {
@@ -18,17 +19,17 @@ START_TEST(tells_how_far_and_how_long)
     } cases[] = {
         {500, 2 * S - 1, 0, NULL}, /* too early */
         {0, 3 * S, 0, NULL},       /* nothing is done: who knows */
-        {500, 2 * S, 0, "x: 50 %, 3 s left"},
+        {500, 2 * S, 0, "x: 50 %, 250.0 MB/s, 3 s left"},
         {500, 2 * S, 2 * S - S / 8, NULL}, /* a line is there since a moment */
-        {750, 6 * S, S, "x: 75 %, 3 s left"},
-        {100, 10 * S, S, "x: 10 %, 1 min 31 s left"},
-        {999, 10 * S, S, "x: 99 %, 1 s left"},
-        {1, 3600 * S, S, "x: 0 %, 59940 min 01 s left"},
+        {750, 6 * S, S, "x: 75 %, 125.0 MB/s, 3 s left"},
+        {100, 10 * S, S, "x: 10 %, 10.0 MB/s, 1 min 31 s left"},
+        {999, 10 * S, S, "x: 99 %, 99.9 MB/s, 1 s left"},
+        {1, 3600 * S, S, "x: 0 %, 0.0 MB/s, 59940 min 01 s left"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct progress p = {.what = "x",
-                             .total = 1000,
-                             .done = cases[i].done,
+                             .total = 1000 * MB,
+                             .done = cases[i].done * MB,
                              .begun_ns = 7 * S,
                              .shown_ns = cases[i].shown_ns ? 7 * S + cases[i].shown_ns : 0};
         char text[100] = "";
