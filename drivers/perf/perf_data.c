@@ -214,6 +214,7 @@ enum {
     RECORD_AUXTRACE = 71,
     RECORD_COMPRESSED = 81,
     RECORD_COMPRESSED2 = 83,
+    RECORD_SIMPLEPERF = 32768, /* from here on Android's: `misc` has the high half of the size */
 };
 
 #define MISC_DATA          0x2000u /* mmap: not code */
@@ -606,6 +607,7 @@ static int take_records(struct perf_reader *r, uint64_t at, uint64_t end,
         memcpy(half, p->bytes + at + 4, sizeof half);
         k.misc = p->swapped ? bswap_16(half[0]) : half[0];
         k.size = p->swapped ? bswap_16(half[1]) : half[1];
+        k.size |= k.type >= RECORD_SIMPLEPERF ? (uint64_t)k.misc << 16 : 0;
         if (k.size < PERF_HEADER)
             return perf_fail(r, BT_ERR_FORMAT, at,
                              "a record of %" PRIu64 " bytes: the smallest has 8", k.size);

@@ -27,6 +27,9 @@ class PerfFile:
 
     def record(self, kind, body, misc=0):
         body += b"\0" * (-len(body) % 8)
+        size = 8 + len(body)
+        if kind >= 32768:  # simpleperf's own
+            return self.pack("IHH", kind, size >> 16, size & 0xFFFF) + body
         return self.pack("IHH", kind, misc, 8 + len(body)) + body
 
     def add(self, kind, body, misc=0):

@@ -149,6 +149,18 @@ def forms():
                 check_same(p)
 
 
+@suite.test("perf.data: simpleperf's own records, also those of more than 64 KiB, are passed over")
+def simpleperf():
+    trace = compiler()["trace"]
+    for big in (False, True):
+        p = PerfFile(big)
+        one_process(p)
+        p.add(CHANCE.randrange(32769, 32780), CHANCE.randbytes(CHANCE.randrange(66000, 400000)))
+        p.aux(0, len(trace), 0, 500, 3)
+        p.auxtrace(trace, 0, 500, 3)
+        check_same(p)
+
+
 @suite.test("perf.data: a thread's own buffer, and one without frames")
 def threads():
     trace = compiler()["trace"]
