@@ -419,7 +419,7 @@ static int load_serve_config(struct serve *s)
 }
 
 /* What --check-config looks at beside the board file. */
-static int check_files(const struct serve *s)
+static int check_files(struct serve *s)
 {
     struct message why;
     if (config_has_tls(&s->config.access)) {
@@ -428,6 +428,8 @@ static int check_files(const struct serve *s)
             return complain_of_serve(s, &why, EXIT_USAGE);
         tls_context_drop(t);
     }
+    if (config_check_programs(&s->config, on_mistake, s))
+        return EXIT_INPUT;
     printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
            s->config.core_count == 1 ? "" : "s");
     config_notes(&s->config);

@@ -427,6 +427,11 @@ bool config_trace_id(const struct config_core *core, uint64_t *id);
 void config_reload(const struct config *before, const struct config *now, struct config *running,
                    const struct console *c);
 
+/* For --check-config: `mistake` is told of each program that is there and cannot be used for its
+ * core. Returns how many there are. */
+unsigned config_check_programs(const struct config *c, void (*mistake)(void *ctx, const char *text),
+                               void *ctx);
+
 /* For --check-config: a line on standard output for each program and file that is not there. It may
  * still come: the board file is good without it. */
 void config_notes(const struct config *c);

@@ -480,16 +480,29 @@ int config_open_program(const struct config_core *core, struct elf_image **elf, 
 
 static void note_program(const struct config_core *core)
 {
-    struct elf_image *elf = NULL;
-    struct message why;
-    if (!core->program[0])
-        return;
-    if (access(core->program, F_OK) != 0)
+    if (core->program[0] && access(core->program, F_OK) != 0)
         printf("note: the program '%s' of core %s is not there yet\n", core->program, core->name);
-    else if (config_open_program(core, &elf, &why))
-        printf("note: the program '%s' of core %s cannot be used: %s\n", core->program, core->name,
-               why.text);
-    elf_image_close(elf);
+}
+
+unsigned config_check_programs(const struct config *c, void (*mistake)(void *ctx, const char *text),
+                               void *ctx)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < c->core_count; i++) {
+        const struct config_core *core = &c->cores[i];
+        struct elf_image *elf = NULL;
+        struct message why, text;
+        if (!core->program[0] || access(core->program, F_OK) != 0)
+            continue;
+        if (config_open_program(core, &elf, &why)) {
+            message_set(&text, "cannot use the program '%s' of core %s: %s", core->program,
+                        core->name, why.text);
+            mistake(ctx, text.text);
+            count++;
+        }
+        elf_image_close(elf);
+    }
+    return count;
 }
 
 /* Why there will be no history of a core that is to be traced, as far as its type tells; NULL: it

@@ -189,12 +189,11 @@ def _():
     has(out, r"^note: the program 'no-such.elf' of core cpu0 is not there yet$")
     has(out, r"^note: the program 'no-such-program' of \[target\] command is not there yet$")
     path.write_text(text.replace("= qemu-system-arm", "= sh").replace(elf, __file__))
-    out = btraced("serve", "-c", str(path), "--check-config")[1]
-    has(out, r"cannot be used: not an ELF file$")
+    refused(4, "cannot use the program '.*' of core cpu0: not an ELF file$", "serve", "-c", str(path),
+            "--check-config")
     wrong = str(PROGRAMS / "crash-a53.elf")
-    _, out, _ = btraced("serve", "-c", "virtual-m7", "--program", wrong, "--check-config")
-    has(out, r"cannot be used: it is for AArch64, not for a Cortex-M7$")
-    lacks(out, "command")
+    refused(4, "cannot use the program '.*' of core .*: it is for AArch64, not for a Cortex-M7$", "serve", "-c",
+            "virtual-m7", "--program", wrong, "--check-config")
 
 
 @suite.test("cli: --check-config: programs that are cut, empty, or of another core; cores without a trace unit")
@@ -205,23 +204,23 @@ def _():
     lengths = [0, 1, 15, 16, 51, 52, sections, len(whole) - 1, *random.Random(SEED).sample(range(len(whole)), 12)]
     for length in lengths:
         cut.write_bytes(whole[:length])
-        code, out, err = btraced("serve", "-c", "virtual-m3", "--program", str(cut), "--check-config")
-        equal((code, err), (0, ""), f"exit code and messages for {length} bytes")
-        has(out, r"^note: .*cut\.elf' of core cpu0 cannot be used: "
-                 + ("empty" if length == 0 else "truncated"))
-        refused(4, "cannot use the program .*: (empty|truncated)", "serve", "-c", "virtual-m3", "--program",
-                str(cut))
+        for more in ((), ("--check-config",)):
+            refused(4, "cannot use the program .*cut.elf' of core cpu0: "
+                    + ("empty" if length == 0 else "truncated"), "serve", "-c", "virtual-m3", "--program",
+                    str(cut), *more)
     cut.write_bytes(whole)
     lacks(btraced("serve", "-c", "virtual-m3", "--program", str(cut), "--check-config")[1], "note:")
     cores = {"m3": ("an M profile", "Cortex-M3"), "a9": ("an A profile", "Cortex-A9")}
     for core, (_, name) in cores.items():
         for program, (what, _) in cores.items():
-            out = btraced("serve", "-c", f"virtual-{core}", "--program",
-                          str(PROGRAMS / f"crash-{program}.elf"), "--check-config")[1]
+            words = ("serve", "-c", f"virtual-{core}", "--program", str(PROGRAMS / f"crash-{program}.elf"),
+                     "--check-config")
             if core == program:
+                code, out, err = btraced(*words)
+                equal((code, err), (0, ""), "exit code and messages")
                 lacks(out, "note:")
             else:
-                has(out, rf"cannot be used: it is for {what}, not for a {name}$")
+                refused(4, rf"cannot use the program .*: it is for {what}, not for a {name}$", *words)
     board = folder() / "board.conf"
     for sink, core, there in (("etb", "Cortex-M0", True), ("etb", "Cortex-M0+", True), ("etb", "ARM926EJ-S", True),
                               ("etb", "Cortex-M3", False), ("none", "Cortex-M0", False)):
