@@ -221,6 +221,13 @@ void itm_tap_counts(struct itm_tap *t, struct itm_tap_counts *counts)
     uv_mutex_unlock(&t->lock);
 }
 
+void itm_tap_forget(struct itm_tap *t)
+{
+    uv_mutex_lock(&t->lock);
+    tap_forget_stores(t);
+    uv_mutex_unlock(&t->lock);
+}
+
 size_t itm_tap_stores(struct itm_tap *t, unsigned comparator, struct itm_tap_store *out, size_t max)
 {
     size_t n = 0;

@@ -77,6 +77,9 @@ void itm_tap_want(struct itm_tap *t, enum itm_tap_kind kind, bool wanted);
 size_t itm_tap_take(struct itm_tap *t, enum itm_tap_kind kind, uint8_t *bytes, size_t size);
 void itm_tap_counts(struct itm_tap *t, struct itm_tap_counts *counts);
 
+/* The stores up to now: others may have been made that were not traced. Any thread. */
+void itm_tap_forget(struct itm_tap *t);
+
 /*
  * Stores of that comparator, newest first, as far back as nothing of the stream was lost: all that
  * were made since. Returns how many, at most `max`.

@@ -398,6 +398,13 @@ static inline bool config_is_itm_alone(const struct config *config)
  * of one that cannot be watched, with *why filled. The others are found all the same. */
 const char *config_find_watches(struct config *config, struct message *why);
 
+/*
+ * Another value for the key `itm`, `dwt` or `watch`, "none" for none. BT_OK; BT_ERR_INVAL: it is
+ * not possible, and the old one holds; BT_ERR_RANGE: a variable cannot be watched, the others are.
+ * *why is filled then.
+ */
+int config_set_itm(struct config *config, const char *key, const char *text, struct message *why);
+
 /* Is this core an ARMv7-A, by its name? */
 static inline bool config_is_a_profile(const struct config_core *core)
 {

@@ -69,19 +69,23 @@ static bool itm_parse_ports(const char *text, uint32_t *mask)
     return true;
 }
 
-static int itm_check_ports(struct config_parser *p)
+/* What of the text is wrong is stored in `bad`. */
+static bool itm_take_ports(struct config_itm *c, char bad[WORD_SIZE])
 {
-    struct config_itm *c = &p->config->itm;
     struct itm_words w;
     const char *text = c->ports_text;
+    snprintf(bad, WORD_SIZE, "%.*s", (int)WORD_SIZE - 1, text);
     while (itm_next_item(&text, &w))
         for (unsigned i = 0; i < w.count || !w.fits; i++) {
-            if (w.fits && strcmp(w.word[i], "all") == 0)
+            if (w.fits && strcmp(w.word[i], "all") == 0) {
                 c->ports = UINT32_MAX;
-            else if (!w.fits || !itm_parse_ports(w.word[i], &c->ports))
-                return itm_wrong(p, "itm", w.fits ? w.word[i] : c->ports_text);
+            } else if (!w.fits || !itm_parse_ports(w.word[i], &c->ports)) {
+                if (w.fits)
+                    snprintf(bad, WORD_SIZE, "%s", w.word[i]);
+                return false;
+            }
         }
-    return c->ports_text[0] && !c->ports ? itm_wrong(p, "itm", c->ports_text) : BT_OK;
+    return !c->ports_text[0] || c->ports;
 }
 
 static bool itm_take_dwt(struct config_itm *c, const struct itm_words *w)
@@ -101,14 +105,14 @@ static bool itm_take_dwt(struct config_itm *c, const struct itm_words *w)
     return c->samples || c->cycles;
 }
 
-static int itm_check_dwt(struct config_parser *p)
+static bool itm_take_dwts(struct config_itm *c)
 {
     struct itm_words w;
-    const char *text = p->config->itm.dwt_text;
+    const char *text = c->dwt_text;
     while (itm_next_item(&text, &w))
-        if (!w.fits || !itm_take_dwt(&p->config->itm, &w))
-            return itm_wrong(p, "dwt", p->config->itm.dwt_text);
-    return BT_OK;
+        if (!w.fits || !itm_take_dwt(c, &w))
+            return false;
+    return true;
 }
 
 static bool itm_is_name(const char *text)
@@ -146,19 +150,18 @@ static bool itm_take_watch(struct config_watch *watch, const struct itm_words *w
     return watch->named || watch->address % watch->size == 0;
 }
 
-static int itm_check_watches(struct config_parser *p)
+static bool itm_take_watches(struct config_itm *c)
 {
-    struct config_itm *c = &p->config->itm;
     struct itm_words w;
     const char *text = c->watch_text;
     while (itm_next_item(&text, &w)) {
         if (c->watch_count == CONFIG_MAX_WATCHES || !w.fits ||
             !itm_take_watch(&c->watches[c->watch_count], &w))
-            return itm_wrong(p, "watch", c->watch_text);
+            return false;
         c->watches[c->watch_count].comparator = (int)c->watch_count;
         c->watch_count++;
     }
-    return BT_OK;
+    return true;
 }
 
 /* Keys that say nothing without an ITM. */
@@ -178,19 +181,48 @@ int config_check_itm(struct config_parser *p)
 {
     struct config_itm *c = &p->config->itm;
     c->on = c->ports_text[0] || c->dwt_text[0] || c->watch_text[0];
+    char bad[WORD_SIZE];
     int error = itm_check_unused(p);
-    if (!error)
-        error = itm_check_ports(p);
-    if (!error)
-        error = itm_check_dwt(p);
-    if (!error)
-        error = itm_check_watches(p);
+    if (!error && !itm_take_ports(c, bad))
+        error = itm_wrong(p, "itm", bad);
+    if (!error && !itm_take_dwts(c))
+        error = itm_wrong(p, "dwt", c->dwt_text);
+    if (!error && !itm_take_watches(c))
+        error = itm_wrong(p, "watch", c->watch_text);
     if (!error && c->prescaler != 0 && c->prescaler != 1 && c->prescaler != 4 &&
         c->prescaler != 16 && c->prescaler != 64)
         error = config_fail(p, config_line_of(p, "trace", "itm_timestamps"), "itm_timestamps",
                             "%u is not possible; allowed: %s", c->prescaler,
                             config_find_key("trace", "itm_timestamps")->allowed);
     return error;
+}
+
+int config_set_itm(struct config *config, const char *key, const char *text, struct message *why)
+{
+    struct config_itm next = config->itm;
+    char bad[WORD_SIZE];
+    const char *value = strcmp(text, "none") == 0 ? "" : text;
+    bool good = *text != '\0' && strlen(text) < sizeof next.ports_text;
+    if (strcmp(key, "itm") == 0) {
+        next.ports = 0;
+        snprintf(next.ports_text, sizeof next.ports_text, "%s", value);
+        good = good && itm_take_ports(&next, bad);
+    } else if (strcmp(key, "dwt") == 0) {
+        next.exceptions = false;
+        next.samples = next.cycles = 0;
+        snprintf(next.dwt_text, sizeof next.dwt_text, "%s", value);
+        good = good && itm_take_dwts(&next);
+    } else {
+        next.watch_count = 0;
+        memset(next.watches, 0, sizeof next.watches);
+        snprintf(next.watch_text, sizeof next.watch_text, "%s", value);
+        good = good && itm_take_watches(&next);
+    }
+    if (!good)
+        return message_fail(why, BT_ERR_INVAL, "'%s' is not possible; allowed: none, or %s", text,
+                            config_find_key("trace", key)->allowed);
+    config->itm = next;
+    return config_find_watches(config, why) ? BT_ERR_RANGE : BT_OK;
 }
 
 /* The line of the key by which there is an ITM. */

@@ -114,6 +114,8 @@ int live_command(struct live *l, const char *text, target_done_fn done);
 bool live_trace_switch(struct live *l, bool on, const struct console *c);
 /* `monitor trace filter`. True: likewise. */
 bool live_trace_filter(struct live *l, const char *text, const struct console *c);
+/* `monitor trace set`. True: likewise. */
+bool live_trace_set(struct live *l, const char *text, const struct console *c);
 
 /* live_report.c: the lines of `monitor status`. */
 void live_status_report(const struct live *l, const struct console *c);

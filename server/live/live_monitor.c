@@ -180,6 +180,18 @@ static int cmd_filter(const struct live_line *q)
     return BT_OK;
 }
 
+/* What was told before says no more of what comes. */
+static int cmd_set(const struct live_line *q)
+{
+    if (q->live->itm.open)
+        itm_tap_forget(&q->live->itm.tap);
+    if (!live_is_remote(q->live))
+        return BT_ERR_UNSUPPORTED;
+    if (live_trace_set(q->live, q->rest, q->c))
+        live_look_again(q->live);
+    return BT_OK;
+}
+
 static int cmd_console(const struct live_line *q)
 {
     bool on = strcmp(q->rest, "on") == 0;
@@ -306,6 +318,7 @@ static const struct {
     {"trace on", cmd_on, true, "go on tracing"},
     {"trace off", cmd_off, true, "stop tracing"},
     {"trace filter", cmd_filter, true, "include|exclude START-END|none: addresses that are traced"},
+    {"trace set", cmd_set, true, "itm PORTS|dwt EVENTS|watch VARIABLES: what the ITM tells"},
     {"trace console", cmd_console, true, "on|off: what port 0 of the ITM prints, while it runs"},
     {"history", cmd_history, false, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, false, "FUNCTION|0xADDRESS: where it ran last"},

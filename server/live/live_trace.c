@@ -498,15 +498,16 @@ static int start_units(struct live *l)
     return target_bus_open(&u->bus, l->loop, l->target, big);
 }
 
-/* As trace_setup_filter(); BT_ERR_IO: not possible just now. */
-static int filter_units(struct live *l, const char *text, struct message *why)
+/* As `set`, of trace_setup.h; BT_ERR_IO: not possible just now. */
+static int set_units(struct live *l, const char *text, struct message *why,
+                     int (*set)(struct trace_setup *t, const char *text, struct message *why))
 {
     struct live_units *u = &l->units;
     if (uv_mutex_trylock(&u->lock)) {
         message_set(why, "the trace units are being read or set: ask again");
         return BT_ERR_IO;
     }
-    int error = trace_setup_filter(&u->setup, text, why);
+    int error = set(&u->setup, text, why);
     uv_mutex_unlock(&u->lock);
     return error;
 }
@@ -515,7 +516,7 @@ bool live_trace_filter(struct live *l, const char *text, const struct console *c
 {
     struct message why;
     if (l->units.wanted) {
-        int error = filter_units(l, text, &why);
+        int error = set_units(l, text, &why, trace_setup_filter);
         console_print(c, "%s\n", why.text);
         return !error;
     } else if (!trace_setup_filter_is_good(text)) {
@@ -558,4 +559,16 @@ void live_trace_release(struct live *l)
     if (l->board >= 0)
         close(l->board);
     free(l->readout.bytes);
+}
+
+bool live_trace_set(struct live *l, const char *text, const struct console *c)
+{
+    struct message why;
+    int error = BT_ERR_UNSUPPORTED;
+    if (l->units.wanted)
+        error = set_units(l, text, &why, trace_setup_set_itm);
+    else
+        message_set(&why, "[trace] of the board file has no sink: somebody else sets up the ITM");
+    console_print(c, "%s\n", why.text);
+    return !error || error == BT_ERR_RANGE;
 }

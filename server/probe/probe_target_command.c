@@ -143,10 +143,13 @@ static void cmd_trace(struct probe_target *t, const char *rest, const struct con
     if (console_rest(rest, "filter", filter, sizeof filter)) {
         trace_setup_filter(&t->trace.setup, filter, &why);
         console_print(c, "%s\n", why.text);
+    } else if (console_rest(rest, "set", filter, sizeof filter)) {
+        trace_setup_set_itm(&t->trace.setup, filter, &why);
+        console_print(c, "%s\n", why.text);
     } else if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0)
         probe_target_trace_enable(&t->trace, strcmp(rest, "on") == 0);
     else
-        console_print(c, "trace on, trace off, or trace filter, not '%s'\n", rest);
+        console_print(c, "trace on, trace off, trace filter or trace set, not '%s'\n", rest);
 }
 
 static void cmd_why(struct probe_target *t, const char *rest, const struct console *c)
@@ -159,7 +162,7 @@ static const struct probe_command commands[] = {
     {"probe", cmd_probe, "probe, wire, core, and errors on the line", false},
     {"reset", cmd_reset, "[halt]: reset; the core halts at its first instruction", true},
     {"mask_interrupts", cmd_mask, "[on|off]: whether single steps keep interrupts away", false},
-    {"trace", cmd_trace, "on|off|filter: whether what runs next is traced", true},
+    {"trace", cmd_trace, "on|off|filter|set: whether what runs next is traced", true},
     {"flash", cmd_flash, "what can be programmed, and what went wrong last", false},
     {"why", cmd_why, "why the last thing was refused: GDB shows few of the reasons", false},
     {NULL, NULL, NULL, true},

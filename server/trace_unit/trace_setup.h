@@ -125,6 +125,14 @@ int trace_setup_filter(struct trace_setup *t, const char *text, struct message *
 /* Is it such a text, whatever the trace units can do? */
 bool trace_setup_filter_is_good(const char *text);
 
+/*
+ * "itm PORTS", "dwt EVENTS" or "watch VARIABLES", values as those keys of [trace], or none: what
+ * the ITM tells from the next trace_setup_program() on; t->programmed is false. *why is an answer
+ * for people in all cases. 0, BT_ERR_INVAL (not such a text), BT_ERR_RANGE (a variable that cannot
+ * be watched; the others are), BT_ERR_UNSUPPORTED (no ITM is part of the trace).
+ */
+int trace_setup_set_itm(struct trace_setup *t, const char *text, struct message *why);
+
 /* Stop the trace units; their FIFOs are empty behind this. All are tried; 0, or the first error
  * with *why filled. */
 int trace_setup_stop(struct trace_setup *t, struct message *why);

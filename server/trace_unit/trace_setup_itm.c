@@ -27,6 +27,46 @@ static void itm_take_watches(struct trace_setup *t)
     }
 }
 
+static void itm_fill_options(struct trace_setup *t)
+{
+    const struct config_itm *c = &t->config->itm;
+    t->itm.options = (struct coresight_itm_options){.trace_id = (uint8_t)c->id,
+                                                    .ports = c->ports,
+                                                    .prescaler = (uint8_t)c->prescaler,
+                                                    .exceptions = c->exceptions,
+                                                    .samples = c->samples,
+                                                    .cycles = c->cycles};
+    itm_take_watches(t);
+}
+
+int trace_setup_set_itm(struct trace_setup *t, const char *text, struct message *why)
+{
+    static const char *const keys[] = {"itm", "dwt", "watch"};
+    message_set(why,
+                "trace set itm PORTS, dwt EVENTS or watch VARIABLES, as in [trace] of a board "
+                "file, or none; not '%s'",
+                text);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        size_t n = strlen(keys[i]);
+        if (strncmp(text, keys[i], n) != 0 || text[n] != ' ')
+            continue;
+        if (!t->itm.wanted)
+            return message_fail(why, BT_ERR_UNSUPPORTED,
+                                "there is no ITM in this trace: [trace] of the board file needs "
+                                "itm, dwt or watch");
+        const char *value = text + n + strspn(text + n, " ");
+        int error = config_set_itm(t->config, keys[i], value, why);
+        if (error == BT_ERR_INVAL)
+            return error;
+        itm_fill_options(t);
+        t->itm.told = t->programmed = false;
+        if (!error)
+            message_set(why, "%s = %s, from the next resume on", keys[i], value);
+        return error;
+    }
+    return BT_ERR_INVAL;
+}
+
 int trace_setup_take_itm(struct trace_setup *t)
 {
     const struct config_itm *c = &t->config->itm;
@@ -42,13 +82,7 @@ int trace_setup_take_itm(struct trace_setup *t)
         t->config->itm.on = false;
         return BT_OK;
     }
-    t->itm.options = (struct coresight_itm_options){.trace_id = (uint8_t)c->id,
-                                                    .ports = c->ports,
-                                                    .prescaler = (uint8_t)c->prescaler,
-                                                    .exceptions = c->exceptions,
-                                                    .samples = c->samples,
-                                                    .cycles = c->cycles};
-    itm_take_watches(t);
+    itm_fill_options(t);
     t->itm.wanted = true;
     return BT_OK;
 }

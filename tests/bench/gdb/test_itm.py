@@ -198,7 +198,7 @@ def _():
     path, elf = live_board("virtual-m4", "itm_listen = 127.0.0.1:0")
     with Live(path) as live:
         port = int(logged(live, r"^packets of the ITM at 127\.0\.0\.1:(\d+)$")[1])
-        s = gdb(live.port, ["monitor trace console", "tbreak print_number if number == 1000",
+        s = gdb(live.port, ["monitor trace set watch none", "monitor trace console", "tbreak print_number if number == 1000",
                             "continue", "monitor trace console on", "delete",
                             "tbreak print_number if number == 2000", "continue",
                             "monitor trace console off", "tbreak print_number if number == 3000",
@@ -210,6 +210,7 @@ def _():
     has(runs[1], r"^1000$")
     has(runs[1], r"^round 1500$")
     lacks(runs[2], r"^round")
+    has(s["monitor trace set watch none"], "no sink: somebody else sets up the ITM")
     has(s["monitor trace console"], r"^monitor trace console on, or off, not ''$")
     has(s["monitor help"], r"^monitor trace console ")
 

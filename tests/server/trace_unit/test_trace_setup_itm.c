@@ -353,6 +353,45 @@ START_TEST(variables)
 }
 END_TEST
 
+static void set_and_run(const char *text, int error, const char *answer)
+{
+    ck_assert_int_eq(trace_setup_set_itm(&setup, text, &why), error);
+    ck_assert_msg(strstr(why.text, answer), "%s: %s", text, why.text);
+    ck_assert(error == BT_ERR_INVAL || !trace_setup_runs(&setup));
+    ck_assert_int_eq(trace_setup_program(&setup, &why), 0);
+    ck_assert(trace_setup_runs(&setup));
+}
+
+/* By command: what is said holds, what is wrong changes nothing, and what was set is let go. */
+START_TEST(set_by_command)
+{
+    char text[4096 + 512], program[4096];
+    find_program(program, sizeof program);
+    make_bus(false, 4);
+    snprintf(text, sizeof text, SWO "itm = 0\nwatch = ticks\n" M4 "program = %s\n", program);
+    begin(text);
+    ck_assert_int_eq(trace_setup_program(&setup, &why), 0);
+    ck_assert(b.itm[TER / 4] == 1 && b.dwt[0x58 / 4] == 2 && !(b.dwt[0] & 0x10000));
+    set_and_run("itm 1 8-9", 0, "itm = 1 8-9, from the next resume on");
+    ck_assert_uint_eq(b.itm[TER / 4], 0x302);
+    set_and_run("itm 1 32", BT_ERR_INVAL, "'1 32' is not possible; allowed: none, or ");
+    ck_assert_uint_eq(b.itm[TER / 4], 0x302);
+    set_and_run("dwt exceptions, pc-samples 4096", 0, "dwt = exceptions");
+    ck_assert_uint_eq(b.dwt[0] & 0x11000, 0x11000);
+    set_and_run("dwt none", 0, "dwt = none");
+    ck_assert_uint_eq(b.dwt[0] & 0x11000, 0);
+    set_and_run("watch fault, 0x20000000 2 value pc", 0, "watch = fault, 0x20000000");
+    ck_assert(b.dwt[0x58 / 4] == 2 && b.dwt[0x50 / 4] == 0x20000220);
+    ck_assert(b.dwt[0x48 / 4] == 3 && b.dwt[0x40 / 4] == 0x20000000);
+    set_and_run("watch ticks, no_such_thing", BT_ERR_RANGE, "no variable 'no_such_thing'");
+    ck_assert(b.dwt[0x50 / 4] == 0x20000210 && b.dwt[0x48 / 4] == 0);
+    set_and_run("watch none", 0, "watch = none");
+    ck_assert(b.dwt[0x58 / 4] == 0 && b.dwt[0x48 / 4] == 0);
+    ck_assert_int_eq(trace_setup_set_itm(&setup, "ports 1", &why), BT_ERR_INVAL);
+    done();
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("trace_setup_itm");
@@ -362,5 +401,6 @@ Suite *unit_suite(void)
     unit_case(s, "ITM set-up: random board files, registers, and back", random_setups);
     unit_case(s, "ITM set-up: board files that are refused", board_files);
     unit_case(s, "ITM set-up: variables by name", variables);
+    unit_case(s, "ITM set-up: by command", set_by_command);
     return s;
 }
