@@ -340,8 +340,8 @@ static int decode_recording(struct recording *r, const struct decode_args *args)
     dump_free(dump);
     progress_end(&progress);
     if (error && !ferror(stdout)) {
-        fprintf(stderr, "btraced decode: %s: %s\n", args->path, bt_strerror(error));
-        return EXIT_INTERNAL;
+        fprintf(stderr, "btraced decode: %s: %s\n", args->path, recording_strerror(error));
+        return error == BT_ERR_FORMAT ? EXIT_INPUT : EXIT_INTERNAL;
     }
     return EXIT_OK;
 }

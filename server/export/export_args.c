@@ -84,8 +84,8 @@ int export_complain(const struct export_args *args, const char *text)
 int export_failed(const struct export_args *args, int error)
 {
     fprintf(stderr, "btraced %s: %s: %s\n", args->command->name, args->paths[0],
-            bt_strerror(error));
-    return EXIT_INTERNAL;
+            recording_strerror(error));
+    return error == BT_ERR_FORMAT ? EXIT_INPUT : EXIT_INTERNAL;
 }
 
 static int export_format(struct export_args *args, const char *name)

@@ -191,6 +191,11 @@ static int order_mtb(struct recording *r, struct recording_source *s, struct mes
     return BT_OK;
 }
 
+const char *recording_strerror(int error)
+{
+    return error == BT_ERR_FORMAT ? "its compressed trace is damaged" : bt_strerror(error);
+}
+
 int recording_need(struct recording *r, const struct recording_source *source, size_t i,
                    uint64_t from, uint64_t to)
 {

@@ -70,6 +70,9 @@ int recording_map(struct recording *r, const struct recording_source *source, si
 int recording_need(struct recording *r, const struct recording_source *source, size_t i,
                    uint64_t from, uint64_t to);
 
+/* In words, an error of those who read trace: BT_ERR_FORMAT is that of a compressed file. */
+const char *recording_strerror(int error);
+
 /* Of all files. */
 static inline uint64_t recording_bytes(const struct recording_source *source)
 {

@@ -239,7 +239,8 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
             continue;
         error = recording_history_init(&r->traces[r->trace_count++], &r->recording, s, NULL);
         if (error) {
-            message_set(why, "%s: cannot decode '%s': %s", path, s->name, bt_strerror(error));
+            message_set(why, "%s: cannot decode '%s': %s", path, s->name,
+                        recording_strerror(error));
             return error;
         }
     }
