@@ -146,6 +146,24 @@ bool values_word(const struct values *r, size_t position, uint32_t address,
  * unwind through it. */
 bool values_status(const struct values *r, size_t position, uint32_t address, uint32_t *value);
 
+/* An access to memory. */
+struct values_touch {
+    size_t step;      /* made between positions step and step + 1: by the instruction, or by an
+                         exception behind it */
+    uint32_t address; /* if known; in a bit-band region that of the byte */
+    uint32_t value;   /* of a store, if value_known */
+    uint8_t size;     /* bytes */
+    bool known;       /* the address is; if not it may be any */
+    bool load, store; /* both: nobody knows which, and how much */
+    bool perhaps;     /* its condition is not known, or it is a store-exclusive */
+    bool value_known;
+    bool inferred; /* the address rests on an assumption */
+};
+
+/* Accesses in order, 0 to values_touches() - 1; false: number `i` is none, or did not happen. */
+size_t values_touches(const struct values *r);
+bool values_touch(const struct values *r, size_t i, struct values_touch *touch);
+
 void values_counts(const struct values *r, struct values_counts *counts);
 
 /* An exception by name only: the core enters Debug state. */

@@ -227,12 +227,15 @@ static void transfer_register(struct build *b, const struct insn_effect *e, unsi
             a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1 ? SAVED : SAVED_NOT;
 }
 
-static void store_float(struct build *b, uint32_t base, uint32_t offset, bool stack)
+/* What floating-point registers hold is never known: a load of one is an access, and no more. */
+static void transfer_float(struct build *b, const struct insn_effect *e, uint32_t base,
+                           uint32_t offset)
 {
     struct values_access *a =
-        build_access(b, ACCESS_STORE, base, offset, rules_value(&b->r->rules));
+        e->load ? build_access(b, ACCESS_LOAD, base, offset, 0)
+                : build_access(b, ACCESS_STORE, base, offset, rules_value(&b->r->rules));
     if (a)
-        a->stack = stack;
+        a->stack = e->rn == 13;
 }
 
 static void execute_memory(struct build *b, const struct insn_effect *e)
@@ -245,8 +248,8 @@ static void execute_memory(struct build *b, const struct insn_effect *e)
     else if (e->writeback && e->delta)
         moved = make_value(b, RULE_ADD, base, 0, 0, (uint32_t)e->delta);
     if (e->words) {
-        for (unsigned i = 0; i < e->words && !e->load; i++)
-            store_float(b, base, at + 4 * i, e->rn == 13);
+        for (unsigned i = 0; i < e->words; i++)
+            transfer_float(b, e, base, at + 4 * i);
     } else if (list) {
         for (unsigned reg = 0; reg < 16; reg++) {
             if (!(list >> reg & 1))

@@ -47,11 +47,11 @@ static void stack_word(struct build *b, enum access_kind kind, uint32_t base, ui
     a->saved = (uint8_t)saved;
 }
 
+/* Floating-point registers: now, or when a handler uses some (lazily), or never. */
 static void fill_frame(struct build *b, uint32_t base)
 {
     for (uint32_t i = 0; i < FLOAT_WORDS; i++)
-        stack_word(b, ACCESS_STORE, base, FLOAT_OFFSET + 4 * i, rules_value(&b->r->rules),
-                   SAVED_NOT);
+        stack_word(b, ACCESS_KILL, base, FLOAT_OFFSET + 4 * i, 0, SAVED_NOT);
 }
 
 /*

@@ -5,6 +5,7 @@
  * see it, and the last one is present memory. Every pass starts anew, since addresses that became
  * known make fewer stores ones that may write anywhere; rules once made stay right.
  */
+#include "decoder/values/values.h"
 #include "values_work.h"
 
 #include <stdlib.h>
@@ -463,4 +464,48 @@ bool values_memory_find(const struct values *r, const struct values_memory_state
     if (m->clobber_count && m->clobbers[m->clobber_count - 1] > position)
         return false;
     return kind == VALUES_MEMORY_RAM;
+}
+
+size_t values_touches(const struct values *r)
+{
+    return r->memory.access_count;
+}
+
+/* Where the access goes besides, or instead. */
+static void place_touch(const struct values *r, struct values_touch *t)
+{
+    uint32_t in = t->address - BIT_BAND, word;
+    if (r->second == SECOND_BIT_BAND && in < BIT_BAND_SIZE) {
+        t->address = BIT_BAND_OF + (in >> 5);
+        t->size = t->size > 4 ? t->size / 4 : 1;
+        t->value_known = false;
+        return;
+    }
+    enum values_memory kind = look_up_word(r, t->address & ~3u, &word);
+    if (t->store && (kind == VALUES_MEMORY_OTHER || kind == VALUES_MEMORY_CONST))
+        t->known = !may_be_alias(r, t->address);
+}
+
+bool values_touch(const struct values *r, size_t i, struct values_touch *t)
+{
+    const struct values_value *values = r->rules.values;
+    const struct values_access *a = &r->memory.accesses[i];
+    const struct values_value *cond = a->cond ? &values[a->cond] : NULL;
+    bool any = a->kind == ACCESS_CLOBBER;
+    *t = (struct values_touch){.step = a->when ? a->when - 1 : 0,
+                               .size = a->width,
+                               .load = any || a->kind == ACCESS_LOAD,
+                               .store = a->kind != ACCESS_LOAD,
+                               .perhaps = a->kind == ACCESS_KILL || (cond && !cond->how)};
+    if (a->kind == ACCESS_RAISE || (cond && cond->how && !cond->number))
+        return false;
+    if (any || !rules_known(&r->rules, a->base))
+        return true;
+    t->known = true;
+    t->inferred = values[a->base].inferred || (cond && cond->inferred);
+    t->address = values[a->base].number + a->offset;
+    t->value_known = a->kind == ACCESS_STORE && a->data && rules_known(&r->rules, a->data);
+    t->value = t->value_known ? values[a->data].number : 0;
+    place_touch(r, t);
+    return true;
 }

@@ -300,22 +300,24 @@ static void live_host_unlock(void *ctx)
     unlock_history(((struct live_client *)ctx)->live);
 }
 
-static size_t live_host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
+static size_t live_host_breakpoints(void *ctx, const struct target_breakpoint **set)
 {
     const struct live_client *k = ctx;
-    const struct live *l = k->live;
-    const struct target_breakpoint *bp;
-    size_t count = target_breakpoints(l->target, &bp), n = 0;
-    *watch = false;
     if (gdb_session_observes(k->session))
         return 0; /* those that are set are another's */
-    for (size_t i = 0; i < count && n < max; i++) {
-        if (bp[i].type > TARGET_BREAKPOINT_HARDWARE)
-            *watch = true;
-        else
-            addresses[n++] = bp[i].address;
-    }
-    return n;
+    return target_breakpoints(k->live->target, set);
+}
+
+static size_t live_host_programs(void *ctx, int core, struct elf_image *const **elf)
+{
+    const struct live_core *c = live_core_of(((struct live_client *)ctx)->live, core);
+    *elf = c ? &c->elf : NULL;
+    return c && c->elf;
+}
+
+static void live_host_answered(void *ctx)
+{
+    gdb_session_command_done(((struct live_client *)ctx)->session);
 }
 
 static const char *live_host_core_name(void *ctx, int core)
@@ -370,6 +372,8 @@ static const struct reverse_host live_host = {
     .machine = live_host_machine,
     .fetch = live_host_fetch,
     .breakpoints = live_host_breakpoints,
+    .programs = live_host_programs,
+    .answered = live_host_answered,
     .core_name = live_host_core_name,
     .later = live_host_later,
     .stopped = live_host_stopped,
@@ -385,11 +389,13 @@ int live_reverse_client(struct live *l, struct live_client *k)
 /* GDB waits for the end of a motion that can have none any more. */
 static void end_client_motion(struct live_client *k, const char *why)
 {
-    bool waits = reverse_motion_running(&k->motion);
+    bool waits = reverse_motion_running(&k->motion), asks = k->motion.question;
     reverse_motion_forget(&k->motion);
     memset(k->misses, 0, sizeof k->misses);
     if (waits)
         gdb_session_resume_failed(k->session, why);
+    if (asks)
+        gdb_session_command_done(k->session);
 }
 
 void live_clients_forget(struct live *l)

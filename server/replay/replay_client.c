@@ -125,19 +125,22 @@ static bool is_taken(const struct replay_client *k, const struct target_breakpoi
     return bp->type <= TARGET_BREAKPOINT_HARDWARE || !records;
 }
 
-static size_t motion_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
+static size_t motion_breakpoints(void *ctx, const struct target_breakpoint **set)
 {
-    const struct replay_client *k = ctx;
-    const struct target_breakpoint *set;
-    size_t count = target_breakpoints(&k->target, &set), n = 0;
-    *watch = false;
-    for (size_t i = 0; i < count && n < max; i++) {
-        if (set[i].type > TARGET_BREAKPOINT_HARDWARE)
-            *watch = true;
-        else
-            addresses[n++] = set[i].address;
-    }
-    return n;
+    return target_breakpoints(&((const struct replay_client *)ctx)->target, set);
+}
+
+static size_t motion_programs(void *ctx, int core, struct elf_image *const **elf)
+{
+    const struct replay *r = ((const struct replay_client *)ctx)->replay;
+    (void)core;
+    *elf = r->recording.elf;
+    return r->recording.elf_count;
+}
+
+static void motion_answered(void *ctx)
+{
+    gdb_session_command_done(((const struct replay_client *)ctx)->session);
 }
 
 static const char *motion_core_name(void *ctx, int core)
@@ -177,6 +180,8 @@ static const struct reverse_host motion_host = {
     .view = motion_view,
     .machine = motion_machine,
     .breakpoints = motion_breakpoints,
+    .programs = motion_programs,
+    .answered = motion_answered,
     .core_name = motion_core_name,
     .later = motion_later,
     .stopped = motion_stopped,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define EXPLAINED_WORDS 8
+
 static bool open_reverse(struct reverse_motion *m, int core, const struct console *c)
 {
     struct target_error why = {""};
@@ -167,20 +169,61 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
     }
 }
 
+/* A word of memory: what a search has come to know counts, too, as it does for GDB. */
+static void explain_word(struct reverse_motion *m, struct reverse_core *k, uint32_t address,
+                         const struct console *c)
+{
+    uint64_t position = k->reverse.position;
+    struct values_answer a;
+    bool told = reverse_values_word(&k->values, position, address, &a);
+    const struct reverse_known *in = told ? &k->values.now : &k->watching.accesses.now;
+    if (!told && !reverse_accesses_word(&k->watching.accesses, position, address, &a)) {
+        console_print(c, "0x%08" PRIx32 ": not known at this place%s\n", address,
+                      reverse_values_may_be_stale(&k->values, &k->machine, address)
+                          ? ""
+                          : "; nobody says that it is RAM: shown as it is now");
+        return;
+    }
+    console_print(c, "0x%08" PRIx32 " = 0x%08" PRIx32 ": known%s, %s", address, a.value,
+                  a.inferred ? " if calls keep to the procedure call standard" : "",
+                  values_how_name((enum values_how)a.how));
+    if (a.step != UINT32_MAX)
+        report_step(m, k, in->from + a.step, c);
+    console_print(c, "\n");
+}
+
+static void explain_memory(struct reverse_motion *m, int core, uint32_t address, uint32_t size,
+                           const struct console *c)
+{
+    uint32_t first = address & ~3u;
+    uint64_t end = (uint64_t)address + size;
+    for (unsigned i = 0; i < EXPLAINED_WORDS && first + UINT64_C(4) * i < end; i++)
+        explain_word(m, &m->cores[core], first + 4 * i, c);
+    if (end > first + UINT64_C(4) * EXPLAINED_WORDS)
+        console_print(c, "and %" PRIu64 " bytes more: 'monitor explain *ADDRESS'\n",
+                      end - (first + UINT64_C(4) * EXPLAINED_WORDS));
+}
+
 static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
                         const struct console *c)
 {
     struct reverse_core *k = &m->cores[core];
+    uint32_t address, size;
     unsigned reg = register_named(rest);
     uint32_t reported = k->reported;
     struct target_regs regs;
-    if (*rest && reg == TARGET_REG_COUNT)
-        console_print(
-            c, "monitor explain REGISTER: r0 to r12, sp, lr, pc, cpsr or xpsr, not '%s'\n", rest);
+    bool place = *rest && reg == TARGET_REG_COUNT && reverse_place(m, core, rest, &address, &size);
+    if (*rest && reg == TARGET_REG_COUNT && !place)
+        console_print(c,
+                      "monitor explain REGISTER|VARIABLE|*ADDRESS: r0 to r12, sp, lr, pc, cpsr or "
+                      "xpsr, a variable of the program, or a word of memory, not '%s'\n",
+                      rest);
     else if (!reverse_motion_active(m, core))
         console_print(c, "the core is shown as it is, all its registers are read\n");
     else if (reverse_motion_regs(m, core, &regs) != BT_OK)
         console_print(c, "the history cannot be read\n");
+    else if (place)
+        explain_memory(m, core, address, size, c);
     else if (*rest)
         explain_register(m, k, reg, reported, &regs, c);
     else
@@ -188,6 +231,27 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
             if (reg <= TARGET_REG_PC || reg == TARGET_REG_PSR)
                 explain_register(m, k, reg, reported, &regs, c);
     k->reported = reported; /* the question was not GDB's */
+}
+
+/* Accesses that the last motion passed. */
+static void cmd_possible(struct reverse_motion *m, int core, const char *rest,
+                         const struct console *c)
+{
+    struct reverse_core *k = &m->cores[core];
+    const struct reverse_possible *b = &k->watching.possible;
+    size_t listed = b->count < REVERSE_POSSIBLE_MAX ? (size_t)b->count : REVERSE_POSSIBLE_MAX;
+    (void)rest;
+    console_print(c,
+                  "%" PRIu64 " instructions that the last motion with watchpoints passed may "
+                  "have hit one: their addresses are not known\n",
+                  b->count);
+    for (size_t i = 0; i < listed && k->state != REVERSE_CORE_CLOSED; i++) {
+        console_print(c, "possibly");
+        report_step(m, k, b->at[i], c);
+        console_print(c, "\n");
+    }
+    if (b->count > listed)
+        console_print(c, "and %" PRIu64 " more\n", b->count - listed);
 }
 
 static void cmd_memory(struct reverse_motion *m, int core, const char *rest,
@@ -263,7 +327,9 @@ static const struct {
 } commands[] = {
     {"goto", cmd_goto, "N|begin|end|-N|+N: the next stepi goes to that instruction"},
     {"where", cmd_where, "the position in the history"},
-    {"explain", cmd_explain, "[REGISTER]: whether it is known here, and from what"},
+    {"explain", cmd_explain,
+     "[REGISTER|VARIABLE|*ADDRESS]: whether it is known here, and from what"},
+    {"possible", cmd_possible, "accesses that may have hit a watchpoint on the way here"},
     {"past memory", cmd_memory, "known|present: what memory shows that is not known"},
     {"past window", cmd_window, "N: instructions before the halt whose values are worked out"},
     {"past assume", cmd_assume, "on|off: calls keep the registers that the standard says"},
@@ -275,6 +341,10 @@ int reverse_monitor(struct reverse_motion *m, int core, const char *text, target
 {
     const struct console c = {print, to};
     char rest[100];
+    bool read = console_rest(text, "read", rest, sizeof rest);
+    if (core >= 0 && core < m->core_count &&
+        (read || console_rest(text, "written", rest, sizeof rest)))
+        return reverse_question_begin(m, core, rest, read, print, to);
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         if (!console_rest(text, commands[i].name, rest, sizeof rest))
             continue;
@@ -292,4 +362,7 @@ void reverse_monitor_help(target_print_fn print, void *to)
     const struct console c = {print, to};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         console_print(&c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    console_print(&c, "monitor %-14s %s\n", "written",
+                  "VARIABLE|ADDRESS [LINES]: who wrote it last before here");
+    console_print(&c, "monitor %-14s %s\n", "read", "VARIABLE|ADDRESS [LINES]: who read it last");
 }

@@ -7,18 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLICE      16    /* windows between two looks at what GDB sends, */
-#define SLICE_MAX  50000 /* and blocks in them: a few milliseconds, or one dense window */
-#define ROUNDS_MAX 6     /* of fetching memory for one position */
-#define AHEAD      6000  /* units of values_work() between two such looks */
-#define CODE_WORDS 1024  /* of one piece of memory that are looked for in the path */
-
-enum reverse_found {
-    REVERSE_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
-    REVERSE_FOUND_BREAKPOINT,
-    REVERSE_FOUND_GAP,  /* trace is missing right before the position */
-    REVERSE_FOUND_MORE, /* the slice is over: go on with search_windows() */
-};
+#define ROUNDS_MAX 6       /* of fetching memory for one position */
+#define AHEAD      6000    /* units of values_work() between two such looks */
+#define CODE_WORDS 1024    /* of one piece of memory that are looked for in the path */
+#define PROGRESS   4000000 /* instructions between two words on how far a search is */
 
 /* What GDB's console shows while a motion goes on. */
 
@@ -56,217 +48,26 @@ static void report_alone(struct reverse_motion *m)
     m->host->report(m->ctx, text);
 }
 
-/* GDB is about to go on as if nothing had been written. */
-static void report_unwatched(struct reverse_motion *m)
-{
-    uint64_t addresses[REVERSE_BREAKPOINTS_MAX];
-    bool watch = false;
-    if (m->reported_watch)
-        return;
-    m->host->breakpoints(m->ctx, addresses, REVERSE_BREAKPOINTS_MAX, &watch);
-    m->reported_watch = watch;
-    if (watch)
-        m->host->report(m->ctx,
-                        "in reverse execution steps do not see what watchpoints wait for\n");
-}
-
 static void report_present(struct reverse_motion *m)
 {
     if (m->memory == REVERSE_MEMORY_PRESENT)
         m->host->report(m->ctx, "memory that is not known here is shown as it is now\n");
 }
 
-/* Searches. */
-
-static void sort_addresses(struct reverse_search *s)
-{
-    for (size_t i = 1; i < s->address_count; i++) {
-        uint64_t a = s->addresses[i];
-        size_t k = i;
-        for (; k > 0 && s->addresses[k - 1] > a; k--)
-            s->addresses[k] = s->addresses[k - 1];
-        s->addresses[k] = a;
-    }
-    s->low = s->address_count ? s->addresses[0] : 1;
-    s->high = s->address_count ? s->addresses[s->address_count - 1] : 0;
-}
-
-/* From p->position; addresses and `back` are set by the caller. */
-static int open_search(struct reverse *p, struct reverse_search *s)
-{
-    sort_addresses(s);
-    s->from = s->reached = s->found = p->position;
-    s->left_out = 0;
-    s->cause = BT_GAP_NONE;
-    uint64_t in = s->from < p->end ? s->from : p->end - 1;
-    return reverse_history_window_find(p, in, &s->next);
-}
-
-/* Index of the instruction at `address`, which lies in the block; false if none begins there. */
-static bool index_of_address(struct reverse *p, const struct reverse_history_window *s,
-                             const struct bt_block *block, uint64_t address, uint64_t *index)
-{
-    uint64_t offset = address - block->first, at = block->first;
-    if (bt_block_isa(block) == BT_ISA_A32) {
-        *index = offset / 4;
-        return offset % 4 == 0;
-    }
-    struct code_view *view = code_select(&p->code, &s->key);
-    for (*index = 0; at < address; ++*index) {
-        struct insn insn;
-        uint32_t opcode;
-        if (!view || code_insn(&p->code, view, at, bt_block_isa(block), &insn, &opcode) != BT_OK)
-            return false;
-        at += insn.size;
-    }
-    return at == address;
-}
-
-/* In the order of motion `a` comes before `b`. */
-static bool is_sooner(const struct reverse_search *q, uint64_t a, uint64_t b)
-{
-    return q->back ? a > b : a < b;
-}
-
-static bool is_ahead(const struct reverse_search *q, uint64_t position)
-{
-    return is_sooner(q, q->from, position);
-}
-
-/* The first breakpoint in the block, whose first instruction is `number`. */
-static bool hit_in(struct reverse *p, const struct reverse_history_window *s,
-                   const struct reverse_search *q, const struct bt_block *block, uint64_t number,
-                   uint64_t *hit)
-{
-    bool any = false;
-    for (size_t i = 0; i < q->address_count; i++) {
-        uint64_t index;
-        if (q->addresses[i] < block->first || q->addresses[i] > bt_block_last(block) ||
-            !index_of_address(p, s, block, q->addresses[i], &index) ||
-            !is_ahead(q, number + index) || number + index >= p->end)
-            continue;
-        if (!any || is_sooner(q, number + index, *hit))
-            *hit = number + index;
-        any = true;
-    }
-    return any;
-}
-
-static bool may_hit(const struct reverse_search *q, const struct bt_block *block)
-{
-    return block->first <= q->high && bt_block_last(block) >= q->low;
-}
-
-static bool find_back(struct reverse *p, const struct reverse_history_window *s,
-                      const struct reverse_search *q, uint64_t *hit)
-{
-    uint64_t number = s->end;
-    for (size_t i = s->block_count; i > 0; i--) {
-        struct bt_block block;
-        reverse_block(s, i - 1, &block);
-        number -= bt_block_count(&block);
-        if (may_hit(q, &block) && number < q->from && hit_in(p, s, q, &block, number, hit))
-            return true;
-    }
-    return false;
-}
-
-static bool find_forward(struct reverse *p, const struct reverse_history_window *s,
-                         const struct reverse_search *q, uint64_t *hit)
-{
-    uint64_t number = s->first;
-    for (size_t i = 0; i < s->block_count; i++) {
-        struct bt_block block;
-        reverse_block(s, i, &block);
-        if (may_hit(q, &block) && number + bt_block_count(&block) > q->from &&
-            hit_in(p, s, q, &block, number, hit))
-            return true;
-        number += bt_block_count(&block);
-    }
-    return false;
-}
-
-static void note_gap(struct reverse_search *q, uint64_t position, enum bt_gap_cause cause,
-                     bool *any, uint64_t *at)
-{
-    if (!is_ahead(q, position))
-        return;
-    if (cause == BT_GAP_TRACE_ON && !q->all_gaps) {
-        q->left_out++;
-        return;
-    }
-    if (!*any || is_sooner(q, position, *at)) {
-        *at = position;
-        q->cause = cause;
-    }
-    *any = true;
-}
-
-/* The gap that comes first in the window. */
-static bool gap_in(struct reverse *p, const struct reverse_history_window *s,
-                   struct reverse_search *q, uint64_t *at)
-{
-    bool any = false;
-    for (size_t i = 0; i < s->window.event_count; i++) {
-        const struct bt_event *e = &s->window.events[i];
-        if (reverse_is_gap(p, e))
-            note_gap(q, e->position, (enum bt_gap_cause)e->cause, &any, at);
-    }
-    return any;
-}
-
-/* One window: REVERSE_FOUND_MORE if there is nothing in it. */
-static int look_at_window(struct reverse *p, struct reverse_search *q,
-                          const struct reverse_history_window *s)
-{
-    uint64_t hit = 0, gap = 0;
-    bool hits = q->back ? find_back(p, s, q, &hit) : find_forward(p, s, q, &hit);
-    bool gaps = gap_in(p, s, q, &gap);
-    if (!hits && !gaps)
-        return REVERSE_FOUND_MORE;
-    if (hits && (!gaps || !is_sooner(q, gap, hit))) {
-        q->found = hit;
-        return REVERSE_FOUND_BREAKPOINT;
-    }
-    q->found = gap;
-    return REVERSE_FOUND_GAP;
-}
-
-/*
- * Looks at windows until something is found or a slice of them is done. Returns an
- * enum reverse_found or a bt_error; the position of `p` does not change.
- */
-static int search_windows(struct reverse *p, struct reverse_search *q)
-{
-    struct reverse_history_window s;
-    size_t blocks = 0;
-    for (unsigned windows = 0; windows < SLICE && blocks < SLICE_MAX; windows++) {
-        int found = reverse_history_window(p, q->next, &s);
-        if (found == BT_OK)
-            found = look_at_window(p, q, &s);
-        if (found != REVERSE_FOUND_MORE)
-            return found;
-        bool last = q->back ? q->next == 0 : q->next + 1 == reverse_history_window_count(p);
-        if (last) {
-            q->found = q->reached = q->back ? p->first : p->end;
-            return REVERSE_FOUND_NOTHING;
-        }
-        uint64_t edge = q->back ? s.first : s.end;
-        if (!is_sooner(q, edge, q->reached))
-            q->reached = edge;
-        q->next = q->back ? q->next - 1 : q->next + 1;
-        blocks += s.block_count;
-    }
-    return REVERSE_FOUND_MORE;
-}
-
 /* Motions. */
 
 static void close_reverse(struct reverse_core *c)
 {
+    reverse_accesses_forget(&c->watching.accesses);
     reverse_values_forget(&c->values);
     reverse_release(&c->reverse);
     memset(c, 0, sizeof *c);
+}
+
+static void end_question(struct reverse_motion *m)
+{
+    free(m->question);
+    m->question = NULL;
 }
 
 void reverse_motion_forget(struct reverse_motion *m)
@@ -274,6 +75,7 @@ void reverse_motion_forget(struct reverse_motion *m)
     for (int i = 0; i < m->core_count; i++)
         close_reverse(&m->cores[i]);
     m->state = REVERSE_IDLE;
+    end_question(m);
 }
 
 static void reset_motion(struct reverse_motion *m)
@@ -282,7 +84,7 @@ static void reset_motion(struct reverse_motion *m)
     m->limit = REVERSE_VALUES_DEFAULT;
     m->infer = VALUES_INFER_ALL;
     m->memory = REVERSE_MEMORY_ERROR;
-    m->reported_alone = m->reported_watch = false;
+    m->reported_alone = false;
 }
 
 int reverse_motion_init(struct reverse_motion *m, const struct reverse_host *host, void *ctx,
@@ -373,27 +175,40 @@ static void do_step(struct reverse_motion *m, bool back)
         set_stop(m, TARGET_HALT_REPLAY_BEGIN, p->first);
         return;
     }
-    report_unwatched(m);
     uint64_t behind = back ? p->position : p->position + 1;
     report_gap(m, reverse_gap_before(p, behind));
     set_stop(m, TARGET_HALT_TRAP, back ? behind - 1 : behind);
     moving_core(m)->arrived = !back && p->position == p->end;
 }
 
-static int begin_search(struct reverse_motion *m, bool back, struct target_error *why)
+static size_t take_addresses(struct reverse_search *q, const struct target_breakpoint *set,
+                             size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count && n < REVERSE_BREAKPOINTS_MAX; i++)
+        if (set[i].type <= TARGET_BREAKPOINT_HARDWARE)
+            q->addresses[n++] = set[i].address;
+    return n;
+}
+
+/* Watchpoints that are there when the position changes. */
+static bool take_watches(struct reverse_motion *m, struct reverse_core *c)
+{
+    const struct target_breakpoint *set;
+    size_t count = m->host->breakpoints(m->ctx, &set);
+    return reverse_watch_take(&c->watching, c->reverse.position, set, count);
+}
+
+static int begin_search(struct reverse_motion *m, bool back)
 {
     struct reverse *p = &moving_core(m)->reverse;
     struct reverse_search *q = &m->search;
-    bool watch = false;
+    const struct target_breakpoint *set;
+    size_t count = m->host->breakpoints(m->ctx, &set);
     memset(q, 0, sizeof *q);
     q->back = back;
-    q->address_count = m->host->breakpoints(m->ctx, q->addresses, REVERSE_BREAKPOINTS_MAX, &watch);
-    if (watch) {
-        snprintf(why->text, sizeof why->text,
-                 "watchpoints cannot be checked in reverse execution: delete them, or 'set "
-                 "can-use-hw-watchpoints 0' compares what is known after each step");
-        return BT_ERR_UNSUPPORTED;
-    }
+    q->address_count = take_addresses(q, set, count);
+    q->watched = take_watches(m, moving_core(m));
     if (back && p->position == p->first) {
         set_stop(m, TARGET_HALT_REPLAY_BEGIN, p->first);
         return BT_OK;
@@ -401,7 +216,22 @@ static int begin_search(struct reverse_motion *m, bool back, struct target_error
     if (back)
         report_gap(m, reverse_gap_before(p, p->position));
     m->state = REVERSE_SEARCH;
-    return open_search(p, q);
+    return reverse_search_open(p, q);
+}
+
+/* With watchpoints it is a search over one instruction. */
+static void begin_step(struct reverse_motion *m, bool back)
+{
+    struct reverse_core *c = moving_core(m);
+    uint64_t from = c->reverse.position;
+    if (!take_watches(m, c) || (back && from == c->reverse.first)) {
+        do_step(m, back);
+        return;
+    }
+    m->search = (struct reverse_search){
+        .back = back, .from = from, .reached = from, .watching = true, .step = true};
+    reverse_watch_begin(&c->watching, from, back ? from - 1 : from + 1);
+    m->state = REVERSE_SEARCH;
 }
 
 /* A gap ends a search as the end of the history does: GDB's own motions must not go over it. */
@@ -422,35 +252,135 @@ static bool is_searching(const struct reverse_motion *m)
     return m->state == REVERSE_SEARCH || m->state == REVERSE_INTERRUPTED;
 }
 
+/* Steps pass what may be an access of the kind one after the other: it is said once. */
+static void report_doubt(struct reverse_motion *m, bool hit)
+{
+    struct reverse_watching *g = &moving_core(m)->watching;
+    char text[200];
+    reverse_watch_doubt(g, hit, text, sizeof text);
+    if (!text[0] || (m->search.step && g->warned))
+        return;
+    g->warned |= m->search.step;
+    m->host->report(m->ctx, text);
+}
+
+static void watch_hit(struct reverse_motion *m)
+{
+    struct target_stop stop = {.kind = TARGET_HALT_TRAP};
+    uint64_t position;
+    char text[200];
+    if (reverse_watch_stop(&moving_core(m)->watching, &stop, &position, text, sizeof text))
+        m->host->report(m->ctx, text);
+    report_left_out(m);
+    report_doubt(m, true);
+    set_stop(m, stop.kind, position);
+    m->stop.address = stop.address;
+}
+
+static void watch_none(struct reverse_motion *m)
+{
+    report_doubt(m, false);
+    if (m->search.step)
+        do_step(m, m->search.back);
+    else
+        search_done(m, m->search.ended);
+}
+
+static void report_progress(struct reverse_motion *m)
+{
+    struct reverse_watching *g = &moving_core(m)->watching;
+    uint64_t now = g->scan.next;
+    char text[100];
+    if ((now > g->shown ? now - g->shown : g->shown - now) < PROGRESS)
+        return;
+    g->shown = now;
+    snprintf(text, sizeof text, "watchpoints: looked at accesses up to instruction %" PRIu64 "\n",
+             now + 1);
+    m->host->report(m->ctx, text);
+}
+
+/* Memory that the newest window lacks is asked for before anything is said. */
+bool reverse_motion_lacks(struct reverse_motion *m, int core)
+{
+    struct reverse_watching *g = &m->cores[core].watching;
+    bool fresh = g->accesses.fresh;
+    g->accesses.fresh = false;
+    m->waits = fresh && m->host->fetch && g->rounds++ < ROUNDS_MAX &&
+               m->host->fetch(m->ctx, core) == TARGET_PENDING;
+    if (m->waits)
+        reverse_accesses_forget(&g->accesses);
+    return m->waits;
+}
+
+static int do_watching(struct reverse_motion *m)
+{
+    struct reverse_core *c = moving_core(m);
+    int error = reverse_motion_prepare(m, m->core);
+    if (error != BT_OK)
+        return error;
+    int found =
+        reverse_watch_some(&c->watching, &c->reverse, &c->values, &c->machine, c->values.infer);
+    m->search.reached = c->watching.scan.next;
+    if (found == TARGET_PENDING && !reverse_motion_lacks(m, m->core))
+        report_progress(m);
+    if (found < 0 || found == TARGET_PENDING)
+        return found;
+    if (found == REVERSE_WATCH_HIT)
+        watch_hit(m);
+    else
+        watch_none(m);
+    return BT_OK;
+}
+
 static int do_search(struct reverse_motion *m)
 {
-    struct reverse *p = &moving_core(m)->reverse;
+    struct reverse_core *c = moving_core(m);
+    struct reverse_search *q = &m->search;
     if (m->state == REVERSE_INTERRUPTED) {
-        set_stop(m, TARGET_HALT_INTERRUPT, m->search.reached);
+        if (q->watching)
+            report_doubt(m, false);
+        set_stop(m, TARGET_HALT_INTERRUPT, q->watched && !q->watching ? q->from : q->reached);
         return BT_OK;
     }
-    int found = search_windows(p, &m->search);
+    if (q->watching)
+        return do_watching(m);
+    int found = reverse_search_some(&c->reverse, q);
     if (found < 0)
         return found;
     if (found == REVERSE_FOUND_MORE)
         return TARGET_PENDING;
+    if (q->watched && q->found != q->from) {
+        q->watching = true;
+        q->ended = found;
+        reverse_watch_begin(&c->watching, q->from, q->found);
+        return TARGET_PENDING;
+    }
     search_done(m, found);
     return BT_OK;
+}
+
+int reverse_motion_prepare(struct reverse_motion *m, int core)
+{
+    struct reverse_core *c = &m->cores[core];
+    m->waits = false;
+    if (c->state == REVERSE_CORE_PREPARED)
+        return BT_OK;
+    int error = m->host->machine(m->ctx, core, &c->machine);
+    m->waits = error == TARGET_PENDING;
+    if (error == BT_OK)
+        c->state = REVERSE_CORE_PREPARED;
+    return error;
 }
 
 /* Values of the position, before GDB is told of it: what it asks next is there. */
 static int do_values(struct reverse_motion *m, int core)
 {
     struct reverse_core *c = &m->cores[core];
-    int error = BT_OK;
     if (!reverse_active(&c->reverse))
         return BT_OK;
-    if (c->state != REVERSE_CORE_PREPARED) {
-        error = m->host->machine(m->ctx, core, &c->machine);
-        if (error != BT_OK)
-            return error;
-        c->state = REVERSE_CORE_PREPARED;
-    }
+    int error = reverse_motion_prepare(m, core);
+    if (error != BT_OK)
+        return error;
     error = reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position, m->quick);
     if (error != BT_OK || !m->host->fetch || m->rounds++ >= ROUNDS_MAX)
         return error;
@@ -502,7 +432,7 @@ static int run_motion_once(struct reverse_motion *m, bool *soon)
     lock_history(m);
     if (is_searching(m)) {
         error = do_search(m);
-        *soon = error == TARGET_PENDING;
+        *soon = error == TARGET_PENDING && !m->waits;
     }
     if (error == BT_OK && m->state == REVERSE_VALUES)
         error = do_values(m, m->core);
@@ -543,9 +473,26 @@ static int end_motion(struct reverse_motion *m, int error, struct target_error *
     return error;
 }
 
+/* Of a question: its answer may be complete. */
+static void question_go_on(struct reverse_motion *m)
+{
+    bool done;
+    lock_history(m);
+    done = m->question->work(m);
+    unlock_history(m);
+    if (done) {
+        end_question(m);
+        m->host->answered(m->ctx);
+    } else if (!m->waits) {
+        m->host->later(m->ctx);
+    }
+}
+
 void reverse_motion_go_on(struct reverse_motion *m)
 {
     struct target_error why = {""};
+    if (m->question && m->turn == REVERSE_OUTSIDE)
+        m->host->later(m->ctx);
     if (m->turn != REVERSE_OUTSIDE)
         m->turn = REVERSE_INSIDE_AGAIN;
     if (!reverse_motion_running(m) || m->turn != REVERSE_OUTSIDE)
@@ -562,7 +509,9 @@ void reverse_motion_go_on(struct reverse_motion *m)
 
 void reverse_motion_idle(struct reverse_motion *m)
 {
-    if (is_searching(m))
+    if (m->question)
+        question_go_on(m);
+    else if (is_searching(m))
         reverse_motion_go_on(m);
     else if (m->state == REVERSE_IDLE && work_ahead(m))
         m->host->later(m->ctx);
@@ -582,15 +531,16 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
     report_alone(m);
     if (c->goto_wanted) {
         c->goto_wanted = false;
+        take_watches(m, c);
         c->reverse.position = c->goto_position;
         if (step)
             set_stop(m, TARGET_HALT_TRAP, c->goto_position);
         else
-            error = begin_search(m, back, why);
+            error = begin_search(m, back);
     } else if (step) {
-        do_step(m, back);
+        begin_step(m, back);
     } else {
-        error = begin_search(m, back, why);
+        error = begin_search(m, back);
     }
     unlock_history(m);
     if (error == BT_OK)
@@ -672,6 +622,19 @@ static bool is_code_that_ran(struct reverse_motion *m, struct reverse_core *c, u
     return ran;
 }
 
+/* What a search for accesses has come to know. */
+static bool put_watched_word(const struct reverse_core *c, uint64_t address, uint8_t *bytes,
+                             size_t len)
+{
+    struct values_answer answer;
+    bool known =
+        address <= UINT32_MAX && reverse_accesses_word(&c->watching.accesses, c->reverse.position,
+                                                       (uint32_t)address & ~3u, &answer);
+    for (unsigned i = address & 3, k = 0; known && i < 4 && k < len; i++, k++)
+        bytes[k] = (uint8_t)(answer.value >> 8 * (c->machine.big_endian ? 3 - i : i));
+    return known;
+}
+
 size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t address, uint8_t *bytes,
                              size_t len)
 {
@@ -683,7 +646,10 @@ size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t addres
     for (unsigned words = 0;; words++) {
         done += reverse_values_memory(&c->values, &c->machine, c->reverse.position, address + done,
                                       bytes + done, len - done);
-        if (done == len || words == CODE_WORDS || !is_code_that_ran(m, c, address + done))
+        if (done == len || words == CODE_WORDS)
+            return done;
+        bool known = put_watched_word(c, address + done, bytes + done, len - done);
+        if (!known && !is_code_that_ran(m, c, address + done))
             return done;
         size_t rest = 4 - (size_t)((address + done) % 4);
         done = rest < len - done ? done + rest : len;

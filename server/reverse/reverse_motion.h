@@ -12,7 +12,9 @@
 #ifndef SERVER_REVERSE_MOTION_H
 #define SERVER_REVERSE_MOTION_H
 
+#include "drivers/elf/elf_image.h"
 #include "server/reverse/reverse_values.h"
+#include "server/reverse/reverse_watch.h"
 
 #define REVERSE_BREAKPOINTS_MAX 256
 
@@ -29,6 +31,10 @@ struct reverse_search {
     uint64_t found;          /* where the search ended */
     enum bt_gap_cause cause; /* of the gap found */
     size_t left_out;         /* places passed where the trace unit left instructions out */
+    int ended;               /* enum reverse_found: what is at `found` */
+    bool watched;            /* there are watchpoints, so accesses up to there are looked at, */
+    bool watching;           /* as is done now */
+    bool step;               /* of one instruction */
 };
 
 /* What there is of a core: CLOSED -> OPEN -> PREPARED, and from each back to CLOSED. */
@@ -49,6 +55,7 @@ struct reverse_core {
     uint32_t reported; /* bit n: register n was known when GDB read them here last */
     bool waits;        /* what is worked out ahead waits for memory */
     unsigned rounds_ahead;
+    struct reverse_watching watching;
 };
 
 struct reverse_host {
@@ -69,8 +76,12 @@ struct reverse_host {
      * reverse_motion_fetched().
      */
     int (*fetch)(void *ctx, int core);
-    /* Breakpoints that are set: at most `max` addresses; *watch: there is a watchpoint. */
-    size_t (*breakpoints)(void *ctx, uint64_t *addresses, size_t max, bool *watch);
+    /* Breakpoints and watchpoints that are set, and how many. */
+    size_t (*breakpoints)(void *ctx, const struct target_breakpoint **set);
+    /* The core's programs, for names, and how many. */
+    size_t (*programs)(void *ctx, int core, struct elf_image *const **elf);
+    /* The `monitor` command that was TARGET_PENDING is answered. */
+    void (*answered)(void *ctx);
     const char *(*core_name)(void *ctx, int core);
     /* reverse_motion_idle() is wanted from the event loop, soon. */
     void (*later)(void *ctx);
@@ -112,6 +123,13 @@ enum reverse_turn {
     REVERSE_INSIDE_AGAIN, /* and something has come meanwhile */
 };
 
+struct reverse_motion;
+
+/* A `monitor` command that is answered in slices; allocated. */
+struct reverse_question {
+    bool (*work)(struct reverse_motion *m); /* one, with the history locked; true: it is answered */
+};
+
 struct reverse_motion {
     const struct reverse_host *host;
     void *ctx;
@@ -121,16 +139,18 @@ struct reverse_motion {
     uint32_t infer;
     enum reverse_memory memory;
     bool reported_alone; /* that other cores do not move along */
-    bool reported_watch; /* that watchpoints are not checked */
 
     /* The motion under way. */
     enum reverse_state state;
     enum reverse_turn turn;
     int core;
     bool quick;      /* a step: it waits for short windows only */
+    bool waits;      /* for the halted core, or for memory */
+    bool ctrl_c;     /* a question is to end with what was found */
     unsigned rounds; /* of fetching memory, at this position */
     struct reverse_search search;
     struct target_stop stop;
+    struct reverse_question *question; /* about accesses, by `monitor`; NULL: none */
 };
 
 /* `host` and `ctx` must outlive it. BT_OK or BT_ERR_NOMEM; release in both cases. */
@@ -176,6 +196,7 @@ static inline void reverse_motion_interrupt(struct reverse_motion *m)
 {
     if (m->state == REVERSE_SEARCH)
         m->state = REVERSE_INTERRUPTED;
+    m->ctrl_c = true;
 }
 
 /* Goes on with a motion that waits. */
@@ -211,6 +232,36 @@ static inline uint64_t reverse_motion_position(const struct reverse_motion *m, i
 
 /* "replaying, at 216"; false if it is not. */
 bool reverse_motion_status(const struct reverse_motion *m, int core, char *text, size_t size);
+
+/* The halted core's machine is there. BT_OK, TARGET_PENDING, or a bt_error. */
+int reverse_motion_prepare(struct reverse_motion *m, int core);
+/* Memory that the newest window of accesses lacked is on its way: the window is dropped, and
+ * reverse_motion_go_on() follows. */
+bool reverse_motion_lacks(struct reverse_motion *m, int core);
+
+/*
+ * Windows of the search, or a slice of them. Returns an enum reverse_found or a bt_error; the
+ * position of `p` does not change. Addresses and `back` are set before it is opened.
+ */
+enum reverse_found {
+    REVERSE_FOUND_NOTHING, /* the end of the history was reached; position is first or end */
+    REVERSE_FOUND_BREAKPOINT,
+    REVERSE_FOUND_GAP,  /* trace is missing right before the position */
+    REVERSE_FOUND_MORE, /* the slice is over */
+};
+int reverse_search_open(struct reverse *p, struct reverse_search *s);
+int reverse_search_some(struct reverse *p, struct reverse_search *s);
+
+/*
+ * server/reverse/reverse_written.c: who wrote or read what `what` names, a variable or an address,
+ * maybe with a number of answers behind it; up to the position. TARGET_PENDING: host.answered()
+ * follows; BT_OK: all is said.
+ */
+int reverse_question_begin(struct reverse_motion *m, int core, const char *what, bool read,
+                           target_print_fn print, void *to);
+/* A variable of the core's programs, or an address with or without '*': false if it is neither. */
+bool reverse_place(struct reverse_motion *m, int core, const char *text, uint32_t *address,
+                   uint32_t *size);
 
 /* server/reverse/reverse_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED:
  * no such command here. */

@@ -527,6 +527,20 @@ static bool is_no_stack(uint32_t word)
     return word - (REVERSE_NO_STACK - NO_STACK_NEAR) < 2 * NO_STACK_NEAR;
 }
 
+bool reverse_values_word(const struct reverse_values *v, uint64_t position, uint32_t address,
+                         struct values_answer *answer)
+{
+    *answer = (struct values_answer){.step = UINT32_MAX};
+    return now_holds(v, position) && v->now.values && !v->now.conflict &&
+           values_word(v->now.values, (size_t)(position - v->now.from), address, answer);
+}
+
+bool reverse_values_may_be_stale(const struct reverse_values *v, const struct reverse_machine *m,
+                                 uint32_t address)
+{
+    return is_no_stack(address) || (v->memory == REVERSE_MEMORY_ERROR && may_be_stale(m, address));
+}
+
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
                              uint64_t position, uint64_t address, uint8_t *bytes, size_t len)
 {
@@ -543,8 +557,7 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
             put_known_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
         else if (holds && values_status(k->values, at, (uint32_t)word, &status))
             put_known_word((uint32_t)word, status, m->big_endian, address, bytes, len);
-        else if (is_no_stack((uint32_t)word) ||
-                 (v->memory == REVERSE_MEMORY_ERROR && may_be_stale(m, (uint32_t)word)))
+        else if (reverse_values_may_be_stale(v, m, (uint32_t)word))
             return word > address ? (size_t)(word - address) : 0;
     }
     return len;

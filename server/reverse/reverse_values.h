@@ -33,6 +33,8 @@ struct reverse_machine {
     bool bit_band; /* M profile: bits of RAM have second addresses */
     bool big_endian;
     bool registers_written; /* by the debugger since the halt: nothing is reconstructed from them */
+    const struct target_regs *ends; /* where a window ends before the halt, and RAM is of there;
+                                       NULL: not known */
     /*
      * Positions of halts at which the debugger wrote registers or memory, oldest first: nothing is
      * carried over them. Unless `halts_known`, and before `written_before`,
@@ -188,6 +190,14 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
  */
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
                              uint64_t position, uint64_t address, uint8_t *bytes, size_t len);
+
+/* The aligned word at a position; false if it is not known. */
+bool reverse_values_word(const struct reverse_values *v, uint64_t position, uint32_t address,
+                         struct values_answer *answer);
+
+/* Whether an error is told for that word, if it is not known; else its present contents are. */
+bool reverse_values_may_be_stale(const struct reverse_values *v, const struct reverse_machine *m,
+                                 uint32_t address);
 
 /* How a register is known; false if it is not. Positions as above. */
 bool reverse_values_explain(const struct reverse_values *v, uint64_t position, unsigned reg,

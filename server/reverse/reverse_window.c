@@ -237,13 +237,14 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->read = m->read;
     w->context = m->context;
     w->final_isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;
-    if (!halted || m->registers_written)
+    const struct target_regs *regs = halted && !m->registers_written ? &m->regs : m->ends;
+    if (!regs)
         return;
     for (unsigned i = 0; i <= TARGET_REG_PC; i++)
-        w->final[i] = m->regs.value[i];
-    w->final_known = m->regs.known & 0xffff;
-    w->final_cpsr = m->regs.value[TARGET_REG_PSR];
-    w->final_cpsr_known = m->regs.known >> TARGET_REG_PSR & 1;
+        w->final[i] = regs->value[i];
+    w->final_known = regs->known & 0xffff;
+    w->final_cpsr = regs->value[TARGET_REG_PSR];
+    w->final_cpsr_known = regs->known >> TARGET_REG_PSR & 1;
 }
 
 /*
@@ -269,13 +270,13 @@ static int finish_window(struct reverse_window *w)
     w->w.insns = w->insns;
     w->w.events = w->events;
     w->w.first = w->from;
-    w->w.earlier = w->to != p->end;
-    if (w->w.earlier) {
+    w->w.earlier = w->to != p->end && !w->machine->ends;
+    if (w->to != p->end) {
         uint64_t pc = 0;
         enum bt_isa isa = BT_ISA_A32;
         if (!error && reverse_pc(p, w->to, &pc, &isa) == BT_OK) {
             w->w.final[TARGET_REG_PC] = (uint32_t)pc;
-            w->w.final_known = 1u << TARGET_REG_PC;
+            w->w.final_known |= 1u << TARGET_REG_PC;
             w->w.final_isa = (uint8_t)isa;
         }
     }

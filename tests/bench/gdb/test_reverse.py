@@ -200,23 +200,49 @@ def _():
           [*(f"r{n}" for n in range(13)), "sp", "lr", "pc", "psr"], "all registers")
 
 
-WATCHED = ["watch cursor", "reverse-continue", "p/x $pc", "reverse-stepi", "reverse-stepi", "p/x $pc",
-           "watch *(int *) 0x100", "continue", "delete", "reverse-stepi", "p/x $pc"]
+WATCHED = ["watch cursor", "reverse-continue", "p/x $pc", "monitor where", "monitor explain cursor",
+           "delete", "stepi", "monitor written cursor 2", "monitor read cursor 1", "monitor written nothing",
+           "monitor written", "monitor possible"]
 
 
-def check_watched(s, path):
-    """Refused with the reason, at the halt and at a replay position; steps say once that nobody looks."""
-    for command in ("reverse-continue", "continue"):
-        has(s[command], "watchpoints cannot be checked in reverse execution")
-        lacks(s[command], "rigger|Old value")
-    equal(pcs(s)[:3], [path[0], path[2], path[3]], "PCs")
-    has(s.all("reverse-stepi")[0], "^in reverse execution steps do not see what watchpoints wait for")
-    lacks(s.all("reverse-stepi")[1], "watchpoints")
+def position_of(text):
+    return int(has(text, r"^instruction (\d+)")[1])
 
 
-@suite.test("reverse: hardware watchpoints are refused with a reason")
+def check_watched(s, name="cursor"):
+    """In front of the instruction that wrote, with both values; the same is told in words."""
+    has(s["reverse-continue"], rf"Hardware watchpoint \d: {name}\n\nOld value = .*\nNew value = ")
+    lacks(s["reverse-continue"], "possibly|SIGTRAP")
+    where, written = position_of(s["monitor where"]), s[f"monitor written {name} 2"]
+    equal(position_of(written), where, "who wrote it, in words")
+    has(written, rf"^instruction {where}, {pcs(s)[0]:#010x} in \w+: 4 bytes at 0x[0-9a-f]{{8}}, 0x")
+    equal(len(re.findall(r"^instruction", written, re.MULTILINE)), 2, "as many as asked for")
+    has(s[f"monitor explain {name}"], r"^0x[0-9a-f]{8} = 0x[0-9a-f]{8}: known")
+    equal(position_of(s[f"monitor read {name} 1"]) <= where, True, "who read it")
+    for command in ("monitor written nothing", "monitor written"):
+        has(s[command], r"^monitor written VARIABLE\|ADDRESS")
+    has(s["monitor possible"], "^0 instructions")
+
+
+@suite.test("reverse: a watchpoint stops in front of the last write, and words say the same")
 def _():
-    check_watched(session(*WATCHED), PATH[::-1])
+    check_watched(session(*WATCHED))
+
+
+@suite.test("reverse: watchpoints on, with a breakpoint, two at once, by steps, none hit")
+def _():
+    s = session("watch cursor", "reverse-continue", "monitor where", "reverse-continue", "monitor where",
+                "continue", "monitor where", "p/x $pc", "reverse-stepi", "monitor where", "stepi", "monitor where",
+                "delete", "monitor goto end", "stepi", "watch cursor", "break read_number", "reverse-continue",
+                "monitor where", "awatch cursor", "reverse-continue")
+    last, before, on, back, again, both = (position_of(text) for text in s.all("monitor where"))
+    equal(on, before + 1, "going on: behind the write")
+    equal((back, again), (before, on), "by steps")
+    for output in (s["continue"], s["reverse-stepi"], s.all("stepi")[0]):
+        has(output, r"Hardware watchpoint \d: cursor\n\nOld value = ")
+    equal(last > before, True, "going back")
+    equal(both >= last, True, "the breakpoint or the watchpoint, what comes first")
+    has(s.all("reverse-continue")[3], r"Hardware (access \(read/write\) )?watchpoint \d: cursor")
 
 
 @suite.test("reverse: what cannot be: writes, watchpoints, recording at a replay position")
@@ -307,7 +333,11 @@ def _():
         equal(client.ask("vCont;s:1;c"), "T05thread:1;", "vCont;s")
         equal(client.ask("vCont;c"), "T05replaylog:end;thread:1;", "vCont;c behind a step")
         equal(client.ask("Z2,80011000,4"), "OK", "Z2")
-        has(client.ask("bc"), r"^E\.watchpoints cannot be checked in reverse execution")
+        client.send(frame("bc"))
+        texts = []
+        while (reply := client.reply()).startswith("O") and reply != "OK":
+            texts.append(bytes.fromhex(reply[1:]).decode())
+        has(reply, "^T05(watch:|replaylog:begin)")
         equal(client.ask("z2,80011000,4"), "OK", "z2")
         client.ask("bs")
         has(client.ask("P0=00000000"), r"^E\.\w")
@@ -513,14 +543,13 @@ def _():
             has(mi.command("-exec-continue --reverse"), r"No more reverse-execution history")
 
 
-@each("hardware watchpoints are refused with a reason")
+@each("a watchpoint stops in front of the last write, and words say the same")
 def _(board):
     with Live(board_file(board)) as live:
-        s = board_session(live, board, "tbreak add_value", "continue", live.mark(), "p/x $pc",
-                          *[c.replace("cursor", "-l *(int *) $sp") for c in WATCHED])
-    truth = [address & ~1 for address in live.truth(s[live.mark()])]
-    s.outputs, s.commands = s.outputs[5:], s.commands[5:]
-    check_watched(s, [pcs(s)[0], *truth[::-1]])
+        s = board_session(live, board, "break add_value", "continue", "continue", "delete",
+                          *[text.replace("cursor", "queue_taken") for text in WATCHED])
+    s.outputs, s.commands = s.outputs[4:], s.commands[4:]
+    check_watched(s, "queue_taken")
 
 
 @each("commands that only show something keep the position and its values")

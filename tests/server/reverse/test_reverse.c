@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests server/reverse/reverse.c and reverse_motion.c. */
+/* Tests server/reverse/reverse.c, reverse_motion.c and reverse_search.c. */
 /* Replay positions, and motion between them: any mixture of steps, searches and jumps equals a
  * naive model that has every instruction in an array. */
 #include "decoder/program/insn.h"
@@ -32,8 +32,9 @@ struct fixture {
     uint64_t breakpoints[4];
     size_t breakpoint_count;
     bool watch;
-    char reported[400];
-    unsigned later, stopped, failed;
+    struct target_breakpoint set[5];
+    char reported[400], printed[400];
+    unsigned later, stopped, failed, answered;
     struct target_stop stop;
 };
 
@@ -114,13 +115,31 @@ static int host_machine(void *ctx, int core, struct reverse_machine *m)
     return BT_OK;
 }
 
-static size_t host_breakpoints(void *ctx, uint64_t *addresses, size_t max, bool *watch)
+/* Nothing goes so far up. */
+#define WATCHED 0x7ffffff0u
+
+static size_t host_breakpoints(void *ctx, const struct target_breakpoint **set)
 {
     struct fixture *x = ctx;
-    ck_assert_uint_le(x->breakpoint_count, max);
-    memcpy(addresses, x->breakpoints, sizeof x->breakpoints);
-    *watch = x->watch;
-    return x->breakpoint_count;
+    size_t n = 0;
+    for (; n < x->breakpoint_count; n++)
+        x->set[n] = (struct target_breakpoint){.address = x->breakpoints[n]};
+    if (x->watch)
+        x->set[n++] = (struct target_breakpoint){TARGET_WATCHPOINT_ACCESS, WATCHED, 4};
+    *set = x->set;
+    return n;
+}
+
+static size_t host_programs(void *ctx, int core, struct elf_image *const **elf)
+{
+    (void)ctx, (void)core;
+    *elf = NULL;
+    return 0;
+}
+
+static void host_answered(void *ctx)
+{
+    ((struct fixture *)ctx)->answered++;
 }
 
 static const char *host_core_name(void *ctx, int core)
@@ -157,6 +176,8 @@ static const struct reverse_host host = {
     .view = host_view,
     .machine = host_machine,
     .breakpoints = host_breakpoints,
+    .programs = host_programs,
+    .answered = host_answered,
     .core_name = host_core_name,
     .later = host_later,
     .stopped = host_stopped,
@@ -332,17 +353,68 @@ START_TEST(an_interrupt_ends_a_long_search)
 }
 END_TEST
 
-START_TEST(watchpoints_are_refused)
+/* All accesses are looked at on the way, and none is what is watched: it ends where it would. */
+START_TEST(watchpoints_that_nothing_hits)
+{
+    static struct fixture x;
+    enum target_halt_reason kind;
+    for (unsigned back = 2; back-- > 0;) {
+        set_up(&x, 2 + (unsigned)_i, 2000, 256);
+        x.breakpoints[x.breakpoint_count++] = x.model.pc[x.model.count / 3];
+        move(&x, true, true);
+        for (unsigned n = 0; n < 6; n++) {
+            uint64_t from = position(&x), wanted = model_continue(&x, from, back, &kind);
+            x.watch = true;
+            if (from != (back ? 0 : x.motion.cores[0].reverse.end)) {
+                move(&x, false, back);
+                ck_assert_uint_eq(position(&x), wanted);
+                ck_assert_int_eq(x.stop.kind, kind);
+            }
+            x.watch = n % 2;
+            move(&x, true, true);
+        }
+        tear_down(&x);
+    }
+}
+END_TEST
+
+START_TEST(an_interrupt_ends_a_search_for_accesses)
 {
     static struct fixture x;
     struct target_error why = {""};
-    set_up(&x, 2, 2000, 256);
+    set_up_gaps(&x, 3, 60000, 4096, false);
     x.watch = true;
-    ck_assert_int_lt(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), 0);
-    ck_assert_ptr_nonnull(strstr(why.text, "watchpoints"));
-    ck_assert(!reverse_motion_running(&x.motion));
-    move(&x, true, true);
-    ck_assert(reverse_motion_any(&x.motion));
+    ck_assert_int_eq(reverse_motion_back(&x.motion, 0, false, &x.stop, &why), TARGET_PENDING);
+    for (unsigned i = 0; i < 12; i++)
+        reverse_motion_idle(&x.motion);
+    ck_assert(reverse_motion_running(&x.motion));
+    reverse_motion_interrupt(&x.motion);
+    while (!x.stopped)
+        reverse_motion_idle(&x.motion);
+    ck_assert_int_eq(x.stop.kind, TARGET_HALT_INTERRUPT);
+    ck_assert_uint_gt(position(&x), 0);
+    tear_down(&x);
+}
+END_TEST
+
+static void print_text(void *to, const char *text)
+{
+    char *printed = to;
+    strncat(printed, text, 399 - strlen(printed));
+}
+
+START_TEST(a_question_about_accesses)
+{
+    static struct fixture x;
+    set_up_gaps(&x, 3, 60000, 4096, false);
+    ck_assert_int_eq(reverse_monitor(&x.motion, 0, "written 0x7ffffff0 5", print_text, x.printed),
+                     TARGET_PENDING);
+    while (!x.answered && x.later)
+        reverse_motion_idle(&x.motion);
+    ck_assert_uint_eq(x.answered, 1);
+    ck_assert_ptr_nonnull(strstr(x.printed, "the history begins at instruction 1\n"));
+    ck_assert_int_eq(reverse_monitor(&x.motion, 0, "read nothing", print_text, x.printed), BT_OK);
+    ck_assert_ptr_nonnull(strstr(x.printed, "monitor read VARIABLE|ADDRESS"));
     tear_down(&x);
 }
 END_TEST
@@ -368,7 +440,9 @@ Suite *unit_suite(void)
     unit_cases(s, "moves equal a naive model", any_mixture_of_moves_equals_the_model, 0, 12);
     unit_case(s, "the end of the history", the_end_is_reported_to_a_continue_not_to_a_step);
     unit_case(s, "an interrupt", an_interrupt_ends_a_long_search);
-    unit_case(s, "watchpoints", watchpoints_are_refused);
+    unit_cases(s, "watchpoints", watchpoints_that_nothing_hits, 0, 4);
+    unit_case(s, "an interrupt, accesses", an_interrupt_ends_a_search_for_accesses);
+    unit_case(s, "a question", a_question_about_accesses);
     unit_case(s, "nothing traced", nothing_traced);
     return s;
 }

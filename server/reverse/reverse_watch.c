@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/reverse/reverse_watch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BUDGET 30000u /* units of values_work() of a slice: some milliseconds */
+
+static bool is_set(const struct reverse_watching *g, const struct target_breakpoint *w)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (target_same_breakpoint(&g->watches[i], w))
+            return true;
+    return false;
+}
+
+static void forget_gone(struct reverse_watching *g)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < g->seen_count; i++)
+        if (is_set(g, &g->seen[i].w))
+            g->seen[kept++] = g->seen[i];
+    g->seen_count = kept;
+}
+
+bool reverse_watch_take(struct reverse_watching *g, uint64_t position,
+                        const struct target_breakpoint *set, size_t count)
+{
+    g->count = 0;
+    for (size_t i = 0; i < count && g->count < REVERSE_WATCHES_MAX; i++)
+        if (set[i].type > TARGET_BREAKPOINT_HARDWARE)
+            g->watches[g->count++] = set[i];
+    if (!g->told || g->told_at != position)
+        forget_gone(g);
+    return g->count > 0;
+}
+
+void reverse_watch_begin(struct reverse_watching *g, uint64_t from, uint64_t to)
+{
+    g->scan = (struct reverse_scan){
+        .back = to < from, .next = from, .bound = to, .watches = g->watches, .count = g->count};
+    g->from = g->shown = from;
+    g->noted = false;
+    g->rounds = 0;
+    g->possible.count = 0;
+    if (g->told && g->told_at != from)
+        g->told = false;
+}
+
+/* What GDB sees. */
+
+static uint8_t byte_of(const struct reverse_watching *g, uint32_t word, uint64_t address)
+{
+    unsigned i = address & 3;
+    return (uint8_t)(word >> 8 * (g->machine->big_endian ? 3 - i : i));
+}
+
+static void look_at_bytes(const struct reverse_watching *g, const struct target_breakpoint *w,
+                          uint64_t position, struct reverse_content *c)
+{
+    uint64_t known_word = UINT64_MAX;
+    struct values_answer answer;
+    c->sight = w->kind <= sizeof c->bytes ? REVERSE_SIGHT_BYTES : REVERSE_SIGHT_OTHER;
+    for (uint32_t i = 0; i < w->kind && c->sight == REVERSE_SIGHT_BYTES; i++) {
+        uint64_t at = w->address + i;
+        uint32_t word = (uint32_t)at & ~3u;
+        bool known = known_word == word ||
+                     reverse_accesses_word(&g->accesses, position, word, &answer) ||
+                     reverse_values_word(g->values, position, word, &answer);
+        if (known) {
+            known_word = word;
+            c->bytes[i] = byte_of(g, answer.value, at);
+        } else {
+            bool read = position == g->reverse->end ||
+                        !reverse_values_may_be_stale(g->values, g->machine, word);
+            c->sight = read ? REVERSE_SIGHT_OTHER : REVERSE_SIGHT_NONE;
+        }
+    }
+}
+
+static bool is_equal(const struct reverse_content *a, const struct reverse_content *b, uint32_t n)
+{
+    return a->sight == REVERSE_SIGHT_BYTES && b->sight == REVERSE_SIGHT_BYTES &&
+           memcmp(a->bytes, b->bytes, n) == 0;
+}
+
+/* GDB may take them for the same. */
+static bool may_look_equal(const struct reverse_content *a, const struct reverse_content *b,
+                           uint32_t n)
+{
+    if (a->sight == REVERSE_SIGHT_NONE || b->sight == REVERSE_SIGHT_NONE)
+        return a->sight == b->sight;
+    return a->sight == REVERSE_SIGHT_OTHER || b->sight == REVERSE_SIGHT_OTHER || is_equal(a, b, n);
+}
+
+static struct reverse_seen *seen_of(struct reverse_watching *g, const struct target_breakpoint *w)
+{
+    for (size_t i = 0; i < g->seen_count; i++)
+        if (target_same_breakpoint(&g->seen[i].w, w))
+            return &g->seen[i];
+    return NULL;
+}
+
+static void add_sight(struct reverse_seen *seen, const struct reverse_content *now)
+{
+    memmove(&seen->last[1], &seen->last[0], (REVERSE_SIGHTS - 1) * sizeof *seen->last);
+    seen->last[0] = *now;
+    seen->count += seen->count < REVERSE_SIGHTS;
+}
+
+/* Values where the motion begins, as soon as there is a window that may know them. */
+static void note_start(struct reverse_watching *g)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        struct reverse_seen *seen = seen_of(g, &g->watches[i]);
+        struct reverse_content now;
+        if (!seen && g->seen_count < REVERSE_WATCHES_MAX) {
+            seen = &g->seen[g->seen_count++];
+            seen->w = g->watches[i];
+            seen->count = 0;
+        }
+        look_at_bytes(g, &g->watches[i], g->from, &now);
+        if (seen)
+            add_sight(seen, &now);
+    }
+    g->noted = true;
+}
+
+/* Hits. */
+
+void reverse_possible_add(struct reverse_possible *b, uint64_t position)
+{
+    size_t last = b->count < REVERSE_POSSIBLE_MAX ? (size_t)b->count : REVERSE_POSSIBLE_MAX;
+    if (last && b->count <= REVERSE_POSSIBLE_MAX && b->at[last - 1] == position)
+        return; /* an instruction with several accesses */
+    if (b->count < REVERSE_POSSIBLE_MAX)
+        b->at[b->count] = position;
+    b->count++;
+}
+
+/* A reverse_take_fn. A write that changes nothing is none for GDB. */
+static bool take_hit(void *context, uint64_t position, const struct values_touch *t,
+                     const struct target_breakpoint *w)
+{
+    struct reverse_watching *g = context;
+    struct reverse_content before, after;
+    bool perhaps = t && t->perhaps;
+    if (g->told && position == g->told_insn)
+        return false;
+    if (!w) {
+        reverse_possible_add(&g->possible, position);
+        return false;
+    }
+    if (w->type == TARGET_WATCHPOINT_WRITE) {
+        look_at_bytes(g, w, position, &before);
+        look_at_bytes(g, w, position + 1, &after);
+        if (is_equal(&before, &after, w->kind))
+            return false;
+        perhaps &= before.sight != REVERSE_SIGHT_BYTES || after.sight != REVERSE_SIGHT_BYTES;
+    }
+    if (perhaps) {
+        reverse_possible_add(&g->possible, position);
+        return false;
+    }
+    g->hit = position;
+    g->by = w;
+    g->touch = *t;
+    return true;
+}
+
+int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
+                       const struct reverse_values *v, const struct reverse_machine *m,
+                       uint32_t infer)
+{
+    struct reverse_scan *s = &g->scan;
+    if (s->next == s->bound)
+        return REVERSE_WATCH_NONE;
+    uint64_t position = s->back ? s->next - 1 : s->next;
+    int error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
+    if (error)
+        return error;
+    g->reverse = p;
+    g->values = v;
+    g->machine = m;
+    if (!g->noted)
+        note_start(g);
+    if (reverse_accesses_scan(&g->accesses, s, take_hit, g))
+        return REVERSE_WATCH_HIT;
+    return s->next == s->bound ? REVERSE_WATCH_NONE : TARGET_PENDING;
+}
+
+/* Stops. */
+
+static enum target_halt_reason reason_of(const struct target_breakpoint *w)
+{
+    return w->type == TARGET_WATCHPOINT_WRITE  ? TARGET_HALT_WATCH
+           : w->type == TARGET_WATCHPOINT_READ ? TARGET_HALT_RWATCH
+                                               : TARGET_HALT_AWATCH;
+}
+
+/* GDB compares what it sees behind its step with what it has seen last. */
+static bool shows_change(struct reverse_watching *g, const struct reverse_content *now)
+{
+    const struct reverse_seen *seen = seen_of(g, g->by);
+    for (unsigned i = 0; seen && i < seen->count; i++)
+        if (may_look_equal(now, &seen->last[i], g->by->kind))
+            return false;
+    return seen;
+}
+
+static void note_shown(struct reverse_watching *g, uint64_t address, uint64_t behind)
+{
+    for (size_t i = 0; i < g->seen_count; i++) {
+        struct reverse_seen *seen = &g->seen[i];
+        if (address - seen->w.address >= seen->w.kind)
+            continue;
+        seen->count = 1;
+        look_at_bytes(g, &seen->w, behind, &seen->last[0]);
+    }
+}
+
+bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, uint64_t *position,
+                        char *text, size_t size)
+{
+    uint64_t first = g->scan.back ? g->hit + 1 : g->hit;  /* GDB steps from here */
+    uint64_t behind = g->scan.back ? g->hit : g->hit + 1; /* to here */
+    uint64_t address = g->by->address > g->touch.address ? g->by->address : g->touch.address;
+    struct reverse_content here, there;
+    look_at_bytes(g, g->by, first, &here);
+    look_at_bytes(g, g->by, behind, &there);
+    bool known = here.sight == REVERSE_SIGHT_BYTES && there.sight == REVERSE_SIGHT_BYTES;
+    bool shows = g->by->type != TARGET_WATCHPOINT_WRITE || shows_change(g, &there);
+    g->told = shows;
+    g->told_insn = g->hit;
+    g->told_at = first;
+    *position = shows ? first : behind;
+    stop->kind = shows ? reason_of(g->by) : TARGET_HALT_TRAP;
+    stop->address = address;
+    if (shows)
+        note_shown(g, address, behind);
+    else
+        snprintf(text, size,
+                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " writes 0x%08" PRIx32
+                 "%s\n",
+                 g->by->address, g->hit + 1, g->touch.address,
+                 known ? "" : ", what that changed is not known");
+    return !shows;
+}
+
+void reverse_watch_doubt(const struct reverse_watching *g, bool hit, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (!g->possible.count)
+        return;
+    if (!hit)
+        snprintf(text, size,
+                 "possibly a watchpoint was hit before: %" PRIu64 " instructions whose addresses "
+                 "are not known may have done it ('monitor possible')\n",
+                 g->possible.count);
+    else
+        snprintf(text, size,
+                 "possibly not the %s one: %" PRIu64 " instructions between whose addresses are "
+                 "not known may have done it, too ('monitor possible')\n",
+                 g->scan.back ? "last" : "next", g->possible.count);
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Tests server/reverse/reverse_accesses.c, reverse_watch.c, reverse_written.c.
+"""Watchpoints of stock GDB at replay positions, over `btraced replay`: where they stop is compared with every access
+of the run. The right instruction is named, or it is said that nobody can know it; another one never is.
+
+usage: test_watch.py [SEED]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
+"""
+
+import bisect
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import bench
+import firmware
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+from replay_gdb import Server  # noqa: E402
+
+FULL = bool(os.environ.get("BTRACED_FULL"))
+PLACES = 50 if FULL else 12  # globals, and as many words of the stack
+TIMES = 3                    # motions one after the other
+TYPES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+KINDS = ("m3", "m4", "m7", "m33")
+A_KINDS = ("a32", "t32", "mixed")
+LEVELS = ("O0", "O1", "O2", "Os")
+KNOWN_LEAST = 50  # percent of the stops over all programs that name the instruction
+
+
+class Truth:
+    """Accesses to each byte of the RAM: instructions in whose wake they were, in order."""
+
+    def __init__(self, case):
+        self.count = case.count
+        base = case.machine.ram
+        self.ram = range(base, base + bench.RAM_SIZE)
+        self.changes, self.reads, self.writes = {}, {}, {}
+        memory = bytearray(bench.RAM_SIZE)
+        for index, address, size, flags, value in case.accesses:
+            insn = index - 1 if flags & bench.FRAME else index
+            for i in range(size):
+                at = address + i
+                if at not in self.ram:
+                    continue
+                byte = value >> 8 * i & 0xff
+                if not flags & bench.STORE:
+                    self.reads.setdefault(at, []).append(insn)
+                    continue
+                self.writes.setdefault(at, []).append(insn)
+                if memory[at - base] != byte:
+                    self.changes.setdefault(at, []).append(insn)
+                memory[at - base] = byte
+        self.pcs = {}
+        for position in range(case.count):
+            self.pcs.setdefault(case.pc(position), []).append(position)
+        self.breakpoints = [pc for pc in self.pcs if not self.may_be_in_block(case, pc)]
+
+    @staticmethod
+    def may_be_in_block(case, pc):
+        """Behind an IT instruction: GDB moves a breakpoint out of its block."""
+        at = pc - case.base
+        before = struct.iter_unpack("<H", case.code[max(0, at - 16):max(0, at)])
+        return any(half >> 8 == 0xbf and half & 0xf for half, in before)
+
+    @staticmethod
+    def latest(lists, before):
+        found = [rows[i - 1] for rows in lists if (i := bisect.bisect_left(rows, before))]
+        return max(found, default=None)
+
+    @staticmethod
+    def next(lists, start):
+        found = [rows[i] for rows in lists if (i := bisect.bisect_left(rows, start)) < len(rows)]
+        return min(found, default=None)
+
+    def lists(self, kind, address, size):
+        of = {"watch": (self.changes,), "rwatch": (self.reads,), "awatch": (self.reads, self.writes)}[kind]
+        return [rows.get(at, []) for rows in of for at in range(address, address + size)]
+
+
+def watch(kind, address, size):
+    return f"{kind} *({TYPES[size]} *) {address:#x}"
+
+
+def choose(r, truth, case, stack_from):
+    """Cases for GDB, and what each one is about."""
+    cases, about = [], []
+    words = sorted({at & ~3 for at in truth.writes})
+    places = {"global": [at for at in words if at < stack_from], "local": [at for at in words if at >= stack_from]}
+    for name, all_words in places.items():
+        for _ in range(PLACES if all_words else 0):
+            size = r.choice((1, 2, 4, 4, 4, 8))
+            at = r.choice(all_words)
+            at = (at & ~7) if size == 8 else at + r.randrange(0, 4, size) if size < 4 else at
+            forward = r.random() < 0.2
+            start = r.randrange(1, truth.count) if forward or r.random() < 0.5 else truth.count
+            kind = "watch" if name == "local" else r.choice(("watch", "watch", "watch", "rwatch", "awatch"))
+            watches = [(kind, at, size)]
+            if r.random() < 0.2:
+                watches.append(("watch", r.choice(all_words), 4))
+            stop = r.choice(truth.breakpoints) if r.random() < 0.2 else None
+            commands = [watch(*w) for w in watches] + ([f"break *{stop:#x}"] if stop is not None else [])
+            cases.append({"position": start, "commands": commands, "times": TIMES,
+                          "motion": "continue" if forward else "reverse-continue"})
+            about.append((name, watches, stop, forward))
+    return cases, about
+
+
+def run_gdb(case, cases, port):
+    """For each case its stops: position, None for the halt, and what GDB said."""
+    job = case.folder / "watch.json"
+    job.write_text(json.dumps(cases))
+    command = ["gdb-multiarch", "-nx", "-batch", "-q"]
+    for text in ("set pagination off", "set confirm off", "set debuginfod enabled off", f"file {case.elf}",
+                 f"target remote 127.0.0.1:{port}", "record stop"):
+        command += ["-ex", text]
+    done = subprocess.run([*command, "-x", str(bench.HERE / "watch_in_gdb.py")], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, timeout=600, stdin=subprocess.DEVNULL, check=False,
+                          env=dict(os.environ, WATCH_JOB=str(job), HOME=str(case.folder), LC_ALL="C"))
+    rows = []
+    for part in done.stdout.split("@@case\n")[1:]:
+        words = re.split(r"^@@at (\w+)\n", part, flags=re.MULTILINE)
+        rows.append([(None if at == "end" else int(at), said) for said, at in zip(words[::2], words[1::2])])
+    if len(rows) != len(cases) or not all(rows):
+        raise bench.BenchError(f"{case.name}: {len(rows)} of {len(cases)} cases: {done.stdout[-900:]}")
+    return rows
+
+
+class Judge:
+    def __init__(self, case, truth):
+        self.case, self.truth = case, truth
+        self.right = self.possible = 0
+        self.wrong = []
+
+    def expected(self, watches, stop, forward, start):
+        """Position that GDB is to show: in front of the access going back, behind it going on."""
+        truth = self.truth
+        if forward:
+            hits = [n + 1 for w in watches if (n := truth.next(truth.lists(*w), start)) is not None]
+            if stop is not None and (n := truth.next([truth.pcs[stop]], start + 1)) is not None:
+                hits.append(n)
+            return min(hits, default=None)
+        hits = [n for w in watches if (n := truth.latest(truth.lists(*w), start)) is not None]
+        if stop is not None and (n := truth.latest([truth.pcs[stop]], start)) is not None:
+            hits.append(n)
+        return max(hits, default=None)
+
+    def stop(self, row, about, start):
+        _, watches, stop, forward = about
+        at, said = row
+        if at is None:
+            at = self.truth.count
+        right = self.expected(watches, stop, forward, start)
+        over = "No more reverse-execution history" in said
+        if over and right is None or at == right:
+            self.right += 1
+        elif "possibly" in said:
+            self.possible += 1
+        elif self.is_unknown_write(at, said, right, forward):
+            self.right += 1
+        else:
+            self.wrong.append(f"{self.case.name}: from {start} {'on' if forward else 'back'}, {about}: stops at {at}, "
+                              f"not at {right}: {said[-400:]!r}")
+        return at
+
+    @staticmethod
+    def is_unknown_write(at, said, right, forward):
+        """A write of what may have been there before: as good as one that changes it, if none is passed."""
+        unknown = "is not known" in said or "<unreadable>" in said
+        return unknown and (right is None or (at <= right if forward else at >= right))
+
+
+def examine(case, r):
+    truth = Truth(case)
+    stack = min(case.reg(position, 13) for position in range(0, case.count, 7)) & ~0xff
+    cases, about = choose(r, truth, case, stack)
+    with Server(case.recording, "--elf", str(case.elf)) as server:
+        rows = run_gdb(case, cases, server.port)
+    judge = Judge(case, truth)
+    for case_row, row, one in zip(cases, rows, about):
+        start = case_row["position"]
+        for stop in row:
+            start = judge.stop(stop, one, start)
+    return judge
+
+
+def programs(place, seed):
+    r = random.Random(seed)
+    for kind in KINDS:
+        for _ in range(2 if FULL else 1):
+            yield firmware.Firmware(place, kind, r.choice(LEVELS), seed + _, r.choice((8, 16, 24)))
+    for kind in A_KINDS if FULL else (r.choice(A_KINDS),):
+        yield bench.Case(place, kind, r.choice(LEVELS), r.choice((1, 2, 3)))
+    if FULL:
+        for kind in KINDS:
+            yield bench.Case(place, kind, r.choice(LEVELS), r.choice((1, 2, 3)))
+
+
+def main():
+    reason = bench.missing()
+    if reason:
+        needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
+        print(f"{'FAIL' if needed else 'SKIP'} watchpoints: {reason}")
+        return needed
+    seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().randrange(1 << 30)
+    print(f"# seed {seed}", flush=True)
+    right = possible = wrong = 0
+    with tempfile.TemporaryDirectory(prefix="btraced-watch.") as place:
+        for case in programs(place, seed):
+            judge = examine(case.execute(), random.Random(f"{seed} {case.name}"))
+            right, possible = right + judge.right, possible + judge.possible
+            wrong += len(judge.wrong)
+            print(f"{'FAIL' if judge.wrong else 'PASS'} watchpoints, {case.name}: {case.count} instructions, "
+                  f"{judge.right} right, {judge.possible} cannot know, {len(judge.wrong)} wrong", flush=True)
+            for text in judge.wrong[:10]:
+                print(f"#   {text}")
+    share = 100 * right / max(1, right + possible + wrong)
+    print(f"{'FAIL' if share < KNOWN_LEAST else 'PASS'} watchpoints: {share:.0f} % of the stops are known")
+    return wrong > 0 or share < KNOWN_LEAST
+
+
+if __name__ == "__main__":
+    sys.exit(main())
