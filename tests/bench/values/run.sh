@@ -17,7 +17,7 @@ flags="-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all"
 [ "$mode" = full ] && checks=10000000 && flags="-O2 -g"
 
 gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $flags -I. -Idecoder/include $(pkg-config --cflags unicorn) \
-    -o $out/differential tests/bench/values/*.c decoder/values/*.c decoder/program/insn.c \
+    -o $out/differential tests/bench/values/*.c decoder/values/*.c decoder/effect/*.c decoder/program/insn.c \
     $(pkg-config --libs unicorn) || { echo "FAIL values: does not build"; exit 1; }
 
 programs=()
