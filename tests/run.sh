@@ -268,6 +268,7 @@ else
         either usb "$BTRACED" "$t" 1
     done
     step values tests/bench/values/run.sh full
+    step debian13 tests/debian13.sh short
     reverse
     for t in tests/full/*; do
         [ -x "$t" ] && [[ " $longest " != *" $t "* ]] && step full "$t"
