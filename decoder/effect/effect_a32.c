@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of A32 instructions. Fields as in the ARM architecture's encoding tables. */
-#include "effect.h"
+#include "decoder/effect/effect.h"
 
 static uint32_t rotate(uint32_t v, unsigned by)
 {

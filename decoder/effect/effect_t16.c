@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of 16-bit T32 instructions. */
-#include "effect.h"
+#include "decoder/effect/effect.h"
 
 static void t16_arithmetic(struct insn_effect *e, enum effect_op op, unsigned rd, unsigned rn)
 {

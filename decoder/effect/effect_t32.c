@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Effects of 32-bit T32 instructions: first halfword in the upper half of the opcode. */
-#include "effect.h"
+#include "decoder/effect/effect.h"
 
 static uint32_t expand_immediate(uint32_t op, struct insn_effect *e)
 {

@@ -26,6 +26,7 @@ struct execute_core {
     bool fpu;
     bool security; /* v8-M: Secure and Non-secure state */
     bool v4t;
+    bool v8m;      /* EXC_RETURN as in ARMv8-M */
     bool bit_band; /* the regions of a Cortex-M3 or M4 */
 };
 
@@ -43,10 +44,39 @@ enum execute_reg {
     EXECUTE_PRIMASK,
     EXECUTE_BASEPRI,
     EXECUTE_FAULTMASK,
-    /* A and R profile: SP, LR and SPSR by mode, r8 to r12 of FIQ and of the others */
-    EXECUTE_BANKS,
+    EXECUTE_MSPLIM,
+    EXECUTE_PSPLIM,
+    /* CCR, FPCCR, FPCAR and FPDSCR are in memory; without them exception frames are not known:
+     * CCR for its STKALIGN, FPCCR for ASPEN, LSPEN and LSPACT (FPCAR is where then). */
+    EXECUTE_CCR,
+    EXECUTE_FPCCR,
+    EXECUTE_FPCAR,
+    EXECUTE_FPDSCR,
+    /* A and R profile: SP, LR and SPSR by mode, in the order of enum execute_bank; those in use are
+     * r13 and r14. Then r8 to r12 of FIQ mode and of the others, while they are not in use. */
+    EXECUTE_BANKS = 32,
+    EXECUTE_HIGH = EXECUTE_BANKS + 3 * 7,
     EXECUTE_REGS = 64
 };
+
+enum execute_bank {
+    EXECUTE_BANK_USER, /* and System; has no SPSR */
+    EXECUTE_BANK_FIQ,
+    EXECUTE_BANK_IRQ,
+    EXECUTE_BANK_SUPERVISOR,
+    EXECUTE_BANK_ABORT,
+    EXECUTE_BANK_UNDEFINED,
+    EXECUTE_BANK_MONITOR,
+};
+
+/* Bank of CPSR's mode, or -1: none, such as Hyp mode, which is not followed. */
+int execute_mode_bank(uint32_t mode);
+
+/* Where the bank's SP is; LR and SPSR are behind it. */
+static inline unsigned execute_bank_reg(enum execute_bank bank)
+{
+    return EXECUTE_BANKS + 3 * (unsigned)bank;
+}
 
 struct execute_regs {
     uint64_t value[EXECUTE_REGS]; /* A64: x0-x30, then SP of EL0 to EL3, ELR, SPSR of EL1 to EL3 */
@@ -56,6 +86,9 @@ struct execute_regs {
     uint64_t vector_known;        /* A32, T32: bit n: s(n) */
     uint64_t vector_known64;      /* A64: bit n: vector[n]; A32, T32: d16-d31 as bits 0-15 */
     uint32_t fpscr, fpscr_known;
+    uint8_t it_unknown; /* T32: so many instructions may yet be of an IT block that is not known */
+    bool float_settled; /* M profile: no floating-point registers are still to be stacked */
+    uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0 */
 };
 
 /* An instruction of the path. */
@@ -73,8 +106,15 @@ struct execute_insn {
     bool has_next; /* false: not told, such as at a gap or an exception without return address */
 };
 
+/* Decoded instructions, kept; a cache of one thread that any number of states may use. */
+struct execute_code;
+
+struct execute_code *execute_code_new(void); /* NULL: no memory. 1 MiB */
+void execute_code_free(struct execute_code *code);
+
 struct execute {
     struct execute_core core;
+    struct execute_code *code; /* borrowed; NULL: each instruction is decoded again */
     struct execute_regs regs;
     struct execute_memory memory;
     uint64_t insns;       /* executed */
@@ -85,16 +125,20 @@ struct execute {
 };
 
 /*
- * Runs one instruction. BT_OK; BT_ERR_NOMEM; BT_ERR_RANGE: what is known contradicts the path (a
- * known condition or branch target goes elsewhere): nothing that is known may be shown, the caller
- * ends this stretch.
+ * Runs one instruction. BT_OK; BT_ERR_NOMEM: the memory's budget is spent; BT_ERR_RANGE: what is
+ * known contradicts the path (a known condition or branch target goes elsewhere): nothing that is
+ * known may be shown, the caller ends this stretch. BT_ERR_UNSUPPORTED: not this instruction set.
  */
 int execute_step(struct execute *x, const struct execute_insn *insn);
 
 /*
  * An exception between two instructions, or its return: as the trace tells it. `next` is where the
- * path goes on: the handler's first instruction; of a return, what it came back to.
+ * path goes on: the handler's first instruction; of a return, what it came back to, or
+ * EXECUTE_NO_ADDRESS where that is not told. A handler that follows on a return at the same
+ * position (M profile: tail-chaining) is both calls. A and R profile: the returning instruction has
+ * done it all, the event is not needed.
  */
+#define EXECUTE_NO_ADDRESS UINT64_MAX
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next);
 int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next);
 

@@ -19,30 +19,47 @@ enum execute_memory_kind {
     EXECUTE_MEMORY_OTHER, /* device, shared, or not known: never known */
     EXECUTE_MEMORY_CONST, /* `bytes` are given */
     EXECUTE_MEMORY_RAM,   /* only this core's instructions write it */
+    EXECUTE_MEMORY_ALIAS, /* never known, and may be another address of RAM: a store there makes all
+                             RAM unknown */
 };
 
 /*
- * Kind of the page that holds `address`: one kind a page; where kinds meet in one, they are told by
- * byte range, *from and *to (exclusive), which hold `address`. CONST: *bytes is at *from.
+ * Kind of the bytes *from to *to (exclusive) around `address`, as many as it likes to tell. CONST:
+ * *bytes is what is at *from, and stays there. Answers are kept; after they have changed ask
+ * execute_memory_ask_again() of each state.
  */
 typedef enum execute_memory_kind execute_kind_fn(void *context, uint64_t address, uint64_t *from,
                                                  uint64_t *to, const uint8_t **bytes);
 
-/* Bytes that all pages of all states together may take, and do take. */
+/*
+ * Bytes that all pages of all states together may take, and do take. States that share pages belong
+ * to one thread at a time.
+ */
 struct execute_budget {
     size_t limit, used;
 };
 
 struct execute_page; /* private: bytes, a known bit for each, the number of its holders */
 
+struct execute_range {
+    uint64_t from, to; /* to 0: none */
+    const uint8_t *bytes;
+    enum execute_memory_kind kind;
+};
+
+#define EXECUTE_RANGES 4u
+
 struct execute_memory {
-    struct execute_page **pages; /* a hash by address */
+    struct execute_page **pages; /* a hash by address; all that follows is private */
     size_t count, max;
     execute_kind_fn *kind;
     void *context;
-    struct execute_budget *budget; /* shared by the states of a session */
+    struct execute_budget *budget;               /* shared by the states of a session */
+    size_t last;                                 /* where in `pages` the latest access was */
+    struct execute_range ranges[EXECUTE_RANGES]; /* answers that are kept, the latest first */
 };
 
+/* `kind` NULL: all is OTHER. */
 void execute_memory_init(struct execute_memory *m, struct execute_budget *budget,
                          execute_kind_fn *kind, void *context);
 void execute_memory_release(struct execute_memory *m);
@@ -50,14 +67,25 @@ void execute_memory_release(struct execute_memory *m);
 /* `to`, which is released or empty, has what `from` has; pages are shared. BT_OK, BT_ERR_NOMEM. */
 int execute_memory_share(struct execute_memory *to, const struct execute_memory *from);
 
-/* `size` bytes (1 to 16), lowest address first. False when not every byte is known. */
-bool execute_memory_read(const struct execute_memory *m, uint64_t address, void *bytes,
-                         unsigned size);
+/* What `kind` answered is not kept any longer. What was RAM and is not is to be forgotten before.
+ */
+void execute_memory_ask_again(struct execute_memory *m);
 
-/* `bytes` NULL: they are unknown from now on. BT_OK, BT_ERR_NOMEM. No effect where it is not RAM.
+enum execute_memory_kind execute_memory_kind(struct execute_memory *m, uint64_t address);
+
+/*
+ * `size` bytes (1 to 16), lowest address first. False when not every byte is known; *bytes is not
+ * valid then.
+ */
+bool execute_memory_read(struct execute_memory *m, uint64_t address, void *bytes, unsigned size);
+
+/*
+ * Any number of bytes; NULL: they are unknown from now on. BT_OK; BT_ERR_NOMEM: the budget is spent
+ * and the state no more to be used. An access of a few bytes takes two pages at most. No effect
+ * where it is not RAM, but see EXECUTE_MEMORY_ALIAS.
  */
 int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes,
-                         unsigned size);
+                         size_t size);
 
 /* All of RAM is unknown: a store hit an address that is not known. */
 void execute_memory_forget(struct execute_memory *m);

@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "execute_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CODE_SLOTS 8192u /* a power of two */
+#define IT_BITS    0x0600fc00u
+#define IT_LENGTH  4
+#define CCR        0xe000ed14u
+#define FPCCR      0xe000ef34u
+
+struct execute_code {
+    struct {
+        uint64_t address;
+        uint32_t opcode;
+        uint8_t isa, size, in_it, used;
+        struct insn_effect effect;
+    } slots[CODE_SLOTS];
+};
+
+struct execute_code *execute_code_new(void)
+{
+    return calloc(1, sizeof(struct execute_code));
+}
+
+void execute_code_free(struct execute_code *code)
+{
+    free(code);
+}
+
+int execute_mode_bank(uint32_t mode)
+{
+    static const int8_t banks[16] = {EXECUTE_BANK_USER,
+                                     EXECUTE_BANK_FIQ,
+                                     EXECUTE_BANK_IRQ,
+                                     EXECUTE_BANK_SUPERVISOR,
+                                     -1,
+                                     -1,
+                                     EXECUTE_BANK_MONITOR,
+                                     EXECUTE_BANK_ABORT,
+                                     -1,
+                                     -1,
+                                     -1,
+                                     EXECUTE_BANK_UNDEFINED,
+                                     -1,
+                                     -1,
+                                     -1,
+                                     EXECUTE_BANK_USER};
+    return mode >> 4 == 1 ? banks[mode & 15] : -1;
+}
+
+/* ITSTATE as one byte; the PSR has it in two pieces. */
+static uint8_t it_state(uint32_t psr)
+{
+    return (uint8_t)((psr >> 25 & 3) | (psr >> 8 & 0xfc));
+}
+
+static void decode_effect(const struct execute_insn *i, bool in_it, struct insn_effect *e)
+{
+    if (i->isa == BT_ISA_A32)
+        effect_a32(i->opcode, e);
+    else if (i->size == 2)
+        effect_t16((uint16_t)i->opcode, (uint32_t)i->address, in_it, e);
+    else
+        effect_t32(i->opcode, (uint32_t)i->address, e);
+}
+
+static const struct insn_effect *effect_of(struct execute *x, const struct execute_insn *i,
+                                           bool in_it, struct insn_effect *local)
+{
+    if (!x->code) {
+        decode_effect(i, in_it, local);
+        return local;
+    }
+    size_t at = (size_t)(i->address >> 1) & (CODE_SLOTS - 1);
+    if (!x->code->slots[at].used || x->code->slots[at].address != i->address ||
+        x->code->slots[at].opcode != i->opcode || x->code->slots[at].isa != i->isa ||
+        x->code->slots[at].size != i->size || x->code->slots[at].in_it != in_it) {
+        decode_effect(i, in_it, &x->code->slots[at].effect);
+        x->code->slots[at].address = i->address;
+        x->code->slots[at].opcode = i->opcode;
+        x->code->slots[at].isa = i->isa;
+        x->code->slots[at].size = i->size;
+        x->code->slots[at].in_it = in_it;
+        x->code->slots[at].used = 1;
+    }
+    return &x->code->slots[at].effect;
+}
+
+/* 1, 0, or -1: the flags do not say. Any flags that are possible are tried. */
+static int flags_pass(const struct execute_regs *r, unsigned cond)
+{
+    int found = -1;
+    for (unsigned flags = 0; flags < 16; flags++) {
+        bool n = flags >> 3, z = flags >> 2 & 1, c = flags >> 1 & 1, v = flags & 1;
+        bool table[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
+        bool pass = table[cond >> 1] != (cond & 1);
+        if ((flags << 28 ^ r->psr) & r->psr_known & 0xf0000000u)
+            continue;
+        if (found >= 0 && found != pass)
+            return -1;
+        found = pass;
+    }
+    return found;
+}
+
+/* The flags as a condition that passed, or did not, says they are. */
+static void learn_flags(struct execute_regs *r, unsigned cond, bool pass)
+{
+    static const uint32_t bits[4] = {0x40000000u, 0x20000000u, 0x80000000u, 0x10000000u};
+    if (cond >= 8)
+        return;
+    bool set = pass != (cond & 1);
+    r->psr = set ? r->psr | bits[cond >> 1] : r->psr & ~bits[cond >> 1];
+    r->psr_known |= bits[cond >> 1];
+}
+
+static bool writes_pc(const struct insn_effect *e)
+{
+    return e->kind == EFFECT_BRANCH || (e->kind == EFFECT_ALU && e->rd == EXECUTE_PC) ||
+           (e->kind == EFFECT_MEMORY && e->load &&
+            (e->list >> 15 || e->rt == EXECUTE_PC || e->rt2 == EXECUTE_PC));
+}
+
+/* Whether the instruction runs, by what is known and by the path: 1, 0, -1 not known. */
+static int condition_of(struct execute_work *w, unsigned cond)
+{
+    const struct execute_insn *i = w->insn;
+    struct execute_regs *r = &w->x->regs;
+    int path = i->cond == BT_COND_PASS ? 1 : i->cond == BT_COND_FAIL ? 0 : -1, known;
+    if (path < 0 && writes_pc(w->e) && i->has_next && i->next != i->address + i->size)
+        path = i->next == i->address && !(w->e->kind == EFFECT_BRANCH) ? -1 : 1;
+    if (w->e->zero) {
+        struct execute_value v = execute_read(w, w->e->rn);
+        known = !v.known ? -1 : (v.number == 0) == (w->e->cond == 0);
+        if (path >= 0 && !v.known && (path == 1) == (w->e->cond == 0))
+            execute_write(w, w->e->rn, (struct execute_value){0, true});
+    } else {
+        if (cond >= EFFECT_ALWAYS)
+            return 1;
+        known = flags_pass(r, cond);
+        if (path >= 0 && known < 0)
+            learn_flags(r, cond, path);
+    }
+    if (path >= 0 && known >= 0 && path != known)
+        w->error = BT_ERR_RANGE;
+    return known >= 0 ? known : path;
+}
+
+static void forget_all(struct execute_work *w)
+{
+    uint8_t it = it_state(w->x->regs.psr);
+    bool known = (w->x->regs.psr_known & IT_BITS) == IT_BITS;
+    execute_forget_registers(w->x);
+    if (known)
+        execute_set_it(&w->x->regs, it);
+}
+
+static void store(struct execute_work *w, uint32_t address, unsigned width, struct execute_value v)
+{
+    uint8_t bytes[4] = {(uint8_t)v.number, (uint8_t)(v.number >> 8), (uint8_t)(v.number >> 16),
+                        (uint8_t)(v.number >> 24)},
+            old[4];
+    struct execute *x = w->x;
+    bool odd = address & (width - 1);
+    x->last_access = address;
+    x->has_access = true;
+    /* A second address of each bit of RAM is not followed. */
+    if (x->core.bit_band && address - 0x22000000u < 0x02000000u) {
+        execute_clobber_store(w);
+        return;
+    }
+    if (x->core.profile == EXECUTE_PROFILE_M && (address == CCR || address == FPCCR))
+        execute_write(w, address == CCR ? EXECUTE_CCR : EXECUTE_FPCCR, v);
+    execute_swap(x, bytes, width);
+    if (x->core.v4t && odd) { /* the word or halfword that holds it */
+        address &= ~(uint32_t)(width - 1);
+        v.known = false;
+    }
+    if (w->maybe)
+        v.known = v.known && execute_memory_read(&x->memory, address, old, width) &&
+                  !memcmp(old, bytes, width);
+    int error = execute_memory_write(&x->memory, address, v.known ? bytes : NULL, width);
+    w->error = error ? error : w->error;
+}
+
+static struct execute_value load(struct execute_work *w, uint32_t address, unsigned width,
+                                 bool sign)
+{
+    uint8_t bytes[4];
+    uint32_t number = 0;
+    w->x->last_access = address;
+    w->x->has_access = true;
+    if ((w->x->core.v4t && address & (width - 1)) ||
+        !execute_memory_read(&w->x->memory, address, bytes, width))
+        return (struct execute_value){0, false};
+    execute_swap(w->x, bytes, width);
+    for (unsigned i = 0; i < width; i++)
+        number |= (uint32_t)bytes[i] << (8 * i);
+    if (sign && number >> (8 * width - 1))
+        number |= width == 1 ? 0xffffff00u : width == 2 ? 0xffff0000u : 0;
+    return (struct execute_value){number, true};
+}
+
+/* A branch to `v`, with bit 0 as BX has it. What goes to an exception's end is not a target. */
+static void check_target(struct execute_work *w, struct execute_value v)
+{
+    const struct execute_insn *i = w->insn;
+    bool m = w->x->core.profile == EXECUTE_PROFILE_M;
+    bool magic = m && v.number >= 0xf0000000u;
+    if (m)
+        w->x->regs.returning = magic && v.known && !w->maybe ? v.number : 0;
+    if (v.known && i->has_next && !w->maybe && !magic &&
+        (v.number & ~1u) != ((uint32_t)i->next & ~1u) && i->next != i->address)
+        w->error = BT_ERR_RANGE;
+}
+
+static void transfer(struct execute_work *w, unsigned reg, uint32_t address, bool known)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_value v = {0, false};
+    if (!e->load) {
+        v = reg == EXECUTE_PC || reg >= 16 ? v : execute_read(w, reg);
+        if (reg == e->rn && e->writeback && (!e->list || e->list & ((1u << reg) - 1)))
+            v.known = false;
+        if (e->exclusive)
+            v.known = false;
+        if (known)
+            store(w, address, e->width, v);
+        return;
+    }
+    if (known)
+        v = load(w, address, e->width, e->sign);
+    if (reg == EXECUTE_PC)
+        check_target(w, v);
+    else if (reg < EXECUTE_PC)
+        execute_write(w, reg, v);
+}
+
+static void floats(struct execute_work *w, uint32_t address, bool known)
+{
+    uint32_t d = effect_field(w->insn->opcode, 12, 4), bit = effect_field(w->insn->opcode, 22, 1);
+    bool twice = effect_field(w->insn->opcode, 8, 1);
+    unsigned first = twice ? 2 * (bit << 4 | d) : d << 1 | bit;
+    struct execute_regs *r = &w->x->regs;
+    for (unsigned k = 0; k < w->e->words; k++, address += 4) {
+        unsigned s = first + (w->x->core.big_endian && twice ? k ^ 1 : k), half = s & 1 ? 32 : 0;
+        bool low = s < 32;
+        bool has = low ? r->vector_known >> s & 1 : s < 64 && r->vector_known64 >> (s / 2 - 16) & 1;
+        if (s >= 64)
+            break;
+        if (!w->e->load) {
+            if (known)
+                store(w, address, 4,
+                      (struct execute_value){(uint32_t)(r->vector[s / 2] >> half), has});
+            continue;
+        }
+        struct execute_value v = {0, false};
+        if (known)
+            v = load(w, address, 4, false);
+        if (w->maybe)
+            v.known = v.known && has && (uint32_t)(r->vector[s / 2] >> half) == v.number;
+        r->vector[s / 2] = (r->vector[s / 2] & ~(UINT64_C(0xffffffff) << half)) | (uint64_t)v.number
+                                                                                      << half;
+        if (low)
+            r->vector_known = (r->vector_known & ~(UINT64_C(1) << s)) | (uint64_t)v.known << s;
+        else if (!v.known) /* d16-d31: only both halves together */
+            r->vector_known64 &= ~(UINT64_C(1) << (s / 2 - 16));
+        else if (k & 1 && execute_memory_read(&w->x->memory, address - 4, &(uint32_t){0}, 4))
+            r->vector_known64 |= UINT64_C(1) << (s / 2 - 16);
+    }
+}
+
+/* A base that is loaded as well, or the PC written back: UNPREDICTABLE. */
+static bool is_unpredictable(const struct insn_effect *e)
+{
+    bool loaded = e->rn == e->rt || e->rn == e->rt2 || (e->list >> e->rn & 1);
+    return e->kind == EFFECT_MEMORY && e->writeback &&
+           (e->rn == EXECUTE_PC || (e->load && !e->words && loaded) ||
+            (!e->list && !e->words && !e->load && loaded));
+}
+
+static void access_memory(struct execute_work *w)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_value base = execute_read(w, e->rn), moved = base,
+                         by = {(uint32_t)e->delta, true};
+    uint32_t carry, carry_known, at;
+    if (e->align_pc && e->rn == EXECUTE_PC)
+        moved.number = base.number &= ~3u;
+    if (e->rm != EFFECT_NO_REG) {
+        by = execute_operand(w, &carry, &carry_known);
+        by.number = e->subtract ? 0 - by.number : by.number;
+    }
+    moved.number += by.number;
+    moved.known = base.known && by.known;
+    bool offset = !e->list && !e->words && e->index;
+    at = offset ? moved.number : base.number + (e->list || e->words ? (uint32_t)e->start : 0);
+    bool known = offset ? moved.known : base.known;
+    if (!e->load && !known)
+        execute_clobber_store(w);
+    if (e->writeback && e->rn < EXECUTE_PC && e->load)
+        execute_write(w, e->rn, moved);
+    if (e->words) {
+        floats(w, at, known);
+    } else if (e->list) {
+        for (unsigned reg = 0; reg < 16; reg++) {
+            if (!(e->list >> reg & 1))
+                continue;
+            transfer(w, reg, at, known);
+            at += 4;
+        }
+    } else {
+        transfer(w, e->rt, at, known);
+        if (e->rt2 != EFFECT_NO_REG)
+            transfer(w, e->rt2, at + 4, known);
+    }
+    if (e->writeback && e->rn < EXECUTE_PC && !e->load)
+        execute_write(w, e->rn, moved);
+}
+
+static void branch(struct execute_work *w)
+{
+    const struct execute_insn *i = w->insn;
+    uint32_t back = (uint32_t)(i->address + i->size);
+    if (w->e->rn != EFFECT_NO_REG && !w->e->zero)
+        check_target(w, execute_read(w, w->e->rn));
+    if (w->e->link)
+        execute_write(w, EXECUTE_LR,
+                      (struct execute_value){i->isa == BT_ISA_T32 ? back | 1 : back, true});
+}
+
+static void clobber(struct execute_work *w)
+{
+    struct execute_regs *r = &w->x->regs;
+    uint32_t regs = w->e->clobber;
+    r->known &= ~(uint64_t)(regs & 0x7fff);
+    if (regs & 1u << EFFECT_NZ)
+        r->psr_known &= ~0xc0000000u;
+    if (regs & 1u << EFFECT_C)
+        r->psr_known &= ~0x20000000u;
+    if (regs & 1u << EFFECT_V)
+        r->psr_known &= ~0x10000000u;
+    if (w->e->clobber_memory)
+        execute_clobber_store(w);
+}
+
+/* Coprocessors and SIMD: what is done there is not followed, but for moves to memory. */
+static bool uses_vectors(const struct execute_insn *i)
+{
+    if (i->isa == BT_ISA_T32 && i->size == 2)
+        return false;
+    uint32_t op = i->opcode;
+    if (i->isa == BT_ISA_T32)
+        return (op & 0xec000000) == 0xec000000 || (op & 0xff100000) == 0xf9000000;
+    return (op >> 28 == 15 && (op & 0x0e000000) == 0x02000000) ||
+           (op >> 28 == 15 && (op & 0x0f100000) == 0x04000000) || (op & 0x0c000000) == 0x0c000000;
+}
+
+/* Modes and status of A and R profile are not followed. */
+static void run_system(struct execute_work *w)
+{
+    if (w->x->core.profile == EXECUTE_PROFILE_M && execute_m_special(w))
+        return;
+    w->x->unknown++;
+    forget_all(w);
+    if (w->e->system == EFFECT_STORE_RETURN || w->e->clobber_memory)
+        execute_clobber_store(w);
+}
+
+static void run(struct execute_work *w)
+{
+    struct execute_regs *r = &w->x->regs;
+    bool moves = w->e->kind == EFFECT_MEMORY && w->e->words;
+    if (uses_vectors(w->insn) && !moves) {
+        w->x->unknown++;
+        r->vector_known = r->vector_known64 = 0;
+        r->fpscr_known = 0;
+    }
+    if (w->x->core.profile == EXECUTE_PROFILE_M)
+        execute_m_before(w, w->x->core.fpu && uses_vectors(w->insn));
+    switch (w->e->kind) {
+    case EFFECT_ALU:
+        execute_arithmetic(w);
+        clobber(w);
+        break;
+    case EFFECT_MEMORY:
+        if (is_unpredictable(w->e)) {
+            w->x->unknown++;
+            forget_all(w);
+            execute_clobber_store(w);
+        } else {
+            access_memory(w);
+        }
+        clobber(w);
+        break;
+    case EFFECT_BRANCH:
+        branch(w);
+        break;
+    case EFFECT_SYSTEM:
+        run_system(w);
+        break;
+    case EFFECT_OTHER:
+        w->x->unknown++;
+        r->psr_known &= ~0x080f0000u; /* Q and GE */
+        if (w->e->clobber == EFFECT_ALL_REGS)
+            forget_all(w);
+        clobber(w);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool goes_on(const struct execute_insn *i)
+{
+    return !i->has_next || i->next == i->address + i->size;
+}
+
+/* Nothing but a write of the PC leaves the line of instructions. */
+static bool contradicts_path(const struct execute_work *w, bool runs)
+{
+    const struct execute_insn *i = w->insn;
+    bool ordinary = w->e->kind == EFFECT_ALU || w->e->kind == EFFECT_MEMORY ||
+                    w->e->kind == EFFECT_IT || w->e->kind == EFFECT_BRANCH;
+    return ordinary && !is_unpredictable(w->e) && !goes_on(i) && i->next != i->address &&
+           !(runs && writes_pc(w->e));
+}
+
+/* The IT block's condition of this instruction; the block moves on. */
+static unsigned advance_it(struct execute *x, const struct execute_insn *i, uint8_t it)
+{
+    struct execute_regs *r = &x->regs;
+    if (i->isa != BT_ISA_T32) {
+        execute_set_it(r, 0);
+        return EFFECT_ALWAYS;
+    }
+    if (!it)
+        return EFFECT_ALWAYS;
+    execute_set_it(r, it & 7 ? (uint8_t)((it & 0xe0) | (it << 1 & 0x1f)) : 0);
+    return it >> 4;
+}
+
+/* Somewhere in an IT block, perhaps: what is written may not have been. */
+static void step_blind(struct execute *x)
+{
+    if (!x->regs.it_unknown)
+        x->regs.it_unknown = IT_LENGTH;
+    if (!--x->regs.it_unknown)
+        execute_set_it(&x->regs, 0);
+}
+
+int execute_step(struct execute *x, const struct execute_insn *insn)
+{
+    struct insn_effect local;
+    struct execute_regs *r = &x->regs;
+    if (insn->isa != BT_ISA_A32 && insn->isa != BT_ISA_T32)
+        return BT_ERR_UNSUPPORTED;
+    bool blind = insn->isa == BT_ISA_T32 && (r->psr_known & IT_BITS) != IT_BITS;
+    uint8_t it = blind || insn->isa != BT_ISA_T32 ? 0 : it_state(r->psr);
+    struct execute_work w = {.x = x, .insn = insn};
+    w.e = effect_of(x, insn, it != 0, &local);
+    x->insns++;
+    x->has_access = false;
+    unsigned cond = w.e->cond;
+    if (blind) {
+        step_blind(x);
+        r->psr_known &= w.e->kind == EFFECT_ALU ? ~0xf0000000u : ~0u;
+    } else if (insn->isa != BT_ISA_T32 || it) {
+        unsigned block = advance_it(x, insn, it);
+        cond = block < EFFECT_ALWAYS ? block : cond;
+    }
+    if (w.e->kind == EFFECT_IT) {
+        execute_set_it(r, (uint8_t)w.e->imm);
+        return BT_OK;
+    }
+    w.maybe = blind;
+    int runs = blind && insn->cond != BT_COND_PASS ? -1 : condition_of(&w, cond);
+    w.maybe =
+        runs < 0 || blind || (insn->has_next && insn->next == insn->address && !writes_pc(w.e));
+    if (w.error || contradicts_path(&w, runs != 0))
+        return w.error ? w.error : BT_ERR_RANGE;
+    if (runs)
+        run(&w);
+    if (!goes_on(insn) && it) /* a branch ends the block */
+        execute_set_it(r, 0);
+    return w.error;
+}

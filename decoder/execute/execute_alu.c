@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Integer arithmetic, as the pseudocode of DDI 0403E.e A2.2 and A6.7, and DDI 0406C.d A8.8. */
+#include "execute_work.h"
+
+#define FLAG_C  0x20000000u
+#define FLAG_V  0x10000000u
+#define FLAG_NZ 0xc0000000u
+
+static const struct execute_value unknown_value;
+
+static struct execute_value known_value(uint32_t number)
+{
+    return (struct execute_value){number, true};
+}
+
+static uint32_t rotate_right(uint32_t v, unsigned by)
+{
+    return by & 31 ? v >> (by & 31) | v << (32 - (by & 31)) : v;
+}
+
+/* Shift_C(): amounts up to 255. */
+static uint32_t shift_value(unsigned type, uint32_t v, unsigned by, uint32_t *carry)
+{
+    uint64_t wide;
+    if (type == EFFECT_RRX) {
+        uint32_t out = *carry << 31 | v >> 1;
+        *carry = v & 1;
+        return out;
+    }
+    if (!by)
+        return v;
+    switch (type) {
+    case EFFECT_LSL:
+        wide = by > 32 ? 0 : (uint64_t)v << by;
+        *carry = wide >> 32 & 1;
+        return (uint32_t)wide;
+    case EFFECT_LSR:
+        *carry = by > 32 ? 0 : v >> (by - 1) & 1;
+        return by > 31 ? 0 : v >> by;
+    case EFFECT_ASR:
+        by = by > 32 ? 32 : by;
+        wide = (uint64_t)(int64_t)(int32_t)v;
+        *carry = (uint32_t)(wide >> (by - 1)) & 1;
+        return (uint32_t)(wide >> by);
+    default:
+        v = rotate_right(v, by);
+        *carry = v >> 31;
+        return v;
+    }
+}
+
+struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
+                                     uint32_t *carry_known)
+{
+    const struct insn_effect *e = w->e;
+    *carry = w->x->regs.psr >> 29 & 1;
+    *carry_known = w->x->regs.psr_known >> 29 & 1;
+    if (e->rm == EFFECT_NO_REG) {
+        if (e->carry == EFFECT_C_0 || e->carry == EFFECT_C_1) {
+            *carry = e->carry == EFFECT_C_1;
+            *carry_known = 1;
+        }
+        return known_value(e->imm);
+    }
+    struct execute_value v = execute_read(w, e->rm), by = known_value(e->amount);
+    bool needs_carry = e->shift == EFFECT_RRX;
+    if (e->rs != EFFECT_NO_REG)
+        by = execute_read(w, e->rs);
+    if (e->rs == EFFECT_NO_REG && !e->amount)
+        return v;
+    v.known = v.known && by.known && (!needs_carry || *carry_known);
+    *carry_known = v.known && (*carry_known || (by.number & 0xff));
+    v.number = shift_value(e->shift, v.number, by.number & 0xff, carry);
+    return v;
+}
+
+static void set_flags(struct execute_work *w, struct execute_value d, uint32_t mask, uint32_t bits,
+                      uint32_t known)
+{
+    bits |= (d.number & 0x80000000u) | (d.number ? 0 : 0x40000000u);
+    execute_set_psr(w, mask | FLAG_NZ, bits, known | (d.known ? FLAG_NZ : 0));
+}
+
+static struct execute_value sum(struct execute_work *w, struct execute_value a,
+                                struct execute_value b)
+{
+    const struct insn_effect *e = w->e;
+    bool with_carry = e->op == EFFECT_ADC || e->op == EFFECT_SBC || e->op == EFFECT_RSC;
+    struct execute_value carry = known_value(e->op != EFFECT_ADD);
+    if (with_carry)
+        carry = (struct execute_value){w->x->regs.psr >> 29 & 1, w->x->regs.psr_known >> 29 & 1};
+    if (e->op == EFFECT_RSB || e->op == EFFECT_RSC) {
+        struct execute_value swap = a;
+        a = b;
+        b = swap;
+    }
+    if (e->op != EFFECT_ADD && e->op != EFFECT_ADC)
+        b.number = ~b.number;
+    uint64_t wide = (uint64_t)a.number + b.number + carry.number;
+    struct execute_value d = {(uint32_t)wide, a.known && b.known && carry.known};
+    uint32_t bits = (wide >> 32 ? FLAG_C : 0) |
+                    ((~(a.number ^ b.number) & (a.number ^ d.number)) >> 31 ? FLAG_V : 0);
+    if (e->set_flags)
+        set_flags(w, d, FLAG_C | FLAG_V, bits, d.known ? FLAG_C | FLAG_V : 0);
+    return d;
+}
+
+static struct execute_value logical(struct execute_work *w, struct execute_value a,
+                                    struct execute_value b, uint32_t carry, uint32_t carry_known)
+{
+    struct execute_value d = {0, a.known && b.known};
+    bool zero_a = a.known && !a.number, zero_b = b.known && !b.number;
+    switch (w->e->op) {
+    case EFFECT_AND:
+        d.number = a.number & b.number;
+        d.known |= zero_a || zero_b;
+        d.number = zero_a || zero_b ? 0 : d.number;
+        break;
+    case EFFECT_EOR:
+        d.number = a.number ^ b.number;
+        break;
+    case EFFECT_ORR:
+        d.number = a.number | b.number;
+        break;
+    case EFFECT_BIC:
+        d.number = a.number & ~b.number;
+        break;
+    case EFFECT_ORN:
+        d.number = a.number | ~b.number;
+        break;
+    case EFFECT_MVN:
+        d = (struct execute_value){~b.number, b.known};
+        break;
+    default:
+        d = b;
+    }
+    if (w->e->set_flags)
+        set_flags(w, d, FLAG_C, carry ? FLAG_C : 0, carry_known ? FLAG_C : 0);
+    return d;
+}
+
+static uint32_t reverse_bits(unsigned op, uint32_t v)
+{
+    uint32_t swapped = v >> 24 | (v >> 8 & 0xff00) | (v << 8 & 0xff0000) | v << 24, out = 0;
+    switch (op) {
+    case EFFECT_REV:
+        return swapped;
+    case EFFECT_REV16:
+        return swapped >> 16 | swapped << 16;
+    case EFFECT_REVSH:
+        return (uint32_t)(int32_t)(int16_t)(swapped >> 16);
+    case EFFECT_RBIT:
+        for (unsigned i = 0; i < 32; i++)
+            out |= (v >> i & 1) << (31 - i);
+        return out;
+    default:
+        return v ? (uint32_t)__builtin_clz(v) : 32;
+    }
+}
+
+static uint32_t field(const struct insn_effect *e, uint32_t into, uint32_t v)
+{
+    unsigned lsb = e->imm & 31, width = e->imm >> 8 & 0xff;
+    uint32_t mask = width >= 32 ? UINT32_MAX : (1u << width) - 1;
+    if (e->op == EFFECT_INSERT)
+        return (into & ~(mask << lsb)) | (v & mask) << lsb;
+    v = rotate_right(v, e->amount) >> lsb & mask;
+    return e->imm & 1u << 16 && v >> (width - 1) & 1 ? v | ~mask : v;
+}
+
+static uint32_t divide(bool is_signed, uint32_t a, uint32_t b)
+{
+    if (!b)
+        return 0;
+    if (!is_signed)
+        return a / b;
+    return b == UINT32_MAX ? 0 - a : (uint32_t)((int32_t)a / (int32_t)b);
+}
+
+static bool valid_field(const struct insn_effect *e)
+{
+    unsigned width = e->imm >> 8 & 0xff;
+    return width && (e->imm & 31) + width <= 32;
+}
+
+/* What has one or two operands and no flags. */
+static struct execute_value simple(struct execute_work *w)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_value a = e->rn == EFFECT_NO_REG ? known_value(0) : execute_read(w, e->rn), d;
+    switch (e->op) {
+    case EFFECT_UDIV:
+    case EFFECT_SDIV:
+        d = execute_read(w, e->rm);
+        d.known = d.known && a.known && d.number; /* by zero it may trap */
+        d.number = divide(e->op == EFFECT_SDIV, a.number, d.number);
+        return d;
+    case EFFECT_MOVT:
+        d = execute_read(w, e->rd);
+        d.number = (d.number & 0xffff) | e->imm << 16;
+        return d;
+    case EFFECT_INSERT:
+        d = execute_read(w, e->rd);
+        d.known = d.known && a.known && valid_field(e);
+        d.number = valid_field(e) ? field(e, d.number, a.number) : 0;
+        return d;
+    case EFFECT_FIELD:
+        if (!valid_field(e))
+            return unknown_value;
+        return (struct execute_value){field(e, 0, a.number), a.known};
+    default:
+        return (struct execute_value){reverse_bits(e->op, a.number), a.known};
+    }
+}
+
+static struct execute_value multiplied(struct execute_work *w)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_value a = execute_read(w, e->rn), b = execute_read(w, e->rm), d;
+    d = (struct execute_value){a.number * b.number, a.known && b.known};
+    if (e->op != EFFECT_MUL) {
+        struct execute_value add = execute_read(w, e->ra);
+        d.known = d.known && add.known;
+        d.number = e->op == EFFECT_MLA ? add.number + d.number : add.number - d.number;
+    }
+    if (e->set_flags)
+        set_flags(w, d, 0, 0, 0);
+    return d;
+}
+
+static void multiply_long(struct execute_work *w)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_value a = execute_read(w, e->rn), b = execute_read(w, e->rm);
+    uint64_t product = (uint64_t)a.number * b.number;
+    if (e->op == EFFECT_SMULL)
+        product = (uint64_t)((int64_t)(int32_t)a.number * (int32_t)b.number);
+    execute_write(w, e->ra, (struct execute_value){(uint32_t)product, a.known && b.known});
+    execute_write(w, e->rd, (struct execute_value){(uint32_t)(product >> 32), a.known && b.known});
+}
+
+void execute_arithmetic(struct execute_work *w)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_value d, a = known_value(0), b;
+    uint32_t carry, carry_known;
+    if (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL) {
+        multiply_long(w);
+        return;
+    }
+    if (e->op >= EFFECT_MUL && e->op <= EFFECT_MLS) {
+        d = multiplied(w);
+    } else if (e->op > EFFECT_MLS) {
+        d = simple(w);
+    } else {
+        if (e->rn != EFFECT_NO_REG)
+            a = execute_read(w, e->rn);
+        b = execute_operand(w, &carry, &carry_known);
+        d = e->op >= EFFECT_SUB && e->op <= EFFECT_RSC ? sum(w, a, b)
+                                                       : logical(w, a, b, carry, carry_known);
+    }
+    if (e->rd < EXECUTE_PC)
+        execute_write(w, e->rd, d);
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * M profile: special registers, exception entry and return (DDI 0403E.e B1.5). Cores with a
+ * Security Extension are not followed through exceptions.
+ */
+#include "execute_work.h"
+
+#define IPSR        0x1ffu
+#define ALIGNED     (1u << 9) /* stacked xPSR: SP was not a multiple of 8 */
+#define STATUS_T    (1u << 24)
+#define FLAGS       0xf80f0000u
+#define SPSEL       2u
+#define FPCA        4u
+#define CCR_ALIGN   (1u << 9)
+#define FPCCR_ASPEN (1u << 31)
+#define FPCCR_ACT   1u
+#define BASIC       0x20u /* bytes of a frame */
+#define WITH_FLOATS 0x68u
+
+static const uint8_t frame_regs[6] = {0, 1, 2, 3, 12, EXECUTE_LR};
+
+static bool is_known(const struct execute *x, unsigned reg)
+{
+    return x->regs.known >> reg & 1;
+}
+
+static void set_register(struct execute *x, unsigned reg, uint32_t v, bool known)
+{
+    x->regs.value[reg] = v;
+    x->regs.known = (x->regs.known & ~(UINT64_C(1) << reg)) | (uint64_t)known << reg;
+}
+
+/* 1 handler, 0 thread, -1 not known. */
+static int in_handler(const struct execute *x)
+{
+    if (x->regs.psr & x->regs.psr_known & IPSR)
+        return 1;
+    return (x->regs.psr_known & IPSR) == IPSR ? 0 : -1;
+}
+
+static bool is_privileged(const struct execute *x)
+{
+    return in_handler(x) == 1 ||
+           (is_known(x, EXECUTE_CONTROL) && !(x->regs.value[EXECUTE_CONTROL] & 1));
+}
+
+/* Is PSP the stack pointer in use? -1: not known. */
+static int uses_process_stack(const struct execute *x)
+{
+    if (in_handler(x) == 1)
+        return 0;
+    if (in_handler(x) < 0 || !is_known(x, EXECUTE_CONTROL))
+        return -1;
+    return x->regs.value[EXECUTE_CONTROL] >> 1 & 1;
+}
+
+/* Where MSR and MRS find a special register; 0: nowhere that is followed. */
+static unsigned special_place(const struct execute *x, unsigned which)
+{
+    static const uint8_t places[32] = {
+        [8] = EXECUTE_MSP,      [9] = EXECUTE_PSP,        [10] = EXECUTE_MSPLIM,
+        [11] = EXECUTE_PSPLIM,  [16] = EXECUTE_PRIMASK,   [17] = EXECUTE_BASEPRI,
+        [18] = EXECUTE_BASEPRI, [19] = EXECUTE_FAULTMASK, [20] = EXECUTE_CONTROL};
+    int process = uses_process_stack(x);
+    if (which == 8 || which == 9)
+        return process < 0 ? 0 : process == (which == 9) ? EXECUTE_SP : places[which];
+    return which < 32 ? places[which] : 0;
+}
+
+static void forget_stacks(struct execute *x)
+{
+    x->regs.known &=
+        ~(UINT64_C(1) << EXECUTE_SP | UINT64_C(1) << EXECUTE_MSP | UINT64_C(1) << EXECUTE_PSP);
+}
+
+/* The stack in use becomes the other one, if `process` differs. Thread mode. */
+static void select_stack(struct execute *x, bool process)
+{
+    unsigned left = process ? EXECUTE_MSP : EXECUTE_PSP,
+             taken = process ? EXECUTE_PSP : EXECUTE_MSP;
+    set_register(x, left, (uint32_t)x->regs.value[EXECUTE_SP], is_known(x, EXECUTE_SP));
+    set_register(x, EXECUTE_SP, (uint32_t)x->regs.value[taken], is_known(x, taken));
+}
+
+static void write_control(struct execute_work *w, struct execute_value v)
+{
+    struct execute *x = w->x;
+    int process = uses_process_stack(x);
+    bool handler = in_handler(x) == 1;
+    uint32_t mask = x->core.fpu ? 7 : 3;
+    if (handler) { /* SPSEL is not written there */
+        uint32_t old = (uint32_t)x->regs.value[EXECUTE_CONTROL];
+        v.known = v.known && is_known(x, EXECUTE_CONTROL);
+        v.number = (v.number & ~SPSEL) | (old & SPSEL);
+    }
+    if (w->maybe || process < 0 || !v.known)
+        v.known = false;
+    if (!v.known && !handler)
+        forget_stacks(x);
+    else if (!handler && process != (int)(v.number >> 1 & 1))
+        select_stack(x, v.number & SPSEL);
+    set_register(x, EXECUTE_CONTROL, v.number & mask, v.known && !(v.number & ~mask));
+}
+
+static void write_special(struct execute_work *w, unsigned which, struct execute_value v)
+{
+    struct execute *x = w->x;
+    unsigned place = special_place(x, which);
+    v.known = v.known && is_privileged(x);
+    if (which < 4) {
+        uint32_t mask = w->insn->opcode >> 10 & 1 ? FLAGS : FLAGS & 0xf8000000u;
+        execute_set_psr(w, mask, v.number,
+                        execute_read(w, w->insn->opcode >> 16 & 15).known ? 0xf8000000u : 0);
+    } else if (which == 20) {
+        write_control(w, v);
+    } else if (!place || which == 18 || x->core.security) {
+        x->regs.known &= ~(UINT64_C(0x3fff) << EXECUTE_MSP);
+        if (which < 16 || x->core.security)
+            forget_stacks(x);
+    } else {
+        v.number &= which >= 16 ? (which == 17 ? 0xff : 1) : which < 10 ? ~3u : ~7u;
+        v.known = v.known && which != 17 && which != 19; /* as wide as the core has it */
+        execute_write(w, place, v);
+    }
+}
+
+bool execute_m_special(struct execute_work *w)
+{
+    uint32_t op = w->insn->opcode;
+    unsigned which = op & 0xff, place = special_place(w->x, which);
+    struct execute_value v = {0, false};
+    if (w->insn->size != 4 || w->insn->isa != BT_ISA_T32)
+        return false;
+    if ((op & 0xffe0d000) == 0xf3808000) {
+        write_special(w, which, execute_read(w, op >> 16 & 15));
+        return true;
+    }
+    if ((op & 0xffe0d000) != 0xf3e08000)
+        return false;
+    if (place && is_privileged(w->x) && !w->x->core.security && which != 19)
+        v = execute_read(w, place);
+    if (which == 5)
+        v = (struct execute_value){w->x->regs.psr & IPSR, (w->x->regs.psr_known & IPSR) == IPSR};
+    if ((op >> 8 & 15) < EXECUTE_PC)
+        execute_write(w, op >> 8 & 15, v);
+    return true;
+}
+
+/* CPS; and what the first floating-point instruction of a context does. */
+void execute_m_before(struct execute_work *w, bool uses_floats)
+{
+    struct execute *x = w->x;
+    uint32_t op = w->insn->opcode;
+    if (w->insn->size == 2 && (op & 0xffec) == 0xb660) {
+        struct execute_value v = {op >> 4 & 1, is_privileged(x)};
+        if (op & 2)
+            execute_write(w, EXECUTE_PRIMASK, v);
+        x->regs.known &= ~(UINT64_C(1) << EXECUTE_FAULTMASK);
+    }
+    if (!uses_floats)
+        return;
+    uint64_t ccr = x->regs.value[EXECUTE_FPCCR];
+    bool nothing = is_known(x, EXECUTE_FPCCR) && !(ccr & FPCCR_ACT) && x->regs.float_settled;
+    if (!nothing && !x->regs.float_settled) {
+        if (is_known(x, EXECUTE_FPCAR))
+            w->error = execute_memory_write(&x->memory, x->regs.value[EXECUTE_FPCAR], NULL,
+                                            WITH_FLOATS - BASIC);
+        else
+            execute_clobber_store(w);
+    }
+    x->regs.float_settled = !w->maybe;
+    if (is_known(x, EXECUTE_CONTROL) && x->regs.value[EXECUTE_CONTROL] & FPCA)
+        return;
+    bool automatic = is_known(x, EXECUTE_FPCCR) && ccr & FPCCR_ASPEN && !w->maybe;
+    x->regs.value[EXECUTE_CONTROL] |= FPCA;
+    if (!automatic)
+        x->regs.known &= ~(UINT64_C(1) << EXECUTE_CONTROL);
+    x->regs.fpscr_known = 0;
+}
+
+static void put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known, int *error)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
+        uint8_t byte = (uint8_t)(word >> at);
+        int failed = execute_memory_write(&x->memory, address + i,
+                                          (known >> at & 0xff) == 0xff ? &byte : NULL, 1);
+        *error = failed ? failed : *error;
+    }
+}
+
+static struct execute_value get_word(struct execute *x, uint32_t address)
+{
+    uint8_t b[4];
+    struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4)};
+    if (!v.known)
+        return v;
+    execute_swap(x, b, 4);
+    v.number = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    return v;
+}
+
+static bool is_followed(const struct execute *x, const struct bt_event *event)
+{
+    uint32_t sp = (uint32_t)x->regs.value[EXECUTE_SP];
+    return x->core.profile == EXECUTE_PROFILE_M && !x->core.security &&
+           event->u.exception.m_profile && event->u.exception.number > 1 &&
+           is_known(x, EXECUTE_SP) && uses_process_stack(x) >= 0 &&
+           (is_known(x, EXECUTE_CONTROL) || !x->core.fpu) &&
+           (!(sp & 4) || is_known(x, EXECUTE_CCR));
+}
+
+static int push_frame(struct execute *x, const struct bt_event *event, bool floats, uint32_t *frame)
+{
+    int error = BT_OK;
+    uint32_t sp = (uint32_t)x->regs.value[EXECUTE_SP];
+    bool padded = sp & 4 && (floats || x->regs.value[EXECUTE_CCR] & CCR_ALIGN);
+    *frame = sp - (floats ? WITH_FLOATS : BASIC) - (padded ? 4 : 0);
+    for (unsigned i = 0; i < 6; i++)
+        put_word(x, *frame + 4 * i, (uint32_t)x->regs.value[frame_regs[i]],
+                 is_known(x, frame_regs[i]) ? UINT32_MAX : 0, &error);
+    put_word(x, *frame + 24, (uint32_t)event->u.exception.return_address,
+             event->u.exception.has_return ? UINT32_MAX : 0, &error);
+    put_word(x, *frame + 28, (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
+             x->regs.psr_known | STATUS_T | ALIGNED, &error);
+    if (floats && !error)
+        error = execute_memory_write(&x->memory, *frame + BASIC, NULL, WITH_FLOATS - BASIC);
+    return error;
+}
+
+static void forget_low_floats(struct execute *x)
+{
+    x->regs.vector_known &= ~UINT64_C(0xffff);
+    x->regs.fpscr_known = 0;
+}
+
+static void enter_handler(struct execute *x, const struct bt_event *event, uint32_t lr)
+{
+    for (unsigned i = 0; i < 5; i++)
+        x->regs.known &= ~(UINT64_C(1) << frame_regs[i]);
+    set_register(x, EXECUTE_LR, lr, true);
+    x->regs.psr = (x->regs.psr & ~IPSR) | (event->u.exception.number & IPSR);
+    x->regs.psr_known = (x->regs.psr_known & ~FLAGS) | IPSR;
+    execute_set_it(&x->regs, 0);
+}
+
+int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
+{
+    uint32_t frame;
+    (void)next;
+    if (!is_followed(x, event)) {
+        execute_forget_registers(x);
+        execute_forget_memory(x);
+        execute_set_it(&x->regs, 0);
+        return BT_OK;
+    }
+    bool handler = in_handler(x) == 1, process = uses_process_stack(x) == 1;
+    bool floats = x->core.fpu && x->regs.value[EXECUTE_CONTROL] & FPCA;
+    int error = push_frame(x, event, floats, &frame);
+    set_register(x, EXECUTE_SP, frame, true);
+    if (process)
+        select_stack(x, false);
+    if (floats) {
+        forget_low_floats(x);
+        x->regs.float_settled = false;
+        set_register(x, EXECUTE_FPCAR, frame + BASIC, true);
+    }
+    x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)(SPSEL | FPCA);
+    uint32_t low = handler ? 1 : process ? 0xd : 9, kind = floats ? 0xe0 : 0xf0;
+    enter_handler(x, event,
+                  x->core.v8m ? 0xffffff00u | (kind & 0xb0) | (low & 0xc)
+                              : 0xffffff00u | kind | low);
+    return error;
+}
+
+static void pop_frame(struct execute *x, uint32_t frame, bool floats, uint32_t status)
+{
+    for (unsigned i = 0; i < 6; i++) {
+        struct execute_value v = get_word(x, frame + 4 * i);
+        set_register(x, frame_regs[i], v.number, v.known);
+    }
+    uint32_t sp = frame + (floats ? WITH_FLOATS : BASIC);
+    set_register(x, EXECUTE_SP, status & ALIGNED ? sp | 4 : sp, true);
+    x->regs.psr = status & ~ALIGNED;
+    x->regs.psr_known = UINT32_MAX;
+    x->regs.it_unknown = 0;
+    if (!floats)
+        return;
+    forget_low_floats(x);
+    if (is_known(x, EXECUTE_FPCAR) && x->regs.value[EXECUTE_FPCAR] == frame + BASIC)
+        x->regs.float_settled = true;
+}
+
+int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next)
+{
+    uint32_t how = x->regs.returning;
+    bool process = how & 4, thread = how & 8, floats = !(how & 0x10);
+    unsigned stack = process ? EXECUTE_PSP : EXECUTE_SP;
+    (void)event;
+    x->regs.returning = 0;
+    if (x->core.profile == EXECUTE_PROFILE_AR)
+        return BT_OK;
+    uint32_t frame = (uint32_t)x->regs.value[stack];
+    struct execute_value pc = get_word(x, frame + 24), status = get_word(x, frame + 28);
+    if (!how || x->core.security || !is_known(x, stack) || !status.known || in_handler(x) != 1) {
+        execute_forget_registers(x);
+        return BT_OK;
+    }
+    if (next != EXECUTE_NO_ADDRESS && pc.known && (pc.number & ~1u) != ((uint32_t)next & ~1u))
+        return BT_ERR_RANGE;
+    if (process)
+        select_stack(x, true);
+    uint32_t control = (uint32_t)x->regs.value[EXECUTE_CONTROL] & 1;
+    control |= (process && thread ? SPSEL : 0) | (floats ? FPCA : 0);
+    set_register(x, EXECUTE_CONTROL, control, is_known(x, EXECUTE_CONTROL));
+    pop_frame(x, frame, floats, status.number);
+    return BT_OK;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Tests decoder/execute/execute.c, execute_alu.c, execute_m.c, execute_memory.c and
+ * execute_state.c: single rules by
+ * hand. Instructions at random: test_execute_differential.c.
+ */
+#include "decoder/execute/execute.h"
+#include "tests/support/unit_main.h"
+
+#include <string.h>
+
+#define RAM 0x20000000u
+
+static enum execute_memory_kind all_ram(void *context, uint64_t address, uint64_t *from,
+                                        uint64_t *to, const uint8_t **bytes)
+{
+    (void)context;
+    (void)bytes;
+    *from = address < RAM ? 0 : address < RAM + 0x10000 ? RAM : RAM + 0x10000;
+    *to = address < RAM ? RAM : address < RAM + 0x10000 ? RAM + 0x10000 : UINT32_MAX;
+    return *from == RAM ? EXECUTE_MEMORY_RAM : EXECUTE_MEMORY_OTHER;
+}
+
+static void begin(struct execute *x, struct execute_budget *budget)
+{
+    *x = (struct execute){.core = {.profile = EXECUTE_PROFILE_M}};
+    *budget = (struct execute_budget){.limit = 1 << 20};
+    execute_memory_init(&x->memory, budget, all_ram, NULL);
+    x->regs.psr_known = UINT32_MAX;
+    x->regs.psr = 1u << 24;
+    x->regs.known = UINT64_MAX;
+    for (unsigned i = 0; i < 15; i++)
+        x->regs.value[i] = 0x100 + i;
+    x->regs.value[EXECUTE_SP] = RAM + 0x1004;
+    x->regs.value[EXECUTE_MSP] = RAM + 0x2000;
+    x->regs.value[EXECUTE_CCR] = 1u << 9;
+}
+
+static int step(struct execute *x, uint32_t opcode, uint64_t address, uint64_t next)
+{
+    bool wide = opcode >> 16;
+    return execute_step(x, &(struct execute_insn){.address = address,
+                                                  .opcode = opcode,
+                                                  .isa = BT_ISA_T32,
+                                                  .size = wide ? 4 : 2,
+                                                  .next = next,
+                                                  .has_next = true});
+}
+
+static uint32_t word(struct execute *x, uint32_t address)
+{
+    uint32_t v = 0;
+    ck_assert_msg(execute_memory_read(&x->memory, address, &v, 4), "%x is not known", address);
+    return v;
+}
+
+START_TEST(test_memory_shared)
+{
+    struct execute_budget budget = {.limit = 4000};
+    struct execute_memory a, b;
+    uint32_t v = 0x11223344, got;
+    execute_memory_init(&a, &budget, all_ram, NULL);
+    ck_assert_int_eq(execute_memory_write(&a, RAM + 254, &v, 4), BT_OK); /* two pages */
+    ck_assert_int_eq(execute_memory_share(&b, &a), BT_OK);
+    ck_assert_int_eq(execute_memory_write(&b, RAM + 254, &(uint32_t){5}, 4), BT_OK);
+    ck_assert(execute_memory_read(&a, RAM + 254, &got, 4));
+    ck_assert_uint_eq(got, v);
+    ck_assert(execute_memory_read(&b, RAM + 254, &got, 4));
+    ck_assert_uint_eq(got, 5);
+    ck_assert_int_eq(execute_memory_write(&b, RAM + 255, NULL, 1), BT_OK);
+    ck_assert(!execute_memory_read(&b, RAM + 254, &got, 4));
+    ck_assert(execute_memory_read(&b, RAM + 256, &got, 2));
+    ck_assert(!execute_memory_read(&a, RAM + 250, &got, 8));
+    int error = BT_OK;
+    for (uint32_t at = 0; at < 0x10000 && !error; at += EXECUTE_PAGE)
+        error = execute_memory_write(&a, RAM + at, &v, 4);
+    ck_assert_int_eq(error, BT_ERR_NOMEM);
+    ck_assert_uint_le(budget.used, budget.limit);
+    ck_assert_int_eq(execute_memory_write(&b, 0x1000, &v, 4), BT_OK); /* no RAM: no effect */
+    ck_assert(!execute_memory_read(&b, 0x1000, &got, 4));
+    execute_memory_forget(&b);
+    ck_assert(!execute_memory_read(&b, RAM + 256, &got, 2));
+    execute_memory_release(&a);
+    execute_memory_release(&b);
+    ck_assert_uint_eq(budget.used, 0);
+}
+END_TEST
+
+START_TEST(test_conditions)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.regs.psr = 1u << 24 | 1u << 30;                               /* Z */
+    ck_assert_int_eq(step(&x, 0xd102, 0x100, 0x108), BT_ERR_RANGE); /* BNE, taken */
+    x.regs.psr_known &= ~0xf0000000u;
+    x.regs.psr = 1u << 24;
+    ck_assert_int_eq(step(&x, 0xd002, 0x100, 0x108), BT_OK); /* BEQ, taken */
+    ck_assert_uint_eq(x.regs.psr & x.regs.psr_known & 0xf0000000u, 1u << 30);
+    x.regs.known &= ~8u;
+    ck_assert_int_eq(step(&x, 0xb11b, 0x100, 0x10a), BT_OK); /* CBZ r3, taken */
+    ck_assert_uint_eq(x.regs.value[3], 0);
+    ck_assert(x.regs.known >> 3 & 1);
+    ck_assert_int_eq(step(&x, 0xbf0c, 0x100, 0x102), BT_OK); /* ITE EQ */
+    ck_assert_int_eq(step(&x, 0x2001, 0x102, 0x104), BT_OK); /* MOVEQ r0, #1 */
+    ck_assert_int_eq(step(&x, 0x2102, 0x104, 0x106), BT_OK); /* MOVNE r1, #2 */
+    ck_assert_uint_eq(x.regs.value[0], 1);
+    ck_assert_uint_eq(x.regs.value[1], 0x101);
+    x.regs.known &= ~1u;
+    ck_assert_int_eq(step(&x, 0x6001, 0x106, 0x108), BT_OK); /* STR r1, [r0] */
+    ck_assert_uint_eq(x.clobbers, 1);
+    ck_assert_int_eq(step(&x, 0x4700, 0x106, 0x200), BT_OK); /* BX r0, not known */
+    x.regs.known |= 1u;
+    ck_assert_int_eq(step(&x, 0x4700, 0x106, 0x300), BT_ERR_RANGE);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+static struct bt_event entry(uint16_t number, uint64_t from)
+{
+    return (struct bt_event){
+        .kind = BT_EVENT_EXCEPTION,
+        .u.exception = {
+            .number = number, .m_profile = true, .has_return = true, .return_address = from}};
+}
+
+/* Thread mode on PSP, SP not a multiple of 8, with and without floating-point registers. */
+START_TEST(test_frame)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1234);
+    uint32_t size = _i ? 0x68 : 0x20, frame = RAM + 0x1000 - size;
+    begin(&x, &budget);
+    x.core.fpu = _i;
+    x.regs.value[EXECUTE_CONTROL] = _i ? 6 : 2;
+    x.regs.psr |= 1u << 29;
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x2000);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_PSP], frame);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_LR], _i ? 0xffffffed : 0xfffffffd);
+    ck_assert(!(x.regs.known & 0x100f));
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(word(&x, frame + 4 * i), 0x100 + i);
+    ck_assert_uint_eq(word(&x, frame + 24), 0x1234);
+    ck_assert_uint_eq(word(&x, frame + 28), 1u << 29 | 1u << 24 | 1u << 9);
+    ck_assert_int_eq(step(&x, 0xf3ef8009, 0x8000, 0x8004), BT_OK); /* MRS r0, PSP */
+    ck_assert_uint_eq(x.regs.value[0], frame);
+    ck_assert_int_eq(step(&x, 0xb500, 0x8004, 0x8006), BT_OK); /* PUSH {lr} */
+    ck_assert_int_eq(step(&x, 0xbd00, 0x8006, 0x1234), BT_OK); /* POP {pc} */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1234), BT_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert_uint_eq(x.regs.value[i], 0x100 + i);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x1004);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_MSP], RAM + 0x2000);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_CONTROL], _i ? 6 : 2);
+    ck_assert_uint_eq(x.regs.psr, 1u << 29 | 1u << 24);
+    ck_assert(x.regs.known & 1u << EXECUTE_SP);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* Back to another place than the frame says. */
+START_TEST(test_frame_contradicts)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(16, 0x1234);
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 0;
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_LR], 0xfffffff9);
+    ck_assert_int_eq(step(&x, 0x4770, 0x8000, 0x1238), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1238), BT_ERR_RANGE);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("execute");
+    unit_case(s, "execute: memory that states share", test_memory_shared);
+    unit_case(s, "execute: conditions, and what contradicts the path", test_conditions);
+    unit_cases(s, "execute: M-profile exception frame", test_frame, 0, 2);
+    unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
+    return s;
+}

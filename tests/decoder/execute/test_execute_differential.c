@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Random A32 and T32 instructions against an emulator: execute.c, execute_alu.c. What is called
+ * known after an instruction is what the emulator has. Some of what is there before is not known.
+ * Instructions that the architecture calls UNPREDICTABLE are left out, as far as the emulator runs
+ * them. EXECUTE_SEED, EXECUTE_INSNS in the environment.
+ */
+#include "decoder/execute/execute.h"
+#include "decoder/program/insn.h"
+#include "tests/support/unit_main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unicorn/unicorn.h>
+
+#define CODE     0x00010000u
+#define RAM      0x20000000u
+#define RAM_SIZE 0x400u
+
+static const int ids[17] = {
+    UC_ARM_REG_R0,  UC_ARM_REG_R1, UC_ARM_REG_R2, UC_ARM_REG_R3, UC_ARM_REG_R4,  UC_ARM_REG_R5,
+    UC_ARM_REG_R6,  UC_ARM_REG_R7, UC_ARM_REG_R8, UC_ARM_REG_R9, UC_ARM_REG_R10, UC_ARM_REG_R11,
+    UC_ARM_REG_R12, UC_ARM_REG_SP, UC_ARM_REG_LR, UC_ARM_REG_PC, UC_ARM_REG_CPSR};
+
+struct trial {
+    uc_engine *uc;
+    uint64_t seed;
+    uint8_t code[0x1000], ram[RAM_SIZE];
+    uint32_t before[17], after[17];
+    uint64_t ran, known, wrong, refused;
+    struct execute_code *cache;
+};
+
+static uint32_t draw(struct trial *t)
+{
+    t->seed ^= t->seed << 13;
+    t->seed ^= t->seed >> 7;
+    t->seed ^= t->seed << 17;
+    return (uint32_t)(t->seed >> 16);
+}
+
+static enum execute_memory_kind kind(void *context, uint64_t address, uint64_t *from, uint64_t *to,
+                                     const uint8_t **bytes)
+{
+    struct trial *t = context;
+    *from = *to = 0;
+    *bytes = t->code;
+    if (address - CODE < sizeof t->code) {
+        *from = CODE;
+        *to = CODE + sizeof t->code;
+        return EXECUTE_MEMORY_CONST;
+    }
+    if (address - RAM >= RAM_SIZE)
+        return EXECUTE_MEMORY_OTHER;
+    *from = RAM;
+    *to = RAM + RAM_SIZE;
+    return EXECUTE_MEMORY_RAM;
+}
+
+static void draw_state(struct trial *t, bool thumb)
+{
+    static const uint32_t corners[8] = {0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 2, 31, 0x8000};
+    for (unsigned i = 0; i < 15; i++) {
+        uint32_t r = draw(t);
+        t->before[i] = r & 1   ? RAM + 0x100 + (draw(t) & 0x1ff & (r & 2 ? ~3u : ~0u))
+                       : r & 4 ? corners[r >> 3 & 7]
+                               : draw(t);
+    }
+    t->before[13] = RAM + 0x100 + (draw(t) & 0x1fc);
+    t->before[15] = CODE + 0x400 + (draw(t) & 0x3fc);
+    t->before[16] = (draw(t) & 0xf0000000u) | 0x10 | (thumb ? 0x20 : 0);
+    for (unsigned i = 0; i < RAM_SIZE / 4; i += 4)
+        t->ram[draw(t) % RAM_SIZE] = (uint8_t)draw(t);
+}
+
+/* T32: comparisons without flags, and ORRS of SP or PC, which are v8.1-M's long shifts. */
+static bool is_unpredictable(const struct execute_insn *i)
+{
+    uint32_t op = i->opcode;
+    bool arithmetic = (op & 0xfe000000) == 0xea000000 || (op & 0xf8008000) == 0xf0000000;
+    return i->isa == BT_ISA_T32 && i->size == 4 &&
+           ((arithmetic && (op & 0x00100f00) == 0x00000f00) || (op & 0xfff0000d) == 0xea50000d);
+}
+
+/* The encodings of coprocessors, SIMD and status registers are not of interest here. */
+static void draw_insn(struct trial *t, bool thumb, struct execute_insn *i)
+{
+    uint32_t op = draw(t);
+    *i = (struct execute_insn){
+        .address = t->before[15], .opcode = op, .isa = thumb ? BT_ISA_T32 : BT_ISA_A32, .size = 4};
+    if ((op & 0x0c000000) == 0x0c000000)
+        op ^= 0x08000000;
+    if (!thumb) {
+        i->opcode = draw(t) % 3 ? (op & 0x0fffffff) | 0xe0000000u : op;
+    } else {
+        op = draw(t) & 1 ? (op & 0x1fffffff) | 0xe0000000u : op; /* more of 32 bits */
+        i->size = (uint8_t)insn_t32_size((uint16_t)(op >> 16));
+        i->opcode = i->size == 2 ? op >> 16 : op;
+    }
+    uint8_t *p = t->code + (t->before[15] - CODE);
+    uint32_t w = i->opcode;
+    if (thumb && i->size == 4)
+        w = w << 16 | w >> 16;
+    for (unsigned k = 0; k < i->size; k++)
+        p[k] = (uint8_t)(w >> (8 * k));
+}
+
+static bool emulate(struct trial *t, bool thumb, const struct execute_insn *i)
+{
+    int list[17];
+    void *to[17];
+    memcpy(list, ids, sizeof list);
+    for (unsigned k = 0; k < 17; k++)
+        to[k] = &t->before[k];
+    uc_reg_write(t->uc, UC_ARM_REG_CPSR, &t->before[16]); /* first: SP and LR are this mode's */
+    uc_reg_write_batch(t->uc, list, to, 17);
+    uc_ctl_remove_cache(t->uc, i->address, i->address + 4);
+    if (uc_emu_start(t->uc, i->address | thumb, i->address + i->size, 0, 1))
+        return false;
+    for (unsigned k = 0; k < 17; k++)
+        to[k] = &t->after[k];
+    uc_reg_read_batch(t->uc, list, to, 17);
+    return true;
+}
+
+static void compare(struct trial *t, const struct execute_insn *i, struct execute *x)
+{
+    const struct execute_regs *r = &x->regs;
+    bool wrong = false;
+    for (unsigned k = 0; k < 15; k++) {
+        t->known += r->known >> k & 1;
+        if (r->known >> k & 1 && (uint32_t)r->value[k] != t->after[k]) {
+            printf("r%u is %08x, said %08x\n", k, t->after[k], (uint32_t)r->value[k]);
+            wrong = true;
+        }
+    }
+    if ((r->psr ^ t->after[16]) & r->psr_known & 0xf0000000u) {
+        printf("flags are %08x, said %08x known %08x\n", t->after[16], r->psr, r->psr_known);
+        wrong = true;
+    }
+    for (unsigned k = 0; k < RAM_SIZE; k++) {
+        uint8_t byte;
+        if (execute_memory_read(&x->memory, RAM + k, &byte, 1) && byte != t->ram[k]) {
+            printf("byte %08x is %02x, said %02x\n", RAM + k, t->ram[k], byte);
+            wrong = true;
+        }
+    }
+    if (wrong)
+        printf("  insn %08x isa %u size %u\n", i->opcode, i->isa, i->size);
+    t->wrong += wrong;
+}
+
+static void try_one(struct trial *t, bool thumb)
+{
+    struct execute_budget budget = {.limit = 1 << 20};
+    struct execute x = {.core = {.profile = EXECUTE_PROFILE_AR}, .code = t->cache};
+    struct execute_insn i;
+    draw_state(t, thumb);
+    draw_insn(t, thumb, &i);
+    execute_memory_init(&x.memory, &budget, kind, t);
+    for (unsigned k = 0; k < 15; k++)
+        x.regs.value[k] = t->before[k];
+    x.regs.known = draw(t) % 3 ? 0x7fff : draw(t) & 0x7fff;
+    x.regs.psr = t->before[16];
+    x.regs.psr_known = draw(t) % 3 ? UINT32_MAX : 0x0fffffff | (draw(t) & 0xf0000000u);
+    for (unsigned k = 0; k < RAM_SIZE; k += 16)
+        if (draw(t) & 7)
+            ck_assert(!execute_memory_write(&x.memory, RAM + k, t->ram + k, 16));
+    if (!is_unpredictable(&i) && emulate(t, thumb, &i)) {
+        i.next = t->after[15];
+        i.has_next = true;
+        t->ran++;
+        int error = execute_step(&x, &i);
+        if (error) {
+            printf("error %d at %08x next %08x insn %08x isa %u\n", error, (uint32_t)i.address,
+                   (uint32_t)i.next, i.opcode, i.isa);
+            t->refused++;
+        } else {
+            compare(t, &i, &x);
+        }
+    }
+    execute_memory_release(&x.memory);
+    ck_assert_uint_eq(budget.used, 0);
+}
+
+static uint64_t from_environment(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+START_TEST(test_random)
+{
+    struct trial *t = calloc(1, sizeof *t);
+    uint64_t count = from_environment("EXECUTE_INSNS", 20000);
+    ck_assert_ptr_nonnull(t);
+    t->seed = from_environment("EXECUTE_SEED", (uint64_t)time(NULL) * 2654435761u) | 1;
+    printf("EXECUTE_SEED=%llu\n", (unsigned long long)t->seed);
+    t->cache = execute_code_new();
+    ck_assert_ptr_nonnull(t->cache);
+    ck_assert(!uc_open(UC_ARCH_ARM, UC_MODE_ARM, &t->uc));
+    uc_ctl_set_cpu_model(t->uc, UC_CPU_ARM_CORTEX_A15);
+    uc_mem_map_ptr(t->uc, CODE, sizeof t->code, UC_PROT_READ | UC_PROT_EXEC, t->code);
+    uc_mem_map_ptr(t->uc, RAM, RAM_SIZE, UC_PROT_READ | UC_PROT_WRITE, t->ram);
+    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
+        try_one(t, k & 1);
+    uc_close(t->uc);
+    printf("%llu ran, %llu registers known\n", (unsigned long long)t->ran,
+           (unsigned long long)t->known);
+    ck_assert_uint_eq(t->wrong + t->refused, 0);
+    ck_assert_uint_gt(t->ran, count / 10);
+    ck_assert_uint_gt(t->known, 5 * t->ran);
+    execute_code_free(t->cache);
+    free(t);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("execute_differential");
+    setvbuf(stdout, NULL, _IOLBF, 0); /* what differs is seen when it fails */
+    unit_case(s, "execute: random instructions as an emulator runs them", test_random);
+    return s;
+}
