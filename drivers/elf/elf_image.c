@@ -448,6 +448,25 @@ bool elf_image_variable(const struct elf_image *image, const char *name, uint64_
     return false;
 }
 
+bool elf_image_variable_at(const struct elf_image *image, uint64_t address, uint64_t *start,
+                           uint64_t *size, const char **name)
+{
+    GElf_Shdr header = {0};
+    Elf_Scn *table = find_table(image, &header);
+    Elf_Data *data = table ? elf_getdata(table, NULL) : NULL;
+    GElf_Sym sym;
+    for (int i = 0; data && data->d_buf && gelf_getsym(data, i, &sym); i++) {
+        if (GELF_ST_TYPE(sym.st_info) != STT_OBJECT || sym.st_shndx == SHN_UNDEF ||
+            address < sym.st_value || address - sym.st_value >= sym.st_size)
+            continue;
+        *start = sym.st_value;
+        *size = sym.st_size;
+        *name = elf_strptr(image->priv->elf, header.sh_link, sym.st_name);
+        return *name != NULL;
+    }
+    return false;
+}
+
 static bool same_segment(const struct elf_image *image, uint64_t a, uint64_t b)
 {
     for (size_t i = 0; i < image->segment_count; i++) {
@@ -711,25 +730,42 @@ void elf_image_close(struct elf_image *image)
     free(image);
 }
 
-static enum elf_use of_segment(const struct elf_image *image, uint64_t address)
+/* [start, start + size) ends what is of one kind with `address`, or begins behind it. */
+static bool narrow_run(uint64_t start, uint64_t size, uint64_t address, uint64_t *to)
 {
+    bool holds = address >= start && address - start < size;
+    uint64_t edge = holds ? start + size : start;
+    if (edge > address && edge < *to)
+        *to = edge;
+    return holds;
+}
+
+enum elf_use elf_image_use_run(const struct elf_image *image, uint64_t address, uint64_t *to)
+{
+    enum elf_use use = ELF_USE_NONE;
+    Elf_Scn *section = NULL;
+    bool named = false;
+    *to = UINT64_MAX;
+    while ((section = elf_nextscn(image->priv->elf, section))) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
+            !narrow_run(header.sh_addr, header.sh_size, address, to) || named)
+            continue;
+        use = header.sh_flags & SHF_WRITE ? ELF_USE_RAM : ELF_USE_CONST;
+        named = true;
+    }
     for (size_t i = 0; i < image->segment_count; i++) {
         const struct elf_segment *s = &image->segments[i];
-        if (address >= s->vaddr && address - s->vaddr < s->mem_size)
-            return s->writable ? ELF_USE_RAM : ELF_USE_CONST;
+        if (narrow_run(s->vaddr, s->mem_size, address, to) && !named) {
+            use = s->writable ? ELF_USE_RAM : ELF_USE_CONST;
+            named = true;
+        }
     }
-    return ELF_USE_NONE;
+    return use;
 }
 
 enum elf_use elf_image_use(const struct elf_image *image, uint64_t address)
 {
-    Elf_Scn *section = NULL;
-    while ((section = elf_nextscn(image->priv->elf, section))) {
-        GElf_Shdr header;
-        if (!gelf_getshdr(section, &header) || !(header.sh_flags & SHF_ALLOC) ||
-            address < header.sh_addr || address - header.sh_addr >= header.sh_size)
-            continue;
-        return header.sh_flags & SHF_WRITE ? ELF_USE_RAM : ELF_USE_CONST;
-    }
-    return of_segment(image, address);
+    uint64_t to;
+    return elf_image_use_run(image, address, &to);
 }

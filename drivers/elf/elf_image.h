@@ -115,4 +115,11 @@ enum elf_use {
 };
 enum elf_use elf_image_use(const struct elf_image *image, uint64_t address);
 
+/* As above; *to is the end (exclusive) of what is of one kind with `address`, or nearer. */
+enum elf_use elf_image_use_run(const struct elf_image *image, uint64_t address, uint64_t *to);
+
+/* The variable that holds `address`; false: there is none. *name lives as long as the image. */
+bool elf_image_variable_at(const struct elf_image *image, uint64_t address, uint64_t *start,
+                           uint64_t *size, const char **name);
+
 #endif

@@ -15,6 +15,7 @@
  *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
  *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
+ *   [past]     snapshot, snapshot_bytes, memory
  *   [gdb]      listen, allow, unix_mode, unix_owner, others
  *   [tls]      ca, cert, key, allow, crl, client_eku, handshake
  *   [access]   control, observe, query, none
@@ -25,7 +26,7 @@
  *   [setup]    ADDRESS, as often as wanted
  *   [flash]    algorithm, ram
  *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, debug, cti, shared,
- *              rtos, and the trace unit's registers by name
+ *              ram, rtos, and the trace unit's registers by name
  *
  * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
  * board file, $PLUGIN the virtual board's plugin, $$ a dollar sign.
@@ -92,6 +93,12 @@ struct config_ranges {
     unsigned count;
 };
 
+/* When RAM is read for the values of the past. */
+enum config_snapshot {
+    CONFIG_SNAPSHOT_BACKGROUND, /* while the core is halted and nobody else asks for anything */
+    CONFIG_SNAPSHOT_OFF,        /* never, nor registers */
+};
+
 struct config_core {
     char name[64];
     char type[64];     /* "Cortex-A9" */
@@ -106,6 +113,7 @@ struct config_core {
     uint64_t debug;                       /* an A core's debug registers; 0: to be found */
     uint64_t cti;                         /* its cross trigger interface; 0: none that is used */
     struct config_ranges shared;          /* RAM that others write */
+    struct config_ranges ram;             /* RAM that the program file does not name */
     unsigned rtos;                        /* enum rtos_kind */
 };
 
@@ -278,6 +286,12 @@ struct config {
     /* [history] */
     size_t memory;     /* trace bytes kept for each core, a power of two */
     size_t checkpoint; /* trace bytes between checkpoints, at most half of it */
+    /* [past] */
+    struct {
+        unsigned snapshot;     /* enum config_snapshot */
+        size_t snapshot_bytes; /* of RAM that are read at one halt, at most */
+        size_t memory;         /* bytes that known states and what follows from them may take */
+    } past;
     /* [setup] */
     struct config_setup setup[CONFIG_MAX_SETUP]; /* in the order of the file */
     unsigned setup_count;

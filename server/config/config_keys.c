@@ -132,6 +132,12 @@ static const struct config_key keys[] = {
      "bytes for each core, 64K to 64G; K, M and G may follow the number"},
     {"history", "checkpoint", CONFIG_SIZE, FIELD(checkpoint), KIB, 16 * MIB, false, "64K",
      "bytes, 1K to 16M; K and M may follow the number"},
+    {"past", "snapshot", CONFIG_PAST, FIELD(past.snapshot), 0, 0, false, "background",
+     "background or off"},
+    {"past", "snapshot_bytes", CONFIG_SIZE, FIELD(past.snapshot_bytes), 4 * KIB, 256 * MIB, false,
+     "1M", "bytes, 4K to 256M; K and M may follow the number"},
+    {"past", "memory", CONFIG_SIZE, FIELD(past.memory), MIB, 64 * GIB, false, "256M",
+     "bytes, 1M to 64G; K, M and G may follow the number"},
     {"gdb", "listen", CONFIG_LISTEN, FIELD(access.listen), 0, 0, false, "127.0.0.1:3333",
      "ADDRESS:PORT, [ADDRESS]:PORT, :PORT (this machine), unix:PATH, systemd, or several of them; "
      "port 0 takes a free one"},
@@ -208,6 +214,9 @@ static const struct config_key keys[] = {
     {"core", "cti", CONFIG_COMPONENT, CORE(cti), 0, 0, false, NULL, COMPONENT},
     {"core", "shared", CONFIG_RANGES, CORE(shared), 0, 0, false, NULL,
      "up to 8 times ADDRESS+SIZE, of RAM that others write; K and M may follow the size"},
+    {"core", "ram", CONFIG_RANGES, CORE(ram), 0, 0, false, NULL,
+     "up to 8 times ADDRESS+SIZE, of RAM beside what the program file names; K and M may follow "
+     "the size"},
     {"core", "rtos", CONFIG_RTOS, CORE(rtos), 0, 0, false, NULL,
      "auto, none, freertos, zephyr or threadx"},
 };

@@ -31,6 +31,7 @@ enum config_kind {
     CONFIG_CAPTURE,
     CONFIG_OTHERS,
     CONFIG_RTOS,
+    CONFIG_PAST,
     CONFIG_CHANNEL,  /* unsigned, 0 is A */
     CONFIG_LAYOUT,   /* value and direction of struct ftdi_pinout */
     CONFIG_SIGNAL,   /* struct ftdi_line */

@@ -36,9 +36,10 @@ static void mark_moved(struct live *l)
 }
 
 /* The target is elsewhere: its registers are others. */
-static void target_was_moved(struct live *l)
+static void target_was_moved(struct live *l, bool reset)
 {
     live_reverse_written(l, false);
+    live_snapshot_moved(l, reset);
     mark_moved(l);
     if (l->target->run != TARGET_RESUMING)
         live_look_again(l); /* the PC may be another one */
@@ -97,6 +98,7 @@ static void on_resumed(void *ctx)
     live_join_resumed(l);
     live_counts_resumed(l);
     live_reverse_forget(l);
+    live_snapshot_resumed(l);
     live_code_commit(l);
     l->untraced = l->tracing != LIVE_TRACING_ON;
     if (l->untraced)
@@ -129,12 +131,13 @@ void live_was_reset(struct live *l)
 {
     l->setup = 0;
     if (l->target->run != TARGET_RUNNING && l->target->run != TARGET_HALTING)
-        target_was_moved(l);
+        target_was_moved(l, true);
 }
 
 static void note_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length)
 {
     live_reverse_written(l, true);
+    live_snapshot_written(l, address, length);
     live_code_written(l, address, bytes, length);
     target_outdate(l->target);
 }
@@ -150,7 +153,7 @@ static void on_changed(void *ctx, enum target_change change, uint64_t address, u
     if (change == TARGET_CHANGE_MEMORY)
         note_written(l, address, NULL, length);
     else
-        target_was_moved(l);
+        target_was_moved(l, false);
 }
 
 static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
@@ -276,6 +279,7 @@ static void report_halt(struct live *l)
     if (l->phase == LIVE_SERVING)
         l->halted(l->ctx, l);
     report_ready(l, BT_OK);
+    live_snapshot_halted(l);
     target_release_stop(l->target);
     target_hold_clients(l->target, false);
     if (l->run_after)
@@ -414,6 +418,7 @@ void live_release(struct live *l)
     if (!l->loop)
         return;
     free(l->reverse.lines);
+    live_snapshot_release(l);
     live_trace_release(l);
     if (l->remote)
         gdb_remote_free(l->remote);

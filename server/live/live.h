@@ -25,6 +25,7 @@
 #include "server/live/live_counts.h"
 #include "server/live/live_itm.h"
 #include "server/live/live_reverse.h"
+#include "server/live/live_snapshot.h"
 #include "server/live/live_units.h"
 #include "server/live/remote_link.h"
 #include "server/probe/probe_thread.h"
@@ -144,6 +145,7 @@ struct live {
     struct live_units units;
     struct live_itm itm;
     struct live_reverse reverse;
+    struct live_snapshot snapshot;
     struct tasks *tasks;
     struct task_switches switches;   /* of the first core, before this halt */
     uv_idle_t questions;             /* active while clients ask about the history */

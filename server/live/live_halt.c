@@ -294,6 +294,7 @@ static void code_look_for_missing(struct live *l)
 
 static void code_decode_again(struct live *l)
 {
+    live_snapshot_renumbered(l);
     pipeline_lock(l->pipeline);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         struct history *h = live_history(l, (int)i);

@@ -192,4 +192,12 @@ int live_take_control(const struct live_line *q);
 int live_give_up(const struct live_line *q);
 int live_kick(const struct live_line *q);
 
+/* NULL: nothing is worked out forwards for the core. */
+static inline struct reverse_forward *live_snapshot_forward(struct live *l,
+                                                            const struct live_core *c)
+{
+    struct live_snapshot_core *s = l->snapshot.cores[c - l->cores];
+    return s ? &s->forward : NULL;
+}
+
 #endif

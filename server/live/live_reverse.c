@@ -165,6 +165,8 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
         return error < 0 ? error : TARGET_PENDING;
     }
     look_at_core_program(pc, c);
+    const struct target_register *list;
+    unsigned list_count = l->target->ops->registers(l->target, core, &list);
     *m = (struct reverse_machine){.regs = pc->regs,
                                   .m_profile = live_is_m_profile(c),
                                   .program = pc->program,
@@ -176,6 +178,9 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
                                   .written = c->written,
                                   .written_count = c->written_count,
                                   .written_before = c->written_before,
+                                  .list = list,
+                                  .list_count = list_count,
+                                  .forward = live_snapshot_forward(l, c),
                                   .read = read_halted_word,
                                   .context = &k->readers[core]};
     return BT_OK;
@@ -417,6 +422,14 @@ void live_reverse_forget(struct live *l)
     p->halt++;
     p->line_count = 0;
     p->written = false;
+}
+
+void live_reverse_known(struct live *l)
+{
+    for (struct live_client *k = l->clients, *next; k; k = next) {
+        next = k->next;
+        reverse_motion_known(&k->motion);
+    }
 }
 
 /* The number of the next instruction to run, as later reads of the history count it. */

@@ -71,6 +71,9 @@ void live_reverse_forget(struct live *l);
 /* GDB writes memory or registers at this halt: what was before is not carried over it. */
 void live_reverse_written(struct live *l, bool memory);
 
+/* All that is to be read of this halt is: motions may have waited for it. */
+void live_reverse_known(struct live *l);
+
 /* All clients: replay positions are void, for the cores run or are elsewhere. */
 void live_clients_forget(struct live *l);
 

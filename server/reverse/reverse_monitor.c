@@ -135,6 +135,13 @@ static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64
         console_print(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
 }
 
+static bool knows_forward(const struct reverse_core *k, unsigned reg)
+{
+    const struct execute_regs *r =
+        k->machine.forward ? reverse_forward_regs(k->machine.forward, k->reverse.position) : NULL;
+    return r && r->known >> reg & 1;
+}
+
 /* `reported`: registers that GDB knows here. */
 static void explain_register(struct reverse_motion *m, struct reverse_core *k, unsigned reg,
                              uint32_t reported, const struct target_regs *regs,
@@ -159,6 +166,9 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
         console_print(c, reported >> reg & 1 ? "\n"
                                              : "\nGDB has asked before that was known: "
                                                "`maint flush register-cache` shows it\n");
+    } else if (knows_forward(k, reg)) {
+        console_print(c, "%s = 0x%08" PRIx64 ": known, executed from an earlier halt on\n",
+                      names[reg], regs->value[reg]);
     } else if (regs->known >> reg & 1) {
         console_print(c,
                       "%s = 0x%08" PRIx64 ": NOT known; GDB cannot do without a number, and "
@@ -318,6 +328,9 @@ static void cmd_reverse(struct reverse_motion *m, int core, const char *rest,
     cmd_memory(m, core, "", c);
     cmd_window(m, core, "", c);
     cmd_assume(m, core, "", c);
+    struct reverse_machine machine = {.forward = NULL};
+    if (m->host->machine(m->ctx, core, &machine) == BT_OK && machine.forward)
+        reverse_forward_report(machine.forward, c);
 }
 
 static const struct {

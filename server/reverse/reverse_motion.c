@@ -372,6 +372,19 @@ int reverse_motion_prepare(struct reverse_motion *m, int core)
     return error;
 }
 
+/* After a jump, what is known from an earlier halt on is waited for. */
+static int do_forward(struct reverse_motion *m, struct reverse_core *c)
+{
+    struct reverse_forward *f = c->machine.forward;
+    uint64_t at = c->reverse.position;
+    if (!f || m->quick || c->reverse.end - at < REVERSE_FIRST_WINDOW ||
+        !reverse_forward_waits(f, at))
+        return BT_OK;
+    int error = reverse_forward_work(f, &c->reverse, at, REVERSE_FORWARD_SLICE);
+    m->soon = error == TARGET_PENDING;
+    return error < 0 || !reverse_forward_waits(f, at) ? BT_OK : TARGET_PENDING;
+}
+
 /* Values of the position, before GDB is told of it: what it asks next is there. */
 static int do_values(struct reverse_motion *m, int core)
 {
@@ -379,6 +392,8 @@ static int do_values(struct reverse_motion *m, int core)
     if (!reverse_active(&c->reverse))
         return BT_OK;
     int error = reverse_motion_prepare(m, core);
+    if (error == BT_OK)
+        error = do_forward(m, c);
     if (error != BT_OK)
         return error;
     error = reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position, m->quick);
@@ -415,9 +430,20 @@ static bool work_ahead(struct reverse_motion *m)
     int error =
         reverse_values_ahead(&c->values, &c->reverse, &c->machine, c->reverse.position, AHEAD);
     bool more = error == REVERSE_AHEAD_DONE ? take_ahead(m, c) : error == TARGET_PENDING;
+    if (!more && error == BT_OK && c->machine.forward)
+        more = reverse_forward_work(c->machine.forward, &c->reverse, c->reverse.position,
+                                    REVERSE_FORWARD_SLICE) == TARGET_PENDING;
     m->state = REVERSE_IDLE;
     unlock_history(m);
     return more;
+}
+
+void reverse_motion_known(struct reverse_motion *m)
+{
+    if (m->state == REVERSE_VALUES)
+        reverse_motion_go_on(m);
+    else if (reverse_motion_any(m))
+        m->host->later(m->ctx);
 }
 
 void reverse_motion_fetched(struct reverse_motion *m, int core)
@@ -434,8 +460,10 @@ static int run_motion_once(struct reverse_motion *m, bool *soon)
         error = do_search(m);
         *soon = error == TARGET_PENDING && !m->waits;
     }
+    m->soon = false;
     if (error == BT_OK && m->state == REVERSE_VALUES)
         error = do_values(m, m->core);
+    *soon |= m->soon;
     unlock_history(m);
     return error;
 }
@@ -511,7 +539,7 @@ void reverse_motion_idle(struct reverse_motion *m)
 {
     if (m->question)
         question_go_on(m);
-    else if (is_searching(m))
+    else if (is_searching(m) || (m->state == REVERSE_VALUES && m->soon))
         reverse_motion_go_on(m);
     else if (m->state == REVERSE_IDLE && work_ahead(m))
         m->host->later(m->ctx);
@@ -597,6 +625,8 @@ static void work_out(struct reverse_core *c)
 {
     if (c->state == REVERSE_CORE_PREPARED && !c->values.now.built)
         reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position, false);
+    if (c->state == REVERSE_CORE_PREPARED && c->machine.forward)
+        reverse_forward_at(c->machine.forward, &c->reverse, c->reverse.position);
 }
 
 int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *regs)

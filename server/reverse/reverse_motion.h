@@ -147,6 +147,7 @@ struct reverse_motion {
     bool quick;      /* a step: it waits for short windows only */
     bool waits;      /* for the halted core, or for memory */
     bool ctrl_c;     /* a question is to end with what was found */
+    bool soon;       /* it goes on when nobody else has anything to do */
     unsigned rounds; /* of fetching memory, at this position */
     struct reverse_search search;
     struct target_stop stop;
@@ -196,6 +197,8 @@ static inline void reverse_motion_interrupt(struct reverse_motion *m)
 {
     if (m->state == REVERSE_SEARCH)
         m->state = REVERSE_INTERRUPTED;
+    else if (m->state == REVERSE_VALUES)
+        m->quick = true; /* with what is known by now */
     m->ctrl_c = true;
 }
 
@@ -215,6 +218,9 @@ static inline bool reverse_motion_ahead(const struct reverse_motion *m)
 
 /* Memory has come that such questions lacked. */
 void reverse_motion_fetched(struct reverse_motion *m, int core);
+
+/* The same for what motions wait for: all has been read of the halted core that will be. */
+void reverse_motion_known(struct reverse_motion *m);
 
 /* The core's history is open, maybe from now on. BT_OK or a bt_error with a text. */
 int reverse_motion_open(struct reverse_motion *m, int core, struct target_error *why);

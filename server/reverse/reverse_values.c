@@ -482,9 +482,13 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
     regs->value[TARGET_REG_PSR] = psr_at(v, p, m, position, isa);
     if (m->m_profile)
         regs->security = security_at(p, position);
+    const struct execute_regs *forward =
+        m->forward ? reverse_forward_regs(m->forward, position) : NULL;
     for (unsigned reg = 0; reg <= LR; reg++) {
         struct values_answer answer;
         bool known = reverse_values_explain(v, position, reg, &answer);
+        if (forward)
+            known = reverse_forward_join(m->forward, position, reg, known, &answer.value);
         bool needed = reg == SP || reg == LR;
         regs->value[reg] = known ? answer.value : needed ? REVERSE_NO_STACK : 0;
         regs->known |= (uint32_t)(known || needed) << reg;
@@ -492,6 +496,8 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
     }
     if (m->m_profile)
         fill_stacks(m, regs, stacks_kept(v, position));
+    if (forward)
+        reverse_snapshot_tell(forward, m->list, m->list_count, m->m_profile, regs);
     if (estimated)
         *estimated = guessed;
     return BT_OK;
@@ -541,6 +547,30 @@ bool reverse_values_may_be_stale(const struct reverse_values *v, const struct re
     return is_no_stack(address) || (v->memory == REVERSE_MEMORY_ERROR && may_be_stale(m, address));
 }
 
+/* The same of what is known forwards. 1: its bytes are put; 0: they are not known; -1: it is
+ * another one than `known`. */
+static int put_forward_word(const struct reverse_machine *m, uint64_t position, uint32_t word,
+                            const struct values_answer *known, uint64_t address, uint8_t *bytes,
+                            size_t len)
+{
+    uint8_t now[4], other[4];
+    if (!m->forward)
+        return 0;
+    if (known && reverse_forward_memory(m->forward, position, word, now, 4)) {
+        put_known_word(word, known->value, m->big_endian, word, other, 4);
+        m->forward->conflicts += memcmp(now, other, 4) != 0;
+        return memcmp(now, other, 4) != 0 ? -1 : 0;
+    }
+    for (unsigned i = 0; i < 4; i++)
+        if ((uint64_t)word + i >= address && (uint64_t)word + i - address < len &&
+            !reverse_forward_memory(m->forward, position, word + i, &now[i], 1))
+            return 0;
+    for (unsigned i = 0; !known && i < 4; i++)
+        if ((uint64_t)word + i >= address && (uint64_t)word + i - address < len)
+            bytes[word + i - address] = now[i];
+    return 1;
+}
+
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
                              uint64_t position, uint64_t address, uint8_t *bytes, size_t len)
 {
@@ -553,8 +583,15 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
          word += 4) {
         struct values_answer answer;
         uint32_t status; /* an estimate, as the PSR itself */
-        if (holds && values_word(k->values, at, (uint32_t)word, &answer))
+        bool known = holds && values_word(k->values, at, (uint32_t)word, &answer);
+        int forward = put_forward_word(m, position, (uint32_t)word, known ? &answer : NULL, address,
+                                       bytes, len);
+        if (forward < 0)
+            return word > address ? (size_t)(word - address) : 0;
+        if (known)
             put_known_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
+        else if (forward)
+            continue;
         else if (holds && values_status(k->values, at, (uint32_t)word, &status))
             put_known_word((uint32_t)word, status, m->big_endian, address, bytes, len);
         else if (reverse_values_may_be_stale(v, m, (uint32_t)word))

@@ -10,6 +10,7 @@
 #include "decoder/values/values.h"
 #include "drivers/target/target.h"
 #include "server/reverse/reverse.h"
+#include "server/reverse/reverse_forward.h"
 
 #define REVERSE_VALUES_DEFAULT 100000u /* instructions before the halt */
 #define REVERSE_FIRST_WINDOW   1024u
@@ -43,6 +44,9 @@ struct reverse_machine {
     size_t written_count;
     uint64_t written_before;
     bool halts_known;
+    const struct target_register *list; /* that regs.extra is of */
+    unsigned list_count;
+    struct reverse_forward *forward; /* what is known from earlier halts on; NULL: nothing */
     values_read_fn *read; /* asked while a window is worked out and when memory is read */
     void *context;
 };

@@ -97,4 +97,5 @@ for chip in ("m3", "m4", "m7", "m33"):
     suite.test(f"crash: HardFault of virtual-{chip}, back to the bad pointer")(
         lambda chip=chip: story(chip))
 
-suite.run()
+if __name__ == "__main__":
+    suite.run()

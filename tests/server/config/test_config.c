@@ -305,8 +305,8 @@ START_TEST(unknown_sections_and_keys)
 {
     refuse("[tarce]\n",
            "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
-           "[board], [target], [probe], [trace], [capture], [coresight], [history], [gdb], [tls], "
-           "[access], [limits], [metrics], [audit], [record], [setup], [flash], [core NAME]");
+           "[board], [target], [probe], [trace], [capture], [coresight], [history], [past], [gdb], "
+           "[tls], [access], [limits], [metrics], [audit], [record], [setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "live_internal.h"
+
+#include "server/reverse/reverse_machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE      2048u  /* bytes of one question: clients wait for no more than that */
+#define STACK_NEAR 16384u /* bytes on either side of SP that are the stack, as elsewhere */
+#define STACK_HOT  2048u  /* of them those that are read first */
+#define READ_BACK  65536u /* bytes that the debugger has written and that are read back at most */
+
+static const struct live_core *core_of_snapshot(const struct live_snapshot_core *s)
+{
+    return &s->live->cores[s->core];
+}
+
+/* Memory. */
+
+static int put_ranges(struct reverse_map *map, const struct config_ranges *ranges,
+                      enum execute_memory_kind kind, bool over)
+{
+    int error = BT_OK;
+    for (unsigned i = 0; i < ranges->count && !error; i++)
+        error = reverse_map_put(
+            map,
+            &(struct reverse_map_range){.from = ranges->at[i].address,
+                                        .to = ranges->at[i].address + ranges->at[i].size,
+                                        .kind = kind},
+            over);
+    return error;
+}
+
+static struct reverse_span stack_near(uint64_t sp)
+{
+    struct reverse_span s = {.from = sp > STACK_NEAR ? (sp - STACK_NEAR) & ~UINT64_C(3) : 0,
+                             .to = sp + STACK_NEAR};
+    return s;
+}
+
+/* Where SP was at halts so far, and RAM unless other cores write it, too. */
+static int map_snapshot(void *ctx, struct reverse_map *map)
+{
+    const struct live_snapshot_core *s = ctx;
+    struct live *l = s->live;
+    const struct live_core *c = core_of_snapshot(s);
+    bool alone = target_cores(l->target) == 1;
+    int error = BT_OK;
+    if (c->elf)
+        error = reverse_map_program(map, c->elf, &c->image, (uint16_t)s->core);
+    if (!error && alone)
+        error = put_ranges(map, &c->config->ram, EXECUTE_MEMORY_RAM, false);
+    for (size_t i = 0; !error && !alone && i < map->count; i++)
+        if (map->ranges[i].kind == EXECUTE_MEMORY_RAM)
+            map->ranges[i].kind = EXECUTE_MEMORY_OTHER;
+    for (size_t i = 0; i < s->forward.count && !error; i++) {
+        const struct execute_regs *r = &s->forward.stretches[i]->state.regs;
+        struct reverse_span near = stack_near(r->value[EXECUTE_SP]);
+        if (r->known >> EXECUTE_SP & 1)
+            error =
+                reverse_map_put(map,
+                                &(struct reverse_map_range){
+                                    .from = near.from, .to = near.to, .kind = EXECUTE_MEMORY_RAM},
+                                false);
+    }
+    return error ? error : put_ranges(map, &c->config->shared, EXECUTE_MEMORY_OTHER, true);
+}
+
+static bool variable_of_snapshot(void *ctx, uint64_t address, uint64_t *start, uint64_t *size,
+                                 const char **name)
+{
+    const struct live_snapshot_core *s = ctx;
+    const struct live_core *c = core_of_snapshot(s);
+    return c->elf && elf_image_variable_at(c->elf, address, start, size, name);
+}
+
+static void add_range(struct live_snapshot_core *s, uint64_t from, uint64_t to)
+{
+    if (from < to && s->range_count < LIVE_SNAPSHOT_RANGES)
+        s->ranges[s->range_count++] = (struct reverse_span){from, to};
+}
+
+/* A wild SP may point at devices, some of which notice that they are read. */
+static bool is_memory(const struct live_core *c, uint64_t address)
+{
+    return !live_is_m_profile(c) || address >> 29 <= 1 ||
+           (address >= 0x60000000 && address < 0xa0000000);
+}
+
+/* The stack in use, then what the program and the board file name, then more of the stack. */
+static void list_ranges(struct live_snapshot_core *s, const struct execute_regs *r)
+{
+    const struct live_core *c = core_of_snapshot(s);
+    bool alone = target_cores(s->live->target) == 1, named = false;
+    uint64_t sp = r->value[EXECUTE_SP] & ~UINT64_C(3), to = 0;
+    bool stack = (r->known >> EXECUTE_SP & 1) && is_memory(c, sp);
+    s->range_count = s->range = 0;
+    if (stack)
+        add_range(s, sp, sp + STACK_HOT);
+    for (uint64_t at = 0; c->elf && alone && at < UINT64_MAX; at = to)
+        if (elf_image_use_run(c->elf, at, &to) == ELF_USE_RAM) {
+            add_range(s, at, to);
+            named |= sp >= at && sp < to;
+        }
+    for (unsigned i = 0; alone && i < c->config->ram.count; i++) {
+        const struct config_range *ram = &c->config->ram.at[i];
+        add_range(s, ram->address, ram->address + ram->size);
+        named |= sp - ram->address < ram->size;
+    }
+    if (stack && !named)
+        add_range(s, sp + STACK_HOT, sp + STACK_NEAR);
+    s->next = s->range_count ? s->ranges[0].from : 0;
+}
+
+/* Reading. */
+
+static void read_next_piece(struct live *l);
+
+static void snapshot_over(struct live *l, bool whole)
+{
+    l->snapshot.reading = false;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        if (l->snapshot.cores[i])
+            reverse_forward_complete(&l->snapshot.cores[i]->forward, whole);
+    live_reverse_known(l);
+}
+
+/* The answer to a question of an earlier halt is of no use. */
+struct snapshot_question {
+    struct live *live;
+    unsigned core;
+    uint32_t halt;
+    uint64_t address;
+    bool back; /* what the debugger has written is read back */
+};
+
+static void take_piece(struct live_snapshot_core *s, uint64_t address,
+                       const struct target_answer *a)
+{
+    struct live *l = s->live;
+    struct reverse_snapshot *state = reverse_forward_last(&s->forward);
+    if (a->length)
+        reverse_forward_read(&s->forward, address, a->bytes, a->length);
+    if (state)
+        state->read_ns += uv_hrtime() - l->snapshot.asked_ns;
+    l->snapshot.bytes += a->length;
+}
+
+static void on_snapshot_piece(void *ctx, const struct target_answer *a)
+{
+    const struct snapshot_question q = *(struct snapshot_question *)ctx;
+    struct live *l = q.live;
+    free(ctx);
+    if (q.halt != l->snapshot.halt)
+        return;
+    struct live_snapshot_core *s = l->snapshot.cores[q.core];
+    if (a->error == BT_ERR_INVAL || a->error == BT_ERR_IO) {
+        snapshot_over(l, false);
+        return;
+    }
+    take_piece(s, q.address, a);
+    if (q.back)
+        return;
+    const struct reverse_span *range = &s->ranges[s->range];
+    s->next = q.address + a->length;
+    if (a->error || !a->length || s->next >= range->to) {
+        s->range++;
+        if (s->range < s->range_count)
+            s->next = s->ranges[s->range].from;
+    }
+    read_next_piece(l);
+}
+
+static bool ask_piece(struct live *l, unsigned core, uint64_t address, size_t length, bool back)
+{
+    struct snapshot_question *q = malloc(sizeof *q);
+    const struct target_request r = {.kind = TARGET_READ_MEMORY,
+                                     .core = live_thread(&l->cores[core]),
+                                     .address = address,
+                                     .length = length,
+                                     .background = !back};
+    if (!q)
+        return false;
+    *q = (struct snapshot_question){l, core, l->snapshot.halt, address, back};
+    l->snapshot.asked_ns = uv_hrtime();
+    if (target_ask(l->target, NULL, &r, on_snapshot_piece, q) == BT_OK)
+        return true;
+    free(q);
+    return false;
+}
+
+static void read_next_piece(struct live *l)
+{
+    struct live_snapshot *n = &l->snapshot;
+    for (; n->core < l->config->core_count; n->core++) {
+        const struct live_snapshot_core *s = n->cores[n->core];
+        if (!s || s->range >= s->range_count)
+            continue;
+        uint64_t left = s->ranges[s->range].to - s->next;
+        size_t length = left < PIECE ? (size_t)left : PIECE;
+        bool room = n->bytes + length <= l->config->past.snapshot_bytes;
+        if (!room || !ask_piece(l, n->core, s->next, length, false))
+            snapshot_over(l, false);
+        return;
+    }
+    snapshot_over(l, true);
+}
+
+struct register_question {
+    struct live *live;
+    unsigned core;
+    uint32_t halt;
+    unsigned word; /* of system_words */
+};
+
+/* Words that say how exceptions stack (DDI 0403E.e B3.2.8, B3.2.20 to B3.2.22). */
+static const struct {
+    uint32_t address;
+    enum execute_reg reg;
+    bool fpu;
+} system_words[] = {
+    {0xe000ed14, EXECUTE_CCR, false},
+    {0xe000ef34, EXECUTE_FPCCR, true},
+    {0xe000ef38, EXECUTE_FPCAR, true},
+    {0xe000ef3c, EXECUTE_FPDSCR, true},
+};
+
+static void read_next_registers(struct live *l);
+static void read_system_word(struct live *l, unsigned core, unsigned word);
+
+static void on_system_word(void *ctx, const struct target_answer *a)
+{
+    const struct register_question q = *(struct register_question *)ctx;
+    struct live *l = q.live;
+    free(ctx);
+    if (q.halt != l->snapshot.halt)
+        return;
+    struct reverse_snapshot *state = reverse_forward_last(&l->snapshot.cores[q.core]->forward);
+    if (!a->error && a->length == 4 && state) {
+        const uint8_t *b = a->bytes; /* of the system control space: little-endian */
+        state->regs.value[system_words[q.word].reg] =
+            (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+        state->regs.known |= UINT64_C(1) << system_words[q.word].reg;
+    }
+    if (a->error == BT_ERR_INVAL || a->error == BT_ERR_IO)
+        snapshot_over(l, false);
+    else
+        read_system_word(l, q.core, q.word + 1);
+}
+
+/* From word number `word` on, then the registers of the next core. */
+static void read_system_word(struct live *l, unsigned core, unsigned word)
+{
+    const struct live_core *c = &l->cores[core];
+    const unsigned count = sizeof system_words / sizeof *system_words;
+    bool fpu = l->snapshot.cores[core]->forward.core.fpu;
+    while (word < count && (!live_is_m_profile(c) || (system_words[word].fpu && !fpu)))
+        word++;
+    struct register_question *q = word < count ? malloc(sizeof *q) : NULL;
+    if (q) {
+        const struct target_request r = {.kind = TARGET_READ_MEMORY,
+                                         .core = live_thread(c),
+                                         .address = system_words[word].address,
+                                         .length = 4,
+                                         .device = true};
+        *q = (struct register_question){l, core, l->snapshot.halt, word};
+        if (target_ask(l->target, NULL, &r, on_system_word, q) == BT_OK)
+            return;
+        free(q);
+    }
+    l->snapshot.core = core + 1;
+    read_next_registers(l);
+}
+
+/* Nothing was traced, and PC and LR are what a reset sets them to. */
+static bool is_as_reset(const struct live_core *c, const struct reverse_snapshot *state)
+{
+    const struct execute_regs *r = &state->regs;
+    return live_is_m_profile(c) && c->elf && c->elf->entry && state->pc == c->elf->entry &&
+           state->position <= 1 && (r->known >> EXECUTE_LR & 1) &&
+           r->value[EXECUTE_LR] == UINT32_MAX;
+}
+
+static void on_snapshot_registers(void *ctx, const struct target_answer *a)
+{
+    const struct register_question q = *(struct register_question *)ctx;
+    struct live *l = q.live;
+    free(ctx);
+    if (q.halt != l->snapshot.halt)
+        return;
+    struct live_snapshot_core *s = l->snapshot.cores[q.core];
+    struct reverse_snapshot *state = reverse_forward_last(&s->forward);
+    if (a->error == BT_ERR_INVAL || a->error == BT_ERR_IO || !state) {
+        snapshot_over(l, false);
+        return;
+    }
+    if (!a->error) {
+        const struct target_register *list;
+        unsigned count =
+            l->target->ops->registers(l->target, live_thread(&l->cores[q.core]), &list);
+        reverse_snapshot_regs(state, a->regs, list, count, live_is_m_profile(core_of_snapshot(s)));
+        if (is_as_reset(core_of_snapshot(s), state))
+            reverse_snapshot_reset(state);
+        list_ranges(s, &state->regs);
+        reverse_forward_unmap(&s->forward);
+    }
+    read_system_word(l, q.core, 0);
+}
+
+/* Registers of all cores first, in front of what clients ask for: one of them may let the cores
+ * run. */
+static void read_next_registers(struct live *l)
+{
+    struct live_snapshot *n = &l->snapshot;
+    for (; n->core < l->config->core_count; n->core++) {
+        if (!n->cores[n->core] || n->cores[n->core]->range_count)
+            continue;
+        struct register_question *q = malloc(sizeof *q);
+        const struct target_request r = {.kind = TARGET_READ_REGISTERS,
+                                         .core = live_thread(&l->cores[n->core]),
+                                         .set = TARGET_REGISTERS_ALL};
+        if (q)
+            *q = (struct register_question){l, n->core, n->halt, 0};
+        if (q && target_ask(l->target, NULL, &r, on_snapshot_registers, q) == BT_OK)
+            return;
+        free(q);
+    }
+    n->core = 0;
+    read_next_piece(l);
+}
+
+/* Halts. */
+
+static bool is_v8m(const char *type)
+{
+    static const char *const names[] = {"Cortex-M23", "Cortex-M33", "Cortex-M33F", "Cortex-M35P",
+                                        "Cortex-M52", "Cortex-M55", "Cortex-M85"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(type, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
+{
+    const struct live_core *c = &l->cores[i];
+    if (l->snapshot.cores[i])
+        return l->snapshot.cores[i];
+    struct live_snapshot_core *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    const struct reverse_program program = reverse_program_of(&c->elf, c->elf ? 1 : 0);
+    const struct execute_core core = {.profile = live_is_m_profile(c) ? EXECUTE_PROFILE_M
+                                                                      : EXECUTE_PROFILE_AR,
+                                      .big_endian = c->elf && c->elf->big_endian,
+                                      .fpu = program.has_float,
+                                      .security = live_is_m_profile(c) && program.two_states,
+                                      .v8m = is_v8m(c->config->type),
+                                      .v4t = reverse_is_v4t(c->config->type),
+                                      .bit_band = reverse_has_bit_band(c->config->type)};
+    const struct reverse_forward_owner owner = {map_snapshot, variable_of_snapshot, s};
+    s->live = l;
+    s->core = i;
+    reverse_forward_init(&s->forward, &core, &owner, l->config->past.memory);
+    l->snapshot.cores[i] = s;
+    return s;
+}
+
+/* The number of the next instruction to run; false: nothing was traced yet, or nobody knows. */
+static bool halt_place(struct live *l, const struct live_core *c, uint64_t *position)
+{
+    struct btrace_view view;
+    struct reverse reverse;
+    if (l->pipeline)
+        pipeline_lock(l->pipeline);
+    live_view(l, c, BTRACE_DEFAULT_SIZE, &view);
+    int error = reverse_init(&reverse, &view);
+    *position = reverse.end;
+    reverse_release(&reverse);
+    if (l->pipeline)
+        pipeline_unlock(l->pipeline);
+    return error == BT_OK || error == BT_ERR_RANGE;
+}
+
+static void note_halt(struct live *l, unsigned i)
+{
+    struct live_snapshot *n = &l->snapshot;
+    const struct live_core *c = &l->cores[i];
+    uint64_t position, pc = c->regs.value[TARGET_REG_PC];
+    struct reverse_snapshot *state;
+    if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1) || live_is_a64(c) ||
+        !halt_place(l, c, &position))
+        return;
+    struct live_snapshot_core *s = open_snapshot_core(l, i);
+    if (!s)
+        return;
+    if (n->moved)
+        state = reverse_forward_written(&s->forward, pc, n->reset);
+    else
+        state = reverse_forward_last(&s->forward);
+    if (!state || !n->moved)
+        state = reverse_forward_halted(&s->forward, position, pc);
+    s->range_count = 0;
+}
+
+void live_snapshot_halted(struct live *l)
+{
+    struct live_snapshot *n = &l->snapshot;
+    if (l->config->past.snapshot == CONFIG_SNAPSHOT_OFF)
+        return;
+    n->halt++;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        note_halt(l, i);
+    n->moved = n->reset = false;
+    n->core = 0;
+    n->bytes = 0;
+    n->reading = true;
+    read_next_registers(l);
+}
+
+void live_snapshot_resumed(struct live *l)
+{
+    struct live_snapshot *n = &l->snapshot;
+    n->halt++;
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        if (!n->cores[i])
+            continue;
+        if (n->moved)
+            reverse_forward_written(&n->cores[i]->forward, UINT64_MAX, true);
+        if (n->reading || n->moved)
+            reverse_forward_complete(&n->cores[i]->forward, false);
+    }
+    n->reading = n->moved = n->reset = false;
+}
+
+void live_snapshot_moved(struct live *l, bool reset)
+{
+    l->snapshot.halt++;
+    l->snapshot.moved = true;
+    l->snapshot.reset |= reset;
+}
+
+void live_snapshot_written(struct live *l, uint64_t address, uint64_t length)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        struct live_snapshot_core *s = l->snapshot.cores[i];
+        struct reverse_snapshot *state = s ? reverse_forward_last(&s->forward) : NULL;
+        if (!state)
+            continue;
+        reverse_forward_unmap(&s->forward);
+        bool complete = state->complete, whole = state->whole;
+        if (!reverse_forward_written(&s->forward, state->pc, false))
+            continue;
+        reverse_forward_read(&s->forward, address, NULL, (size_t)length);
+        if (length <= READ_BACK)
+            ask_piece(l, i, address, (size_t)length, true);
+        if (complete)
+            reverse_forward_complete(&s->forward, whole);
+    }
+}
+
+void live_snapshot_renumbered(struct live *l)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        if (l->snapshot.cores[i])
+            reverse_forward_clear(&l->snapshot.cores[i]->forward);
+}
+
+void live_snapshot_release(struct live *l)
+{
+    for (unsigned i = 0; i < l->config->core_count; i++) {
+        if (!l->snapshot.cores[i])
+            continue;
+        reverse_forward_release(&l->snapshot.cores[i]->forward);
+        free(l->snapshot.cores[i]);
+        l->snapshot.cores[i] = NULL;
+    }
+}

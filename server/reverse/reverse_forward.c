@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Stretches of the history, worked out and told. What is compared: reverse_proof.c. */
+#include "reverse_forward_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INTERVAL 8192u /* instructions between points, at first */
+
+void reverse_forward_init(struct reverse_forward *f, const struct execute_core *core,
+                          const struct reverse_forward_owner *owner, size_t limit)
+{
+    memset(f, 0, sizeof *f);
+    f->core = *core;
+    f->owner = *owner;
+    f->budget.limit = limit;
+}
+
+static void end_walk(struct reverse_forward *f)
+{
+    if (f->walked)
+        execute_memory_release(&f->walk.x.memory);
+    f->walked = NULL;
+}
+
+static void end_view(struct reverse_forward *f)
+{
+    if (f->viewed)
+        execute_memory_release(&f->view.x.memory);
+    f->viewed = NULL;
+}
+
+static void release_point(struct reverse_forward *f, struct reverse_point *point)
+{
+    execute_memory_release(&point->memory);
+    f->budget.used -= sizeof *point;
+}
+
+static void forget_stretch(struct reverse_forward *f, struct reverse_stretch *s)
+{
+    if (f->walked == s)
+        end_walk(f);
+    if (f->viewed == s)
+        end_view(f);
+    for (size_t i = 0; i < s->point_count; i++)
+        release_point(f, &s->points[i]);
+    free(s->points);
+    s->points = NULL;
+    s->point_count = s->point_max = s->compared = 0;
+    s->interval = INTERVAL;
+    s->differs = false;
+    s->status = REVERSE_STRETCH_OPEN;
+    s->why = REVERSE_WHY_NONE;
+    s->reach = 0;
+}
+
+static void free_stretch(struct reverse_forward *f, struct reverse_stretch *s)
+{
+    forget_stretch(f, s);
+    f->budget.used -= reverse_snapshot_memory(&s->state);
+    reverse_snapshot_release(&s->state);
+    free(s);
+}
+
+void reverse_forward_clear(struct reverse_forward *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        free_stretch(f, f->stretches[i]);
+    f->count = 0;
+    reverse_path_cache_release(&f->cache);
+}
+
+void reverse_forward_release(struct reverse_forward *f)
+{
+    reverse_forward_clear(f);
+    free(f->stretches);
+    reverse_map_release(&f->map);
+    execute_code_free(f->code);
+    memset(f, 0, sizeof *f);
+}
+
+static void withdraw_stretches(struct reverse_forward *f)
+{
+    for (size_t i = 0; i < f->count; i++)
+        forget_stretch(f, f->stretches[i]);
+}
+
+/* States. */
+
+static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t position,
+                                            uint64_t pc)
+{
+    if (f->count == REVERSE_FORWARD_STATES) {
+        free_stretch(f, f->stretches[0]);
+        memmove(f->stretches, f->stretches + 1, --f->count * sizeof *f->stretches);
+    }
+    if (f->count == f->max) {
+        size_t max = f->max ? 2 * f->max : 16;
+        struct reverse_stretch **grown = realloc(f->stretches, max * sizeof *grown);
+        if (!grown)
+            return NULL;
+        f->stretches = grown;
+        f->max = max;
+    }
+    struct reverse_stretch *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->interval = INTERVAL;
+    s->state = (struct reverse_snapshot){
+        .position = position, .pc = pc, .ends = true, .begins = true, .carries = true};
+    f->stretches[f->count++] = s;
+    f->budget.used += reverse_snapshot_memory(&s->state);
+    f->rounds = 0;
+    return &s->state;
+}
+
+struct reverse_snapshot *reverse_forward_last(struct reverse_forward *f)
+{
+    return f->count ? &f->stretches[f->count - 1]->state : NULL;
+}
+
+struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, uint64_t position,
+                                                uint64_t pc)
+{
+    struct reverse_snapshot *last = reverse_forward_last(f);
+    if (last && last->position == position && last->pc == pc)
+        return last;
+    if (last && last->position > position)
+        reverse_forward_clear(f);
+    return add_stretch(f, position, pc);
+}
+
+struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint64_t pc, bool reset)
+{
+    struct reverse_snapshot *last = reverse_forward_last(f);
+    if (!last)
+        return NULL;
+    if (last->ends) {
+        struct reverse_snapshot copy;
+        if (!add_stretch(f, last->position, pc))
+            return NULL;
+        last = &f->stretches[f->count - 2]->state;
+        struct reverse_snapshot *now = reverse_forward_last(f);
+        f->budget.used -= reverse_snapshot_memory(now);
+        if (reset)
+            *now = (struct reverse_snapshot){.position = last->position};
+        else if (reverse_snapshot_copy(&copy, last))
+            reverse_snapshot_release(&copy);
+        else
+            *now = copy;
+        now->begins = true;
+        now->carries = !reset;
+        now->complete = false;
+        last->begins = now->ends = false;
+        f->budget.used += reverse_snapshot_memory(now);
+    }
+    last = reverse_forward_last(f);
+    if (reset) {
+        f->budget.used -= reverse_snapshot_memory(last);
+        reverse_snapshot_release(last);
+        *last = (struct reverse_snapshot){.position = f->stretches[f->count - 2]->state.position,
+                                          .begins = true};
+        f->budget.used += reverse_snapshot_memory(last);
+    }
+    last->pc = pc;
+    return last;
+}
+
+static bool is_written(const struct reverse_snapshot *s, uint64_t address, size_t length)
+{
+    for (size_t i = 0; i < s->piece_count; i++) {
+        const struct reverse_piece *p = &s->pieces[i];
+        if (!p->bytes && address < p->address + p->length && p->address < address + length)
+            return true;
+    }
+    return false;
+}
+
+static int add_piece(struct reverse_forward *f, struct reverse_snapshot *s, uint64_t address,
+                     const uint8_t *bytes, size_t length)
+{
+    f->budget.used -= reverse_snapshot_memory(s);
+    int error = reverse_snapshot_add(s, address, bytes, length);
+    f->budget.used += reverse_snapshot_memory(s);
+    return error;
+}
+
+int reverse_forward_read(struct reverse_forward *f, uint64_t address, const uint8_t *bytes,
+                         size_t length)
+{
+    struct reverse_snapshot *s = reverse_forward_last(f);
+    if (!s)
+        return BT_OK;
+    if (!s->ends && f->count > 1 && bytes && s->carries && !is_written(s, address, length)) {
+        int error = add_piece(f, &f->stretches[f->count - 2]->state, address, bytes, length);
+        if (error)
+            return error;
+    }
+    return add_piece(f, s, address, bytes, length);
+}
+
+void reverse_forward_complete(struct reverse_forward *f, bool whole)
+{
+    struct reverse_snapshot *s = reverse_forward_last(f);
+    if (!s)
+        return;
+    s->complete = true;
+    s->whole = whole;
+    if (!s->ends && f->count > 1)
+        f->stretches[f->count - 2]->state.complete = true;
+}
+
+/* Stretches. */
+
+/* Index of the stretch that holds `position`; f->count: none does. */
+static size_t find_stretch(const struct reverse_forward *f, uint64_t position)
+{
+    for (size_t i = f->count; i-- > 1;) {
+        const struct reverse_snapshot *s = &f->stretches[i - 1]->state;
+        if (s->begins && s->position <= position && position < f->stretches[i]->state.position)
+            return i - 1;
+    }
+    return f->count;
+}
+
+static bool is_done(const struct reverse_stretch *s)
+{
+    return s->status > REVERSE_STRETCH_COMPARING;
+}
+
+static const struct reverse_point *last_point(const struct reverse_stretch *s)
+{
+    return s->point_count ? &s->points[s->point_count - 1] : NULL;
+}
+
+/* Where RAM was not all read, what was known at its end of the stretch before helps. */
+static size_t first_to_work_on(const struct reverse_forward *f, size_t i)
+{
+    while (i > 0 && !f->stretches[i]->state.whole && f->stretches[i]->state.carries &&
+           !is_done(f->stretches[i]) && !f->stretches[i]->point_count) {
+        size_t before = i - 1;
+        if (!f->stretches[before]->state.begins && before > 0)
+            before--; /* the other side of a halt at which the debugger wrote */
+        if (!f->stretches[before]->state.begins || is_done(f->stretches[before]) ||
+            f->stretches[before]->state.position == f->stretches[i]->state.position)
+            break;
+        i = before;
+    }
+    return i;
+}
+
+static struct reverse_stretch *stretch_before(const struct reverse_forward *f, size_t i)
+{
+    while (i-- > 0)
+        if (f->stretches[i]->state.begins)
+            return f->stretches[i];
+    return NULL;
+}
+
+/* The state at the beginning of a stretch. */
+static int begin_state(struct reverse_forward *f, size_t i, struct execute *x)
+{
+    const struct reverse_stretch *s = f->stretches[i];
+    const struct reverse_stretch *before = s->state.carries ? stretch_before(f, i) : NULL;
+    int error = BT_OK;
+    memset(x, 0, sizeof *x);
+    x->core = f->core;
+    x->code = f->code;
+    execute_memory_init(&x->memory, &f->budget, reverse_map_kind, &f->map);
+    x->regs = s->state.regs;
+    if (before && before->status == REVERSE_STRETCH_PROVED && last_point(before)) {
+        const struct reverse_point *p = last_point(before);
+        uint64_t others = p->regs.known & ~x->regs.known;
+        for (unsigned r = EXECUTE_BANKS; r < EXECUTE_REGS; r++)
+            if (others >> r & 1) {
+                x->regs.value[r] = p->regs.value[r];
+                x->regs.known |= UINT64_C(1) << r;
+            }
+        error = execute_memory_share(&x->memory, &p->memory);
+    }
+    return error ? error : reverse_snapshot_put(&s->state, &x->memory);
+}
+
+static int make_map(struct reverse_forward *f)
+{
+    if (f->mapped)
+        return BT_OK;
+    if (!f->code)
+        f->code = execute_code_new();
+    reverse_map_release(&f->map);
+    int error = reverse_map_init(&f->map);
+    if (!error)
+        error = f->owner.map(f->owner.ctx, &f->map);
+    for (size_t i = 0; i < f->outside_count && !error; i++)
+        error = reverse_map_put(
+            &f->map,
+            &(struct reverse_map_range){.from = f->outside[i].from, .to = f->outside[i].to}, true);
+    f->mapped = !error;
+    return error;
+}
+
+/* Every second point but the first goes. */
+static void thin_out(struct reverse_forward *f, struct reverse_stretch *s)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < s->point_count; i++) {
+        if (i % 2 == 0)
+            s->points[kept++] = s->points[i];
+        else
+            release_point(f, &s->points[i]);
+    }
+    s->point_count = kept;
+    s->interval *= 2;
+}
+
+/* Of all that were worked out; false: there is nothing more to be had. */
+static bool make_room(struct reverse_forward *f)
+{
+    struct reverse_stretch *most = NULL;
+    for (size_t i = 0; i < f->count; i++)
+        if (f->stretches[i]->point_count > 2 &&
+            (!most || f->stretches[i]->point_count > most->point_count))
+            most = f->stretches[i];
+    if (most)
+        thin_out(f, most);
+    return most != NULL;
+}
+
+static int add_point(struct reverse_forward *f, struct reverse_stretch *s)
+{
+    while (f->budget.used + sizeof(struct reverse_point) > f->budget.limit - f->budget.limit / 8 &&
+           make_room(f))
+        ;
+    if (s->point_count == s->point_max) {
+        size_t max = s->point_max ? 2 * s->point_max : 16;
+        struct reverse_point *grown = realloc(s->points, max * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        s->points = grown;
+        s->point_max = max;
+    }
+    struct reverse_point *p = &s->points[s->point_count];
+    *p = (struct reverse_point){.position = f->walk.position, .regs = f->walk.x.regs};
+    execute_memory_init(&p->memory, &f->budget, reverse_map_kind, &f->map);
+    int error = execute_memory_share(&p->memory, &f->walk.x.memory);
+    if (error)
+        return error;
+    f->budget.used += sizeof *p;
+    s->point_count++;
+    return BT_OK;
+}
+
+static void stretch_broken(struct reverse_forward *f, struct reverse_stretch *s,
+                           enum reverse_stretch_why why, uint64_t at)
+{
+    forget_stretch(f, s);
+    s->status = REVERSE_STRETCH_BROKEN;
+    s->why = why;
+    s->reach = at;
+}
+
+static void stretch_cut(struct reverse_forward *f, struct reverse_stretch *s,
+                        enum reverse_stretch_why why, uint64_t at)
+{
+    end_walk(f);
+    s->status = REVERSE_STRETCH_CUT;
+    s->why = why;
+    s->reach = at;
+}
+
+/* The history has the place, and goes on there without a gap. */
+static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reverse_snapshot *s)
+{
+    uint64_t pc;
+    enum bt_isa isa;
+    if (s->position < p->first || s->position >= p->end ||
+        reverse_pc(p, s->position, &pc, &isa) != BT_OK)
+        return REVERSE_WHY_MOVED;
+    if (reverse_path_begins_late(p, s->position))
+        return REVERSE_WHY_GAP;
+    return pc == s->pc ? REVERSE_WHY_NONE : REVERSE_WHY_MOVED;
+}
+
+static void note_access(void *ctx, uint64_t position, const struct execute_insn *insn,
+                        uint64_t address)
+{
+    struct reverse_forward *f = ctx;
+    for (size_t i = 0; i < f->outside_count; i++)
+        if (address >= f->outside[i].from && address < f->outside[i].to &&
+            position >= f->outside[i].touched) {
+            f->outside[i].touched = position + 1;
+            f->outside[i].pc = insn->address;
+        }
+}
+
+static void set_path(const struct reverse_forward *f, struct reverse_path *path, size_t i)
+{
+    path->end = f->stretches[i + 1]->state.position;
+    path->end_pc = f->stretches[i + 1]->state.pc;
+    path->m_profile = f->core.profile == EXECUTE_PROFILE_M;
+}
+
+/* From its beginning, or from the last point that it has. */
+static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
+{
+    struct reverse_stretch *s = f->stretches[i];
+    end_walk(f);
+    int error = make_map(f);
+    if (error)
+        return error;
+    enum reverse_stretch_why why = judge_begin(p, &s->state);
+    if (why) {
+        stretch_broken(f, s, why, s->state.position);
+        return BT_OK;
+    }
+    struct reverse_path *w = &f->walk;
+    memset(w, 0, sizeof *w);
+    const struct reverse_point *last = last_point(s);
+    f->walked = s;
+    w->position = last ? last->position : s->state.position;
+    if (last) {
+        w->x.core = f->core;
+        w->x.code = f->code;
+        w->x.regs = last->regs;
+        execute_memory_init(&w->x.memory, &f->budget, reverse_map_kind, &f->map);
+        error = execute_memory_share(&w->x.memory, &last->memory);
+    } else {
+        error = begin_state(f, i, &w->x);
+    }
+    set_path(f, w, i);
+    w->accessed = f->outside_count ? note_access : NULL;
+    w->ctx = f;
+    if (!error && !last)
+        error = add_point(f, s);
+    if (error)
+        end_walk(f);
+    return error;
+}
+
+/* Up to the next point, or the end. */
+static int walk_on(struct reverse_forward *f, struct reverse *p, struct reverse_stretch *s,
+                   size_t budget)
+{
+    struct reverse_path *w = &f->walk;
+    const struct reverse_point *last = last_point(s);
+    uint64_t next = last->position + s->interval, before = w->position;
+    uint64_t to = next < w->end ? next : w->end;
+    int stop =
+        to > w->position ? reverse_path_go(w, p, &f->cache, to, budget) : (int)REVERSE_PATH_THERE;
+    f->insns += w->position - before;
+    switch (stop) {
+    case REVERSE_PATH_THERE:
+        if (w->position == w->end)
+            s->status = REVERSE_STRETCH_COMPARING;
+        return add_point(f, s);
+    case REVERSE_PATH_MORE:
+        return BT_OK;
+    case REVERSE_PATH_GAP:
+        stretch_cut(f, s, REVERSE_WHY_GAP, w->gap);
+        return BT_OK;
+    case REVERSE_PATH_CODE:
+        stretch_cut(f, s, REVERSE_WHY_CODE, w->position);
+        return BT_OK;
+    case REVERSE_PATH_WRONG:
+        stretch_broken(f, s, REVERSE_WHY_PATH, w->position);
+        return BT_OK;
+    default:
+        return stop;
+    }
+}
+
+/* Pages of points take the memory: fewer of them, and again from the last one. */
+static int work_failed(struct reverse_forward *f, struct reverse_stretch *s, int error)
+{
+    end_walk(f);
+    if (error != BT_ERR_NOMEM)
+        return error;
+    if (!make_room(f))
+        stretch_broken(f, s, REVERSE_WHY_BUDGET, s->state.position);
+    return TARGET_PENDING;
+}
+
+int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t position,
+                         size_t budget)
+{
+    size_t i = find_stretch(f, position);
+    if (i == f->count || is_done(f->stretches[i]))
+        return BT_OK;
+    i = first_to_work_on(f, i);
+    struct reverse_stretch *s = f->stretches[i];
+    int error = BT_OK;
+    if (s->status == REVERSE_STRETCH_COMPARING) {
+        int proof = reverse_proof(f, i);
+        if (proof != REVERSE_PROOF_WITHDRAW)
+            return proof;
+        withdraw_stretches(f);
+        return TARGET_PENDING;
+    }
+    if (f->walked != s)
+        error = begin_walk(f, p, i);
+    if (!error && f->walked == s)
+        error = walk_on(f, p, s, budget);
+    return error ? work_failed(f, s, error) : TARGET_PENDING;
+}
+
+bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position)
+{
+    size_t i = find_stretch(f, position);
+    return i < f->count && !is_done(f->stretches[i]);
+}
+
+/* Answers. */
+
+static const struct reverse_point *point_before(const struct reverse_stretch *s, uint64_t position)
+{
+    size_t low = 0, high = s->point_count;
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (s->points[middle].position <= position)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &s->points[low];
+}
+
+static int begin_view(struct reverse_forward *f, size_t i, uint64_t position)
+{
+    struct reverse_stretch *s = f->stretches[i];
+    const struct reverse_point *point = point_before(s, position);
+    end_view(f);
+    memset(&f->view, 0, sizeof f->view);
+    f->viewed = s;
+    f->view.position = point->position;
+    f->view.x.core = f->core;
+    f->view.x.code = f->code;
+    f->view.x.regs = point->regs;
+    set_path(f, &f->view, i);
+    execute_memory_init(&f->view.x.memory, &f->budget, reverse_map_kind, &f->map);
+    return execute_memory_share(&f->view.x.memory, &point->memory);
+}
+
+bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position)
+{
+    size_t i = find_stretch(f, position);
+    struct reverse_stretch *s = i < f->count ? f->stretches[i] : NULL;
+    bool told = s && s->point_count &&
+                (s->status == REVERSE_STRETCH_PROVED || s->status == REVERSE_STRETCH_CUT) &&
+                position < s->reach;
+    if (!told) {
+        end_view(f);
+        return false;
+    }
+    bool near = f->viewed == s && f->view.position <= position &&
+                point_before(s, position)->position <= f->view.position;
+    int stop = near ? BT_OK : begin_view(f, i, position);
+    if (!stop && f->view.position < position)
+        stop = reverse_path_go(&f->view, p, &f->cache, position, SIZE_MAX);
+    if (stop)
+        end_view(f);
+    return stop == 0;
+}
+
+const struct execute_regs *reverse_forward_regs(const struct reverse_forward *f, uint64_t position)
+{
+    return f->viewed && f->view.position == position ? &f->view.x.regs : NULL;
+}
+
+bool reverse_forward_memory(struct reverse_forward *f, uint64_t position, uint64_t address,
+                            uint8_t *bytes, unsigned size)
+{
+    return f->viewed && f->view.position == position &&
+           execute_memory_read(&f->view.x.memory, address, bytes, size);
+}
+
+bool reverse_forward_join(struct reverse_forward *f, uint64_t position, unsigned reg, bool known,
+                          uint32_t *value)
+{
+    const struct execute_regs *r = reverse_forward_regs(f, position);
+    if (!r || !(r->known >> reg & 1))
+        return known;
+    bool differ = known && *value != (uint32_t)r->value[reg];
+    f->conflicts += differ;
+    *value = (uint32_t)r->value[reg];
+    return !differ;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Values forwards: from what is known of a core at a halt, or at a reset, the history is executed
+ * up to the next place where something is known, and compared with it. A stretch of the history
+ * between two such places is told when its end has proved it, or when trace is missing before the
+ * end; one that contradicts itself never is.
+ *
+ * RAM that differs at the end was written from outside: its ranges are not trusted from then on,
+ * and all is worked out again without them. For one thread, that of the event loop; positions are
+ * those of the core's history.
+ */
+#ifndef SERVER_REVERSE_FORWARD_H
+#define SERVER_REVERSE_FORWARD_H
+
+#include "server/base/console.h"
+#include "server/reverse/reverse_map.h"
+#include "server/reverse/reverse_path.h"
+#include "server/reverse/reverse_snapshot.h"
+
+#define REVERSE_FORWARD_MEMORY  (256u << 20) /* default budget */
+#define REVERSE_FORWARD_OUTSIDE 64u          /* ranges written from outside that are remembered */
+#define REVERSE_FORWARD_STATES  512u         /* the oldest go */
+#define REVERSE_FORWARD_SLICE   8192u        /* instructions of a millisecond or less */
+
+/*
+ * OPEN      not worked out, or not to its end yet
+ * COMPARING its end is being compared
+ * PROVED    its end is as it was predicted
+ * CUT       up to `reach` only: trace, or code, is missing there, and no halt proves it
+ * BROKEN    not told: see `why`
+ *
+ * OPEN to COMPARING to PROVED or BROKEN, OPEN to CUT or BROKEN; from each to OPEN when a range is
+ * found to be written from outside.
+ */
+enum reverse_stretch_status {
+    REVERSE_STRETCH_OPEN,
+    REVERSE_STRETCH_COMPARING,
+    REVERSE_STRETCH_PROVED,
+    REVERSE_STRETCH_CUT,
+    REVERSE_STRETCH_BROKEN,
+};
+
+enum reverse_stretch_why {
+    REVERSE_WHY_NONE,
+    REVERSE_WHY_GAP,      /* trace is missing */
+    REVERSE_WHY_CODE,     /* what ran there is not known */
+    REVERSE_WHY_PATH,     /* what is known leads elsewhere than the trace */
+    REVERSE_WHY_REGISTER, /* one is another one at the halt */
+    REVERSE_WHY_MEMORY,   /* too much of RAM is other than predicted */
+    REVERSE_WHY_MOVED,    /* the history has it no more, or elsewhere */
+    REVERSE_WHY_BUDGET,   /* it takes more memory than allowed */
+};
+
+/* A checkpoint. */
+struct reverse_point {
+    uint64_t position;
+    struct execute_regs regs;
+    struct execute_memory memory;
+};
+
+/* What was known at a place, and what follows from it. */
+struct reverse_stretch {
+    struct reverse_snapshot state;
+    enum reverse_stretch_status status;
+    enum reverse_stretch_why why;
+    unsigned reg;   /* of REVERSE_WHY_REGISTER */
+    uint64_t reach; /* PROVED, CUT: told of positions less than this */
+    struct reverse_point *points;
+    size_t point_count, point_max;
+    uint64_t interval; /* instructions between points */
+    size_t compared;   /* pieces of the state at its end */
+    bool differs;      /* one of them did */
+};
+
+/* Memory that somebody else has written. */
+struct reverse_outside {
+    uint64_t from, to;
+    char name[64];    /* of the variable; "": none */
+    uint64_t touched; /* position behind the latest instruction that accessed it; 0: none has */
+    uint64_t pc;      /* of that */
+};
+
+struct reverse_forward_owner {
+    /* RAM and constants of the core: BT_OK or BT_ERR_NOMEM. */
+    int (*map)(void *ctx, struct reverse_map *map);
+    /* The variable that holds an address, for its name and its bounds; false: none. */
+    bool (*variable)(void *ctx, uint64_t address, uint64_t *start, uint64_t *size,
+                     const char **name);
+    void *ctx;
+};
+
+struct reverse_forward {
+    struct reverse_forward_owner owner;
+    struct execute_core core;
+    struct execute_budget budget;
+    struct reverse_map map;
+    bool mapped;
+    struct reverse_stretch **stretches; /* oldest first; each ends where the next begins */
+    size_t count, max;
+    struct reverse_path_cache cache;
+    struct execute_code *code; /* NULL: not made yet */
+    struct reverse_path walk, view;
+    struct reverse_stretch *walked, *viewed; /* NULL: none */
+    struct reverse_outside outside[REVERSE_FORWARD_OUTSIDE];
+    size_t outside_count;
+    unsigned rounds;    /* of finding such ranges, since the last state came */
+    uint64_t insns;     /* executed */
+    uint64_t conflicts; /* what is known backwards and forwards, and differs */
+};
+
+void reverse_forward_init(struct reverse_forward *f, const struct execute_core *core,
+                          const struct reverse_forward_owner *owner, size_t limit);
+void reverse_forward_release(struct reverse_forward *f);
+/* Positions mean something else now. */
+void reverse_forward_clear(struct reverse_forward *f);
+
+/*
+ * The core is halted there, and runs on from there. The state, to be filled; that of the halt
+ * before when the core has not run since; NULL: no memory. It is valid until the next call.
+ */
+struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, uint64_t position,
+                                                uint64_t pc);
+/*
+ * The debugger writes at that halt: the state from now on, for what is written. `reset`: nothing
+ * that was known is so any more.
+ */
+struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint64_t pc,
+                                                 bool reset);
+/* The state of the latest halt, as it runs on from there; NULL: none. */
+struct reverse_snapshot *reverse_forward_last(struct reverse_forward *f);
+/* More of it has been read: it counts for what ends there, too. */
+int reverse_forward_read(struct reverse_forward *f, uint64_t address, const uint8_t *bytes,
+                         size_t length);
+/* All is read of the latest halt that will be; `whole`: all that was to be read. */
+void reverse_forward_complete(struct reverse_forward *f, bool whole);
+/* The program in memory is another one. */
+static inline void reverse_forward_unmap(struct reverse_forward *f)
+{
+    f->mapped = false;
+}
+
+/*
+ * Works on what a position needs, about `budget` instructions. TARGET_PENDING: there is more to do;
+ * BT_OK: there is not, or it waits for reverse_forward_complete(); or a bt_error.
+ */
+int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t position,
+                         size_t budget);
+/* There is a stretch that may tell of the position, and does not yet. */
+bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position);
+
+/* The answers that follow are of this position, which is less than p->end. False: nothing is known
+ * of it. */
+bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position);
+/* NULL: nothing is. Memory: false unless all bytes (1 to 16) are known. */
+const struct execute_regs *reverse_forward_regs(const struct reverse_forward *f, uint64_t position);
+bool reverse_forward_memory(struct reverse_forward *f, uint64_t position, uint64_t address,
+                            uint8_t *bytes, unsigned size);
+
+/*
+ * Register `reg` at the position, when `known` says whether *value is what it was as known
+ * backwards: whether *value is valid then. Of two that differ neither is.
+ */
+bool reverse_forward_join(struct reverse_forward *f, uint64_t position, unsigned reg, bool known,
+                          uint32_t *value);
+
+/* Lines of `monitor past`. */
+void reverse_forward_report(const struct reverse_forward *f, const struct console *c);
+
+#endif

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What was predicted is compared with what a halt has, and what has come of that is reported. */
+#include "reverse_forward_internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COMPARED   65536u /* bytes of RAM at a time */
+#define LINE       32u    /* bytes around one that somebody else has written */
+#define ROUNDS_MAX 16u
+
+#define FLAGS 0xf80f0000u /* NZCVQ and GE */
+
+/* The first register that both know otherwise; EXECUTE_REGS: none. */
+static unsigned differing_register(const struct execute_regs *a, const struct execute_regs *b)
+{
+    uint64_t both = a->known & b->known;
+    for (unsigned r = 0; r < EXECUTE_REGS; r++)
+        if (r != EXECUTE_PC && r != EXECUTE_PSR && (both >> r & 1) && a->value[r] != b->value[r])
+            return r;
+    if ((a->psr ^ b->psr) & a->psr_known & b->psr_known & FLAGS)
+        return EXECUTE_PSR;
+    return EXECUTE_REGS;
+}
+
+static bool is_outside(const struct reverse_forward *f, uint64_t address)
+{
+    for (size_t i = 0; i < f->outside_count; i++)
+        if (address >= f->outside[i].from && address < f->outside[i].to)
+            return true;
+    return false;
+}
+
+/* Memory around `address` is written by others. False: there are too many such ranges. */
+static bool add_outside(struct reverse_forward *f, uint64_t address)
+{
+    uint64_t start, size;
+    const char *name = "";
+    struct reverse_outside *last = f->outside_count ? &f->outside[f->outside_count - 1] : NULL;
+    struct reverse_outside now = {.from = address & ~(uint64_t)(LINE - 1)};
+    now.to = now.from + LINE;
+    if (f->owner.variable && f->owner.variable(f->owner.ctx, address, &start, &size, &name)) {
+        now.from = start;
+        now.to = start + size;
+        snprintf(now.name, sizeof now.name, "%s", name);
+    } else if (last && !last->name[0] && last->to == now.from) {
+        last->to = now.to;
+        return true;
+    }
+    if (f->outside_count == REVERSE_FORWARD_OUTSIDE)
+        return false;
+    f->outside[f->outside_count++] = now;
+    return true;
+}
+
+/* One piece of RAM. False: too much of it differs. */
+static bool compare_piece(struct reverse_forward *f, struct reverse_stretch *s,
+                          struct execute_memory *memory, const struct reverse_piece *piece)
+{
+    for (size_t at = 0; piece->bytes && at < piece->length; at++) {
+        uint8_t now[16];
+        uint64_t address = piece->address + at;
+        if (at % 16 == 0 && at + 16 <= piece->length &&
+            execute_memory_read(memory, address, now, 16) &&
+            memcmp(now, piece->bytes + at, 16) == 0) {
+            at += 15;
+            continue;
+        }
+        if (!execute_memory_read(memory, address, now, 1) || now[0] == piece->bytes[at] ||
+            is_outside(f, address))
+            continue;
+        s->differs = true;
+        if (!add_outside(f, address))
+            return false;
+    }
+    return true;
+}
+
+static void break_at_end(struct reverse_stretch *s, enum reverse_stretch_why why, unsigned reg,
+                         uint64_t end)
+{
+    s->status = REVERSE_STRETCH_BROKEN;
+    s->why = why;
+    s->reg = reg;
+    s->reach = end;
+}
+
+/* All is compared. */
+static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
+                          const struct reverse_snapshot *end)
+{
+    const struct reverse_point *last = &s->points[s->point_count - 1];
+    unsigned reg = differing_register(&last->regs, &end->regs);
+    if (s->differs && f->rounds++ < ROUNDS_MAX) {
+        f->mapped = false;
+        return REVERSE_PROOF_WITHDRAW;
+    }
+    if (s->differs) {
+        break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
+    } else if (reg < EXECUTE_REGS) {
+        break_at_end(s, REVERSE_WHY_REGISTER, reg, end->position);
+    } else {
+        s->status = REVERSE_STRETCH_PROVED;
+        s->reach = end->position;
+    }
+    return TARGET_PENDING;
+}
+
+int reverse_proof(struct reverse_forward *f, size_t i)
+{
+    struct reverse_stretch *s = f->stretches[i];
+    const struct reverse_snapshot *end = &f->stretches[i + 1]->state;
+    struct execute_memory *memory = &s->points[s->point_count - 1].memory;
+    if (!end->ends) {
+        s->status = REVERSE_STRETCH_CUT;
+        s->reach = end->position;
+        return TARGET_PENDING;
+    }
+    for (size_t bytes = 0; bytes < COMPARED && s->compared < end->piece_count; s->compared++) {
+        const struct reverse_piece *piece = &end->pieces[s->compared];
+        bytes += piece->length;
+        if (!compare_piece(f, s, memory, piece)) {
+            break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
+            return TARGET_PENDING;
+        }
+    }
+    if (s->compared < end->piece_count)
+        return TARGET_PENDING;
+    if (!end->complete && !s->differs)
+        return BT_OK;
+    return judge_stretch(f, s, end);
+}
+
+/* Reports. */
+
+static const char *const whys[] = {
+    [REVERSE_WHY_NONE] = "the halt at its end proves it",
+    [REVERSE_WHY_GAP] = "trace is missing",
+    [REVERSE_WHY_CODE] = "the code that ran is not known",
+    [REVERSE_WHY_PATH] = "the trace goes elsewhere than what is known: somebody else has written "
+                         "memory ([core] shared)",
+    [REVERSE_WHY_REGISTER] = "a register is another one at its end",
+    [REVERSE_WHY_MEMORY] = "too much memory is other than predicted at its end",
+    [REVERSE_WHY_MOVED] = "the history has its beginning no more",
+    [REVERSE_WHY_BUDGET] = "it takes more than [past] memory",
+};
+
+static void report_stretch(const struct reverse_forward *f, size_t i, const struct console *c)
+{
+    const struct reverse_stretch *s = f->stretches[i];
+    uint64_t from = s->state.position, to = f->stretches[i + 1]->state.position;
+    if (!s->state.begins || from == to)
+        return;
+    console_print(c, "  %" PRIu64 " to %" PRIu64 ": %" PRIu64 " bytes of RAM known at its begin, ",
+                  from + 1, to, s->state.bytes);
+    switch (s->status) {
+    case REVERSE_STRETCH_OPEN:
+        console_print(c, "worked out when asked for\n");
+        break;
+    case REVERSE_STRETCH_COMPARING:
+        console_print(c, "its end is being compared\n");
+        break;
+    case REVERSE_STRETCH_PROVED:
+        console_print(c, "%s, %zu checkpoints\n", whys[s->why], s->point_count);
+        break;
+    case REVERSE_STRETCH_CUT:
+        console_print(c, "known up to %" PRIu64 ": %s\n", s->reach,
+                      s->why ? whys[s->why] : "nothing was compared at its end");
+        break;
+    case REVERSE_STRETCH_BROKEN:
+        console_print(c, "NOT shown, at %" PRIu64 " %s", s->reach + 1, whys[s->why]);
+        console_print(c, s->why == REVERSE_WHY_REGISTER ? ": number %u\n" : "\n", s->reg);
+        break;
+    }
+}
+
+static void report_outside(const struct reverse_outside *o, const struct console *c)
+{
+    console_print(c, "  0x%08" PRIx64 "+%" PRIu64 " %s: written from outside", o->from,
+                  o->to - o->from, o->name);
+    if (o->touched)
+        console_print(c, ", last accessed by instruction %" PRIu64 " at 0x%08" PRIx64, o->touched,
+                      o->pc);
+    console_print(c, "\n");
+}
+
+#define REPORTED 8u /* the latest stretches */
+
+void reverse_forward_report(const struct reverse_forward *f, const struct console *c)
+{
+    uint64_t bytes = 0, ns = 0;
+    if (!f->count) {
+        console_print(c, "values forwards: no halt or reset whose state is known\n");
+        return;
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        bytes += f->stretches[i]->state.bytes;
+        ns += f->stretches[i]->state.read_ns;
+    }
+    console_print(c,
+                  "values forwards: %zu known states, %" PRIu64 " bytes of RAM read in %" PRIu64
+                  " ms; %" PRIu64 " instructions executed, %zu of %zu KiB in use\n",
+                  f->count, bytes, ns / 1000000, f->insns, f->budget.used >> 10,
+                  f->budget.limit >> 10);
+    for (size_t i = f->count > REPORTED ? f->count - REPORTED : 0; i + 1 < f->count; i++)
+        report_stretch(f, i, c);
+    for (size_t i = 0; i < f->outside_count; i++)
+        report_outside(&f->outside[i], c);
+    if (f->conflicts)
+        console_print(c, "  %" PRIu64 " values that differ backwards and forwards: not shown\n",
+                      f->conflicts);
+}

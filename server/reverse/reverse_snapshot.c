@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "server/reverse/reverse_snapshot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Registers beside the first seventeen, by the names that targets give them. */
+static const struct {
+    const char *name;
+    enum execute_reg reg;
+} m_names[] = {
+    {"msp", EXECUTE_MSP},         {"psp", EXECUTE_PSP},         {"control", EXECUTE_CONTROL},
+    {"primask", EXECUTE_PRIMASK}, {"basepri", EXECUTE_BASEPRI}, {"faultmask", EXECUTE_FAULTMASK},
+};
+
+static void set_execute_reg(struct execute_regs *r, unsigned reg, uint64_t value)
+{
+    r->value[reg] = value;
+    r->known |= UINT64_C(1) << reg;
+}
+
+static void take_extra(struct execute_regs *r, const char *name, uint64_t value, bool m_profile)
+{
+    unsigned n;
+    char end;
+    for (size_t i = 0; m_profile && i < sizeof m_names / sizeof *m_names; i++)
+        if (strcmp(name, m_names[i].name) == 0)
+            set_execute_reg(r, m_names[i].reg, value);
+    if (strcmp(name, "fpscr") == 0) {
+        r->fpscr = (uint32_t)value;
+        r->fpscr_known = UINT32_MAX;
+    } else if (sscanf(name, "d%u%c", &n, &end) == 1 && n < 32) {
+        r->vector[n] = value;
+        if (n < 16)
+            r->vector_known |= UINT64_C(3) << 2 * n;
+        else
+            r->vector_known64 |= UINT64_C(1) << (n - 16);
+    }
+}
+
+void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs *regs,
+                           const struct target_register *list, unsigned count, bool m_profile)
+{
+    struct execute_regs *r = &s->regs;
+    memset(r, 0, sizeof *r);
+    for (unsigned i = 0; i <= EXECUTE_LR; i++)
+        if (regs->known >> i & 1)
+            set_execute_reg(r, i, regs->value[i]);
+    if (regs->known >> TARGET_REG_PSR & 1) {
+        r->psr = (uint32_t)regs->value[TARGET_REG_PSR];
+        r->psr_known = UINT32_MAX;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t value;
+        if (target_regs_get(regs, list, i, &value))
+            take_extra(r, list[i].name, value, m_profile);
+    }
+    if (m_profile && regs->stack_known >> TARGET_STACK_MSP & 1)
+        set_execute_reg(r, EXECUTE_MSP, regs->stack[TARGET_STACK_MSP]);
+    if (m_profile && regs->stack_known >> TARGET_STACK_PSP & 1)
+        set_execute_reg(r, EXECUTE_PSP, regs->stack[TARGET_STACK_PSP]);
+}
+
+void reverse_snapshot_reset(struct reverse_snapshot *s)
+{
+    static const uint8_t zero[] = {EXECUTE_CONTROL, EXECUTE_PRIMASK, EXECUTE_BASEPRI,
+                                   EXECUTE_FAULTMASK};
+    for (size_t i = 0; i < sizeof zero; i++)
+        if (!(s->regs.known >> zero[i] & 1))
+            set_execute_reg(&s->regs, zero[i], 0);
+    s->regs.float_settled = true;
+}
+
+#define FLAGS         0xf80f0000u /* NZCVQ and GE */
+#define XPSR_NUMBER   0x1ffu
+#define CONTROL_SPSEL 2u
+
+static bool extra_of(const struct execute_regs *r, const char *name, bool m_profile,
+                     uint64_t *value)
+{
+    unsigned n;
+    char end;
+    for (size_t i = 0; m_profile && i < sizeof m_names / sizeof *m_names; i++)
+        if (m_names[i].reg >= EXECUTE_CONTROL && strcmp(name, m_names[i].name) == 0) {
+            *value = r->value[m_names[i].reg];
+            return r->known >> m_names[i].reg & 1;
+        }
+    if (strcmp(name, "fpscr") == 0) {
+        *value = r->fpscr;
+        return r->fpscr_known == UINT32_MAX;
+    }
+    if (sscanf(name, "d%u%c", &n, &end) != 1 || n >= 32)
+        return false;
+    *value = r->vector[n];
+    return n < 16 ? (r->vector_known >> 2 * n & 3) == 3 : r->vector_known64 >> (n - 16) & 1;
+}
+
+/* Which of them r13 is, if that is known, and the other one. */
+static void tell_stacks(const struct execute_regs *r, struct target_regs *regs)
+{
+    bool handler = r->psr & XPSR_NUMBER;
+    if ((r->psr_known & XPSR_NUMBER) != XPSR_NUMBER ||
+        (!handler && !(r->known >> EXECUTE_CONTROL & 1)))
+        return;
+    bool psp = !handler && (r->value[EXECUTE_CONTROL] & CONTROL_SPSEL);
+    const uint64_t value[2] = {r->value[psp ? EXECUTE_MSP : EXECUTE_SP],
+                               r->value[psp ? EXECUTE_SP : EXECUTE_PSP]};
+    const bool known[2] = {r->known >> (psp ? EXECUTE_MSP : EXECUTE_SP) & 1,
+                           r->known >> (psp ? EXECUTE_SP : EXECUTE_PSP) & 1};
+    unsigned bank =
+        regs->security == TARGET_SECURITY_NONSECURE ? TARGET_STACK_MSP_NS : TARGET_STACK_MSP_S;
+    for (unsigned i = 0; i < 2; i++) {
+        if (!known[i])
+            continue;
+        regs->stack[TARGET_STACK_MSP + i] = regs->stack[bank + i] = (uint32_t)value[i];
+        regs->stack_known |= 1u << (TARGET_STACK_MSP + i) | 1u << (bank + i);
+    }
+}
+
+void reverse_snapshot_tell(const struct execute_regs *r, const struct target_register *list,
+                           unsigned count, bool m_profile, struct target_regs *regs)
+{
+    uint32_t mask = r->psr_known & FLAGS;
+    if (m_profile && (r->psr_known & XPSR_NUMBER) == XPSR_NUMBER)
+        mask |= XPSR_NUMBER;
+    regs->value[TARGET_REG_PSR] = (regs->value[TARGET_REG_PSR] & ~(uint64_t)mask) | (r->psr & mask);
+    if (m_profile)
+        tell_stacks(r, regs);
+    for (unsigned i = 0; i < count; i++) {
+        uint64_t value;
+        if (extra_of(r, list[i].name, m_profile, &value))
+            target_regs_set(regs, list, i, value);
+    }
+}
+
+int reverse_snapshot_add(struct reverse_snapshot *s, uint64_t address, const uint8_t *bytes,
+                         size_t length)
+{
+    if (s->piece_count == s->piece_max) {
+        size_t max = s->piece_max ? 2 * s->piece_max : 16;
+        struct reverse_piece *grown = realloc(s->pieces, max * sizeof *grown);
+        if (!grown)
+            return BT_ERR_NOMEM;
+        s->pieces = grown;
+        s->piece_max = max;
+    }
+    struct reverse_piece *p = &s->pieces[s->piece_count];
+    *p = (struct reverse_piece){.address = address, .length = length};
+    p->bytes = bytes ? malloc(length ? length : 1) : NULL;
+    if (bytes && !p->bytes)
+        return BT_ERR_NOMEM;
+    if (bytes)
+        memcpy(p->bytes, bytes, length);
+    s->piece_count++;
+    s->bytes += bytes ? length : 0;
+    return BT_OK;
+}
+
+int reverse_snapshot_copy(struct reverse_snapshot *to, const struct reverse_snapshot *from)
+{
+    int error = BT_OK;
+    *to = *from;
+    to->pieces = NULL;
+    to->piece_count = to->piece_max = 0;
+    to->bytes = 0;
+    for (size_t i = 0; i < from->piece_count && !error; i++)
+        error = reverse_snapshot_add(to, from->pieces[i].address, from->pieces[i].bytes,
+                                     from->pieces[i].length);
+    return error;
+}
+
+void reverse_snapshot_release(struct reverse_snapshot *s)
+{
+    for (size_t i = 0; i < s->piece_count; i++)
+        free(s->pieces[i].bytes);
+    free(s->pieces);
+    memset(s, 0, sizeof *s);
+}
+
+int reverse_snapshot_put(const struct reverse_snapshot *s, struct execute_memory *memory)
+{
+    for (size_t i = 0; i < s->piece_count; i++) {
+        const struct reverse_piece *p = &s->pieces[i];
+        int error = execute_memory_write(memory, p->address, p->bytes, p->length);
+        if (error)
+            return error;
+    }
+    return BT_OK;
+}
