@@ -88,7 +88,7 @@ static void break_at_end(struct reverse_stretch *s, enum reverse_stretch_why why
 
 /* All is compared. */
 static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
-                          const struct reverse_snapshot *end)
+                         const struct reverse_snapshot *end)
 {
     const struct reverse_point *last = &s->points[s->point_count - 1];
     unsigned reg = differing_register(&last->regs, &end->regs);
@@ -138,8 +138,7 @@ static const char *const whys[] = {
     [REVERSE_WHY_NONE] = "the halt at its end proves it",
     [REVERSE_WHY_GAP] = "trace is missing",
     [REVERSE_WHY_CODE] = "the code that ran is not known",
-    [REVERSE_WHY_PATH] = "the trace goes elsewhere than what is known: somebody else has written "
-                         "memory ([core] shared)",
+    [REVERSE_WHY_PATH] = "the trace goes elsewhere than what is known: others write memory, too",
     [REVERSE_WHY_REGISTER] = "a register is another one at its end",
     [REVERSE_WHY_MEMORY] = "too much memory is other than predicted at its end",
     [REVERSE_WHY_MOVED] = "the history has its beginning no more",
