@@ -26,7 +26,6 @@ struct execute_core {
     bool fpu;
     bool security; /* v8-M: Secure and Non-secure state */
     bool v4t;
-    bool v8m;      /* EXC_RETURN as in ARMv8-M */
     bool bit_band; /* the regions of a Cortex-M3 or M4 */
 };
 
@@ -122,6 +121,8 @@ struct execute {
     uint64_t clobbers;    /* stores whose address was not known */
     uint64_t last_access; /* address of the latest access, if has_access */
     bool has_access;
+    bool nonsecure; /* v8-M: it runs in Non-secure state, which EXC_RETURN tells (DDI 0553B.v,
+                       D1.2.78) */
 };
 
 /*

@@ -268,8 +268,8 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
     x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)(SPSEL | FPCA);
     uint32_t low = handler ? 1 : process ? 0xd : 9, kind = floats ? 0xe0 : 0xf0;
     enter_handler(x, event,
-                  x->core.v8m ? 0xffffff00u | (kind & 0xb0) | (low & 0xc)
-                              : 0xffffff00u | kind | low);
+                  x->nonsecure ? 0xffffff00u | (kind & 0xb0) | (low & 0xc)
+                               : 0xffffff00u | kind | low);
     return error;
 }
 

@@ -332,16 +332,6 @@ static void read_next_registers(struct live *l)
 
 /* Halts. */
 
-static bool is_v8m(const char *type)
-{
-    static const char *const names[] = {"Cortex-M23", "Cortex-M33", "Cortex-M33F", "Cortex-M35P",
-                                        "Cortex-M52", "Cortex-M55", "Cortex-M85"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcasecmp(type, names[i]) == 0)
-            return true;
-    return false;
-}
-
 static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
 {
     const struct live_core *c = &l->cores[i];
@@ -356,7 +346,6 @@ static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
                                       .big_endian = c->elf && c->elf->big_endian,
                                       .fpu = program.has_float,
                                       .security = live_is_m_profile(c) && program.two_states,
-                                      .v8m = is_v8m(c->config->type),
                                       .v4t = reverse_is_v4t(c->config->type),
                                       .bit_band = reverse_has_bit_band(c->config->type)};
     const struct reverse_forward_owner owner = {map_snapshot, variable_of_snapshot, s};

@@ -5,8 +5,9 @@
 
 #include "server/reverse/reverse_forward.h"
 
-#define REVERSE_PROOF_WITHDRAW 2 /* all stretches are to be worked out again: they rest on what is
-                                    not so */
+#define REVERSE_PROOF_WITHDRAW                                                                     \
+    2 /* all stretches are to be worked out again: they rest on what is                            \
+         not so */
 
 /* Compares what stretch `i` leads to with what is known there, a part at a time: TARGET_PENDING,
  * REVERSE_PROOF_WITHDRAW, or BT_OK when RAM there is still to be read. */

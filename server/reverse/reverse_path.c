@@ -194,6 +194,7 @@ static int run_exception(struct path_cursor *c, const struct bt_event *events, s
             other->u.exception.has_return ? other->u.exception.return_address : EXECUTE_NO_ADDRESS;
     else if (p->position != p->end && reverse_pc(c->reverse, p->position, &next, &isa) != BT_OK)
         return REVERSE_PATH_CODE;
+    p->x.nonsecure = c->key.security == BT_SEC_NONSECURE;
     int error = e->kind == BT_EVENT_EXCEPTION ? execute_exception(&p->x, e, next)
                                               : execute_exception_return(&p->x, e, next);
     return error == BT_ERR_RANGE ? REVERSE_PATH_WRONG : error ? error : REVERSE_PATH_THERE;

@@ -4,7 +4,7 @@
 # reverse_snapshot.c.
 """Values forwards: stock GDB attaches to a virtual board at its reset, lets it run until it has
 crashed, and goes to random positions in between. No register and no word of RAM is another one than
-it was there, and nearly all are known: devices give what nobody knows."""
+it was there. Nearly all are known, but for what a program takes from a counter (firmware.py)."""
 
 import array
 import os
@@ -12,19 +12,22 @@ import random
 import re
 import struct
 import sys
+import tempfile
 from pathlib import Path
 
 import bench
+import firmware
 from test_crash import NAMES, board, registers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
-from live_gdb import PROGRAMS, Live, symbol  # noqa: E402
+from live_gdb import PROGRAMS, Live, board_file, symbol  # noqa: E402
 from replay_gdb import Skipped, Suite, equal, expect, gdb, has  # noqa: E402
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
 POSITIONS = 400 if FULL else 60
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
+NO_STACK = 0xdead0000  # what GDB gets for SP and LR that are not known
 FRAME = 2  # of an access: by the core itself, before the instruction
 
 
@@ -32,16 +35,22 @@ class Ram:
     """Bytes at one position, from what was stored until then; all else is as a reset left it."""
 
     def __init__(self, accesses):
-        self.accesses = list(struct.iter_unpack("<IIHHII", accesses))
+        self.accesses = accesses
 
     def at(self, position):
         stored = {}
-        for index, address, size, flags, low, high in self.accesses:
+        for index, address, size, flags, value in self.accesses:
             if flags & 1 and (index < position or (flags & FRAME and index == position)):
-                value = (high << 32 | low).to_bytes(8, "little")
-                for i in range(min(size, 8)):
-                    stored[address + i] = value[i]
+                for i, byte in enumerate(value.to_bytes(8, "little")[:size]):
+                    stored[address + i] = byte
         return stored
+
+
+def written_down(folder):
+    """The states and accesses that the plugin of a board wrote, up to the last whole one."""
+    states = array.array("I", (folder / "states").read_bytes())
+    accesses = (folder / "accesses").read_bytes()
+    return states, list(struct.iter_unpack("<IIHHQ", accesses[:len(accesses) // 20 * 20]))
 
 
 def words(output):
@@ -53,51 +62,81 @@ def words(output):
     return found
 
 
-def forward(kind):
-    reason = bench.missing()
-    if reason:
-        raise Skipped(reason)
-    elf = PROGRAMS / f"crash-{kind}.elf"
-    numbers = random.Random(f"{SEED} {kind}")
-    start, stop = symbol(elf, "bss_start"), symbol(elf, "stack_top")
-    count = (stop - start) // 4
-    with Live(board(f"virtual-{kind}", elf)) as live:
-        first = gdb(live.port, ["tbreak stopped_here", "continue", "reverse-stepi",
-                                "monitor where"], elf=elf, connect="target extended-remote")
+def look(elf, board_of, stop, start, count, seed, truth=None):
+    """Random positions of a run from the reset to `stop`, told and true; what share is known."""
+    numbers = random.Random(seed)
+    with Live(board_of()) as live:
+        first = gdb(live.port, [f"tbreak {stop}", "continue", "reverse-stepi", "monitor where", "disconnect"],
+                    elf=elf, connect="target extended-remote")
         end = int(has(first.all("monitor where")[0], r"instructions \d+ to (\d+)")[1])
     places = sorted(numbers.sample(range(2, end - 1), POSITIONS))
-    commands = ["tbreak stopped_here", "continue"]
+    commands = [f"tbreak {stop}", "continue"]
     for place in places:
         commands += [f"monitor goto {place}", "stepi", "info registers", f"x/{count}xw {start:#x}"]
-    with Live(board(f"virtual-{kind}", elf)) as live:
-        done = gdb(live.port, commands + ["monitor past"], elf=elf,
+    with Live(board_of()) as live:
+        done = gdb(live.port, commands + ["monitor past", "disconnect"], elf=elf,
                    connect="target extended-remote")
-        states = array.array("I", (live.path.parent / "states").read_bytes())
-        ram = Ram((live.path.parent / "accesses").read_bytes())
-    has(done.all("monitor past")[0], "the halt at its end proves it")
-    known = registers_known = 0
+        states, accesses = truth or written_down(live.path.parent)
+    ram = Ram(accesses)
+    known = registers_known = stacks = 0
     for place, told, memory in zip(places, done.all("info registers"),
                                    done.all(f"x/{count}xw {start:#x}")):
         at = place - 1
-        told = registers(told)
-        registers_known += len(told)
+        told = {name: value for name, value in registers(told).items() if value != NO_STACK}
         for name, value in told.items():
             equal(value, states[17 * at + NAMES.index(name)], f"{name} at instruction {place}")
+        registers_known += len(told)
+        stacks += "sp" in told
         stored = ram.at(at)
         for address, value in words(memory).items():
             was = bytes(stored.get(address + i, 0) for i in range(4))
             equal(value, int.from_bytes(was, "little"), f"{address:#x} at instruction {place}")
             known += 1
     share, of = registers_known / (len(places) * len(NAMES)), known / (count * len(places))
-    print(f"{kind}: {len(places)} positions of {end}, seed {SEED}: {share:.1%} of the registers and "
-          f"{of:.1%} of the words of RAM known, all right", flush=True)
+    print(f"{elf.name}: {len(places)} positions of {end}, seed {seed}: SP known at {stacks}, "
+          f"{share:.1%} of the registers and {of:.1%} of the words of RAM, all right", flush=True)
+    return share, of, done.all("monitor past")[0]
+
+
+def forward(kind):
+    reason = bench.missing()
+    if reason:
+        raise Skipped(reason)
+    elf = PROGRAMS / f"crash-{kind}.elf"
+    start, stop = symbol(elf, "bss_start"), symbol(elf, "stack_top")
+    share, of, past = look(elf, lambda: board(f"virtual-{kind}", elf), "stopped_here", start,
+                           (stop - start) // 4, f"{SEED} {kind}")
+    has(past, "the halt at its end proves it")
     expect(share >= 0.9, f"{share:.1%} of the registers are known")
     expect(of >= 0.95, f"{of:.1%} of the words of RAM are known")
+
+
+def firmware_board(kind, elf):
+    path = board_file(f"virtual-{kind}")
+    path.write_text(path.read_text().replace(str(PROGRAMS / f"crash-{kind}.elf"), str(elf)))
+    return path
+
+
+def with_tasks(kind):
+    reason = bench.missing()
+    if reason:
+        raise Skipped(reason)
+    r = random.Random(f"{SEED} {kind}")
+    with tempfile.TemporaryDirectory(prefix="btraced-forward.") as place:
+        case = firmware.Firmware(place, kind, r.choice(("O0", "O1", "O2", "Os")), SEED,
+                                 r.randrange(8, 40))
+        case.execute()
+        look(case.elf, lambda: firmware_board(kind, case.elf), "halt_here", case.machine.ram,
+             bench.RAM_SIZE // 4, f"{SEED} {kind}", (case.states, case.accesses))
 
 
 for chip in ("m3", "m4", "m7", "m33"):
     suite.test(f"values forwards: registers and RAM of virtual-{chip}")(
         lambda chip=chip: forward(chip))
+
+for chip in ("m3", "m33"):
+    suite.test(f"values forwards: firmware with tasks, virtual-{chip}")(
+        lambda chip=chip: with_tasks(chip))
 
 if __name__ == "__main__":
     suite.run()

@@ -303,10 +303,11 @@ END_TEST
 
 START_TEST(unknown_sections_and_keys)
 {
-    refuse("[tarce]\n",
-           "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
-           "[board], [target], [probe], [trace], [capture], [coresight], [history], [past], [gdb], "
-           "[tls], [access], [limits], [metrics], [audit], [record], [setup], [flash], [core NAME]");
+    refuse(
+        "[tarce]\n",
+        "dir/b.conf:1: [tarce]: is not a section; did you mean [trace]? allowed: "
+        "[board], [target], [probe], [trace], [capture], [coresight], [history], [past], [gdb], "
+        "[tls], [access], [limits], [metrics], [audit], [record], [setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
     refuse("[trace]\nfromat = raw\n",
@@ -326,7 +327,7 @@ START_TEST(unknown_sections_and_keys)
            "dir/b.conf:2: ETMRC: is not a key of [core a]; did you mean 'ETMCR'?...");
     refuse("[core a]\nETMNOSUCH = 1\n",
            "dir/b.conf:2: ETMNOSUCH: is not a key of [core a]; allowed: type, program, thread, "
-           "source, trace_unit, funnel_port, debug, cti, shared, rtos, ETMCR, ETMCCR...");
+           "source, trace_unit, funnel_port, debug, cti, shared, ram, rtos, ETMCR, ETMCCR...");
     refuse("name = x\n[board]\n", "dir/b.conf:1: name: stands before the first section");
     refuse("[board]\nname\n", "dir/b.conf:2: neither '[section]' nor 'key=value'");
 }
