@@ -11,7 +11,7 @@
 #define DECODER_EXECUTE_H
 
 #include "btrace/types.h"
-#include "execute_memory.h"
+#include "decoder/execute/execute_memory.h"
 
 enum execute_profile {
     EXECUTE_PROFILE_M,

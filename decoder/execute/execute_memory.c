@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "execute_memory.h"
+#include "decoder/execute/execute_memory.h"
 #include "btrace/types.h"
 
 #include <stdlib.h>

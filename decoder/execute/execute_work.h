@@ -4,7 +4,7 @@
 #define DECODER_EXECUTE_WORK_H
 
 #include "decoder/effect/effect.h"
-#include "execute.h"
+#include "decoder/execute/execute.h"
 
 struct execute_value {
     uint32_t number;
