@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Pictures of `btraced report` for pages about it, from the demo's recording: report.png, timeline.png and
-# coverage.png. docs/pictures.sh FOLDER; wants chromium, and `make`.
+# The pictures of `btraced report` in the README, from the demo's recording: report.png, timeline.png and
+# coverage.png. docs/pictures.sh docs/pictures; wants chromium, and `make`.
 set -eu
 cd "$(dirname "$0")/.."
 out=$(realpath "${1:?usage: docs/pictures.sh FOLDER}")
