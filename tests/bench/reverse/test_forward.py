@@ -25,7 +25,7 @@ from replay_gdb import Skipped, Suite, equal, expect, gdb, has  # noqa: E402
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
-POSITIONS = 400 if FULL else 60
+POSITIONS = 60 if FULL else 15
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
 NO_STACK = 0xdead0000  # what GDB gets for SP and LR that are not known
 FRAME = 2  # of an access: by the core itself, before the instruction
