@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE      2048u  /* bytes of one question: clients wait for no more than that */
+#define PIECE_MIN  64u   /* bytes of one question, which clients wait for: as many as take no */
+#define PIECE_MAX  2048u /* longer than PIECE_NS */
+#define PIECE_NS   UINT64_C(10000000)
 #define STACK_NEAR 16384u /* bytes on either side of SP that are the stack, as elsewhere */
 #define STACK_HOT  2048u  /* of them those that are read first */
 #define READ_BACK  65536u /* bytes that the debugger has written and that are read back at most */
@@ -142,9 +144,14 @@ static void take_piece(struct live_snapshot_core *s, uint64_t address,
     struct reverse_snapshot *state = reverse_forward_last(&s->forward);
     if (a->length)
         reverse_forward_read(&s->forward, address, a->bytes, a->length);
+    uint64_t ns = uv_hrtime() - l->snapshot.asked_ns;
     if (state)
-        state->read_ns += uv_hrtime() - l->snapshot.asked_ns;
+        state->read_ns += ns;
     l->snapshot.bytes += a->length;
+    if (ns > PIECE_NS && l->snapshot.piece > PIECE_MIN)
+        l->snapshot.piece /= 2;
+    else if (ns < PIECE_NS / 4 && l->snapshot.piece < PIECE_MAX)
+        l->snapshot.piece *= 2;
 }
 
 static void on_snapshot_piece(void *ctx, const struct target_answer *a)
@@ -198,7 +205,7 @@ static void read_next_piece(struct live *l)
         if (!s || s->range >= s->range_count)
             continue;
         uint64_t left = s->ranges[s->range].to - s->next;
-        size_t length = left < PIECE ? (size_t)left : PIECE;
+        size_t length = left < n->piece ? (size_t)left : n->piece;
         bool room = n->bytes + length <= l->config->past.snapshot_bytes;
         if (!room || !ask_piece(l, n->core, s->next, length, false))
             snapshot_over(l, false);
@@ -399,6 +406,8 @@ void live_snapshot_halted(struct live *l)
     if (l->config->past.snapshot == CONFIG_SNAPSHOT_OFF)
         return;
     n->halt++;
+    if (!n->piece)
+        n->piece = PIECE_MIN;
     for (unsigned i = 0; i < l->config->core_count; i++)
         note_halt(l, i);
     n->moved = n->reset = false;

@@ -31,6 +31,7 @@ struct live_snapshot {
     bool moved, reset; /* registers were written; all may be otherwise; to be looked at */
     bool reading;      /* a question is under way, or its turn comes */
     unsigned core;     /* whose RAM is being read */
+    size_t piece;      /* bytes of the next question; 0: none was asked yet */
     uint64_t bytes;    /* read at this halt */
     uint64_t asked_ns; /* when the question under way was */
 };

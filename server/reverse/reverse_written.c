@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET     30000u /* units of values_work() of a slice */
-#define LINES      10u
-#define LINES_MOST 1000u
-#define NAME_MAX   100u
+#define BUDGET       30000u /* units of values_work() of a slice */
+#define LINES        10u
+#define LINES_MOST   1000u
+#define NAME_LONGEST 100u
 
 struct access_question {
     struct reverse_question base;
@@ -59,7 +59,7 @@ bool reverse_place(struct reverse_motion *m, int core, const char *text, uint32_
 /* "NAME [N]". */
 static bool parse_question(struct access_question *q, const char *what)
 {
-    char name[NAME_MAX];
+    char name[NAME_LONGEST];
     unsigned lines = LINES;
     size_t n = strcspn(what, " ");
     if (!n || n >= sizeof name)
