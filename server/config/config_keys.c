@@ -132,7 +132,7 @@ static const struct config_key keys[] = {
      "bytes for each core, 64K to 64G; K, M and G may follow the number"},
     {"history", "checkpoint", CONFIG_SIZE, FIELD(checkpoint), KIB, 16 * MIB, false, "64K",
      "bytes, 1K to 16M; K and M may follow the number"},
-    {"past", "snapshot", CONFIG_PAST, FIELD(past.snapshot), 0, 0, false, "background",
+    {"past", "snapshot", CONFIG_PAST, FIELD(past.snapshot), 0, 0, false, "off",
      "background or off"},
     {"past", "snapshot_bytes", CONFIG_SIZE, FIELD(past.snapshot_bytes), 4 * KIB, 256 * MIB, false,
      "1M", "bytes, 4K to 256M; K and M may follow the number"},

@@ -467,6 +467,7 @@ void live_snapshot_renumbered(struct live *l)
 
 void live_snapshot_release(struct live *l)
 {
+    l->snapshot.halt++; /* answers that are still to come are of no use */
     for (unsigned i = 0; i < l->config->core_count; i++) {
         if (!l->snapshot.cores[i])
             continue;

@@ -91,7 +91,7 @@ static bool task_by_values(struct live_client *k, int core, uint32_t *task)
     k->misses[false].count = 0;
     *task =
         bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
-    return n == sizeof bytes;
+    return n == sizeof bytes && *task; /* 0: the kernel has not started */
 }
 
 static bool task_at(struct live_client *k, int core, uint32_t *task)
