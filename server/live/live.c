@@ -418,6 +418,7 @@ void live_release(struct live *l)
     if (!l->loop)
         return;
     free(l->reverse.lines);
+    task_switches_release(&l->switches);
     live_snapshot_release(l);
     live_trace_release(l);
     if (l->remote)

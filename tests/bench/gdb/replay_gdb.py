@@ -430,8 +430,14 @@ def frame(payload):
 class Client:
     """The remote protocol by hand."""
 
-    def __init__(self, port, acks=True):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
+    def __init__(self, port, acks=True, window=None):
+        """`window`: bytes that the kernel keeps for who does not read; by itself, it is up to all
+        that tcp_rmem allows."""
+        self.socket = socket.socket()
+        self.socket.settimeout(PATIENCE)
+        if window:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+        self.socket.connect(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.data = b""
         self.acks = True

@@ -55,7 +55,7 @@ def _():
 @suite.test("limits: a client that does not read is dropped, the target's state is kept")
 def _():
     with Live(lab("[limits]", "memory = 64K")) as live, Wire(live) as one:
-        two = Client(live.port, acks=False)
+        two = Client(live.port, acks=False, window=65536)
         two.ask("qSupported")
         two.ask("?")
         expect(len(two.ask("m60000000,400")) == 2048, "memory for one who looks on")

@@ -158,7 +158,7 @@ def _():
 @suite.test("pipe: a client that asks much and does not read keeps no server from ending")
 def _():
     server = Server(DEMO / "recording")
-    with Client(server.port, acks=False) as sleeper:
+    with Client(server.port, acks=False, window=65536) as sleeper:
         sleeper.send(frame("m80010000,400") * 6000)
         sleeper.socket.shutdown(socket.SHUT_WR)
         time.sleep(0.5)

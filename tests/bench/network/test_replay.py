@@ -28,8 +28,8 @@ def served(path, *options):
 
 
 class Looker(Client):
-    def __init__(self, server):
-        super().__init__(server.port, acks=False)
+    def __init__(self, server, window=None):
+        super().__init__(server.port, acks=False, window=window)
         self.start()
 
     def monitor(self, command):
@@ -62,7 +62,7 @@ def _():
 def _():
     path = conf("[limits]\nclients = 2\npacket = 1K\nmemory = 64K\nidle = 1\n")
     with served(path) as server, Looker(server) as one:
-        with Looker(server) as two:
+        with Looker(server, window=65536) as two:
             with Client(server.port) as three:
                 has(three.ask("qSupported"), r"^E\.2 clients are connected, which is the limit$")
             try:
