@@ -155,16 +155,23 @@ paced() {
     done
 }
 
-# What has a long form meets the sanitizers in that, the others here: models of probes take most of
-# the time, and the server is hardly slower.
+# What has a long form meets the sanitizers in that, the others here: what the server talks to takes
+# most of the time, and it is hardly slower.
 long_form='BTRACED_FULL|import .*\bFULL\b'
-usb() {
+peers() {
     local t
-    for t in $(grep -LE "$long_form" tests/bench/usb/test_*.py); do
-        either usb build/asan/btraced "$t"
+    for t in $(grep -LE "$long_form" tests/bench/"$1"/test_*.py); do
+        either "$1" build/asan/btraced "$t"
     done
-    for t in $(grep -lE "$long_form" tests/bench/usb/test_*.py); do
-        either usb build/btraced "$t"
+    for t in $(grep -lE "$long_form" tests/bench/"$1"/test_*.py); do
+        either "$1" build/btraced "$t"
+    done
+}
+
+peers_long() {
+    local t
+    for t in $(grep -lE "$long_form" tests/bench/"$1"/test_*.py); do
+        either "$1" build/asan/btraced "$t" 1
     done
 }
 
@@ -220,18 +227,14 @@ elif [ "$mode" = quick ]; then
     step static tests/run_selftest.py
     step library tests/decoder/library/test_install.py
     units asan
-    usb
+    peers usb
     step values tests/bench/values/run.sh quick
     reverse
     oracles
     step cases tests/cases/selftest.py
     step cases tests/cases/run.py
-    for t in tests/bench/gdb/test_*.py; do
-        [ -x "$t" ] && step gdb "$t"
-    done
-    for t in tests/bench/network/test_*.py; do
-        [ -x "$t" ] && step network "$t"
-    done
+    peers gdb
+    peers network
     step demo tests/demo/check_recording.sh
     step demo quiet "demo" tests/demo/run.sh
     step demo quiet "demo of a recording" tests/demo/recorded.sh
@@ -258,15 +261,9 @@ else
     step oracle tests/oracle/etmv4_opencsd.py
     step oracle tests/oracle/board_etmv4.py
     step cases tests/cases/run.py
-    for t in tests/bench/gdb/test_*.py; do
-        [ -x "$t" ] && step gdb "$t"
-    done
-    for t in tests/bench/network/test_*.py; do
-        [ -x "$t" ] && step network "$t"
-    done
-    for t in $(grep -lE "$long_form" tests/bench/usb/test_*.py); do
-        either usb "$BTRACED" "$t" 1
-    done
+    peers_long gdb
+    peers_long network
+    peers_long usb
     step values tests/bench/values/run.sh full
     step debian13 tests/debian13.sh short
     reverse
