@@ -59,12 +59,8 @@ def _():
         two.ask("qSupported")
         two.ask("?")
         expect(len(two.ask("m60000000,400")) == 2048, "memory for one who looks on")
-        try:
-            for _ in range(400):
-                two.send(frame("m60000000,400") * 20)
-                time.sleep(0.005)
-        except OSError:
-            pass
+        # Less than may be sent ahead of the answers, which are more than any kernel keeps.
+        two.send(frame("m60000000,7f0") * 3000)
         wait_for(lambda: "is dropped: it has left more than 65536 bytes unread ([limits] memory)"
                  in live.stderr, "the end of a client that does not read")
         two.close(reset=True)
