@@ -141,7 +141,7 @@ def _():
     [raw] = run.recording.glob("buffer_*.bin")
     data = raw.read_bytes()
     third = len(data) // 48 * 16
-    raw.write_bytes(data[:third] + data[third + 1024:])
+    raw.write_bytes(data[:third] + data[third + third // 64 * 16:])
     text = run.export("coverage", "--objects")
     has(text, "instructions from .*; gaps: [a-z]")
     truth, more, everything = collections.Counter(run.truth), 0, 0
