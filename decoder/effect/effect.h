@@ -157,4 +157,36 @@ void effect_t32(uint32_t op, uint32_t address, struct insn_effect *e);
 /* Coprocessor space and SIMD, the same in both sets but for the condition (bits 27..0). */
 void effect_coprocessor(uint32_t op, struct insn_effect *e);
 
+/* The architecture's Shift_C(): amounts up to 255; *carry goes in and comes out. */
+static inline uint32_t effect_shift_value(unsigned type, uint32_t v, unsigned by, uint32_t *carry)
+{
+    uint64_t wide;
+    if (type == EFFECT_RRX) {
+        uint32_t out = *carry << 31 | v >> 1;
+        *carry = v & 1;
+        return out;
+    }
+    if (!by)
+        return v;
+    switch (type) {
+    case EFFECT_LSL:
+        wide = by > 32 ? 0 : (uint64_t)v << by;
+        *carry = wide >> 32 & 1;
+        return (uint32_t)wide;
+    case EFFECT_LSR:
+        *carry = by > 32 ? 0 : v >> (by - 1) & 1;
+        return by > 31 ? 0 : v >> by;
+    case EFFECT_ASR:
+        by = by > 32 ? 32 : by;
+        wide = (uint64_t)(int64_t)(int32_t)v;
+        *carry = (uint32_t)(wide >> (by - 1)) & 1;
+        return (uint32_t)(wide >> by);
+    default:
+        by &= 31;
+        v = by ? v >> by | v << (32 - by) : v;
+        *carry = v >> 31;
+        return v;
+    }
+}
+
 #endif

@@ -18,37 +18,6 @@ static uint32_t rotate_right(uint32_t v, unsigned by)
     return by & 31 ? v >> (by & 31) | v << (32 - (by & 31)) : v;
 }
 
-/* Shift_C(): amounts up to 255. */
-static uint32_t shift_value(unsigned type, uint32_t v, unsigned by, uint32_t *carry)
-{
-    uint64_t wide;
-    if (type == EFFECT_RRX) {
-        uint32_t out = *carry << 31 | v >> 1;
-        *carry = v & 1;
-        return out;
-    }
-    if (!by)
-        return v;
-    switch (type) {
-    case EFFECT_LSL:
-        wide = by > 32 ? 0 : (uint64_t)v << by;
-        *carry = wide >> 32 & 1;
-        return (uint32_t)wide;
-    case EFFECT_LSR:
-        *carry = by > 32 ? 0 : v >> (by - 1) & 1;
-        return by > 31 ? 0 : v >> by;
-    case EFFECT_ASR:
-        by = by > 32 ? 32 : by;
-        wide = (uint64_t)(int64_t)(int32_t)v;
-        *carry = (uint32_t)(wide >> (by - 1)) & 1;
-        return (uint32_t)(wide >> by);
-    default:
-        v = rotate_right(v, by);
-        *carry = v >> 31;
-        return v;
-    }
-}
-
 struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
                                      uint32_t *carry_known)
 {
@@ -70,7 +39,7 @@ struct execute_value execute_operand(const struct execute_work *w, uint32_t *car
         return v;
     v.known = v.known && by.known && (!needs_carry || *carry_known);
     *carry_known = v.known && (*carry_known || (by.number & 0xff));
-    v.number = shift_value(e->shift, v.number, by.number & 0xff, carry);
+    v.number = effect_shift_value(e->shift, v.number, by.number & 0xff, carry);
     return v;
 }
 

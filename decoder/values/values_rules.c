@@ -21,45 +21,10 @@ static uint32_t field_mask(uint32_t width)
     return width >= 32 ? UINT32_MAX : (1u << width) - 1;
 }
 
-/* Shifts as the architecture's Shift_C(): amounts up to 255. */
-static uint32_t shift_c(unsigned type, uint32_t v, uint32_t by, uint32_t *carry)
-{
-    uint64_t wide;
-    if (type == EFFECT_RRX) {
-        wide = (uint64_t)*carry << 31 | v >> 1;
-        *carry = v & 1;
-        return (uint32_t)wide;
-    }
-    if (!by)
-        return v;
-    switch (type) {
-    case EFFECT_LSL:
-        wide = by > 32 ? 0 : (uint64_t)v << by;
-        *carry = wide >> 32 & 1;
-        return (uint32_t)wide;
-    case EFFECT_LSR:
-        wide = by > 32 ? 0 : ((uint64_t)v << 1) >> by;
-        *carry = wide & 1;
-        return by > 31 ? 0 : v >> by;
-    case EFFECT_ASR:
-        if (by > 31) {
-            *carry = v >> 31;
-            return v >> 31 ? UINT32_MAX : 0;
-        }
-        *carry = v >> (by - 1) & 1;
-        return v >> by | (v >> 31 ? ~(UINT32_MAX >> by) : 0);
-    default:
-        by &= 31;
-        v = by ? v >> by | v << (32 - by) : v;
-        *carry = v >> 31;
-        return v;
-    }
-}
-
 static uint32_t shift_operand(uint32_t k, const uint32_t in[3], bool by_register, bool want_carry)
 {
     uint32_t carry = in[2];
-    uint32_t v = shift_c(k & 7, in[0], by_register ? in[1] & 0xff : k >> 8, &carry);
+    uint32_t v = effect_shift_value(k & 7, in[0], by_register ? in[1] & 0xff : k >> 8, &carry);
     return want_carry ? carry : v;
 }
 

@@ -7,6 +7,8 @@
 #ifndef SERVER_NOTIFY_H
 #define SERVER_NOTIFY_H
 
+#include <uv.h>
+
 enum notify_state {
     NOTIFY_READY,     /* a client that connects now is served */
     NOTIFY_RELOADING, /* the configuration is read again; NOTIFY_READY follows */
@@ -16,5 +18,17 @@ enum notify_state {
 
 /* `status` is for `systemctl status`; NULL: what it was. Cut at 200 bytes. */
 void notify_systemd(enum notify_state state, const char *status);
+
+/* The watchdog (WatchdogSec=): the event loop says that it goes round, twice as often as it has to.
+ */
+struct watchdog {
+    uv_timer_t timer;
+    uv_loop_t *loop; /* NULL: nobody watches */
+};
+
+/* Nothing happens without WATCHDOG_USEC, or when it is for another process. */
+void watchdog_start(struct watchdog *w, uv_loop_t *loop);
+/* Also of one that is all zero. */
+void watchdog_stop(struct watchdog *w);
 
 #endif

@@ -2,6 +2,7 @@
 /* btraced arm: trace into the chip's own buffer, and nobody watches. docs/flight-recorder.md. */
 #include "commands.h"
 #include "server/base/exit_codes.h"
+#include "server/base/log.h"
 #include "server/probe/probe_target_trace.h"
 #include "server/trace_unit/trace_setup.h"
 
@@ -196,8 +197,7 @@ static int parse_arm_args(int argc, char **argv, struct arm *a)
     }
     if (optind == argc && a->path)
         return EXIT_OK;
-    fprintf(stderr, "btraced arm: a board file is named with -c; see 'btraced arm --help'\n");
-    return EXIT_USAGE;
+    return usage_error("arm", "a board file is named with -c", NULL);
 }
 
 int cmd_arm(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "protocol/rsp/plain_text.h"
 #include "server/base/exit_codes.h"
+#include "server/base/log.h"
 #include "server/net/address.h"
 #include "server/net/stream_connection.h"
 #include "server/net/tls.h"
@@ -294,12 +295,6 @@ static int run_pipe(const struct pipe_args *args)
     return p.code;
 }
 
-static int connect_usage_error(const char *text)
-{
-    fprintf(stderr, "btraced connect: %s; see 'btraced connect --help'\n", text);
-    return EXIT_USAGE;
-}
-
 /* The user's own file, if it is there. */
 static const char *own_file(char *path, const char *name)
 {
@@ -318,10 +313,10 @@ static int complete_pipe_args(struct pipe_args *a)
 {
     if (a->plain)
         return a->ca || a->cert || a->key || a->name
-                   ? connect_usage_error("--plain is without certificates")
+                   ? usage_error("connect", "--plain is without certificates", NULL)
                    : 0;
     if (a->key && !a->cert)
-        return connect_usage_error("--key wants --cert");
+        return usage_error("connect", "--key wants --cert", NULL);
     if (a->cert && !a->key)
         a->key = a->cert;
     if (!a->cert) {
@@ -356,10 +351,10 @@ static int parse_connect_args(int argc, char **argv, struct pipe_args *a)
         }
     }
     if (optind != argc - 1)
-        return connect_usage_error(optind == argc ? "no HOST:PORT given"
-                                                  : "more than one HOST:PORT");
+        return usage_error("connect",
+                           optind == argc ? "no HOST:PORT given" : "more than one HOST:PORT", NULL);
     if (address_problem(argv[optind], &a->to) || (a->to.kind == ADDRESS_TCP && a->to.port == 0))
-        return connect_usage_error("HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted");
+        return usage_error("connect", "HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted", NULL);
     return complete_pipe_args(a);
 }
 

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "decoder/source/source.h"
 #include "server/base/exit_codes.h"
+#include "server/base/log.h"
 #include "server/export/dump.h"
 #include "server/recording/perf_args.h"
 #include "server/recording/recording.h"
@@ -92,13 +93,6 @@ static bool wants_vcd(const struct decode_args *args)
     return args->list.format == LISTING_VCD;
 }
 
-static int decode_usage_error(const char *text, const char *value)
-{
-    fprintf(stderr, "btraced decode: %s%s%s%s; see 'btraced decode --help'\n", text,
-            value ? " '" : "", value ? value : "", value ? "'" : "");
-    return EXIT_USAGE;
-}
-
 static int parse_listing_format(const char *name, enum listing_format *format)
 {
     static const char *const names[] = {"text", "tsv", "json"};
@@ -108,7 +102,7 @@ static int parse_listing_format(const char *name, enum listing_format *format)
             return 0;
         }
     }
-    return decode_usage_error("format must be text, tsv or json, not", name);
+    return usage_error("decode", "format must be text, tsv or json, not", name);
 }
 
 static int parse_trace_id(const char *text, int *id)
@@ -117,7 +111,7 @@ static int parse_trace_id(const char *text, int *id)
     errno = 0;
     long value = strtol(text, &end, 0);
     if (*end || end == text || errno || value < 1 || value > FORMATTER_ID_MAX)
-        return decode_usage_error("a trace ID is a number from 1 to 0x6f, not", text);
+        return usage_error("decode", "a trace ID is a number from 1 to 0x6f, not", text);
     *id = (int)value;
     return 0;
 }
@@ -141,8 +135,8 @@ static int parse_text_channel(const char *text, struct dump_text *out)
     bool good = out->any_master || parse_channel_number(p, ':', &p, &out->master);
     if (good && parse_channel_number(p, '\0', &p, &out->channel))
         return 0;
-    return decode_usage_error("a channel is a number from 0 to 0xffff, or MASTER:CHANNEL, not",
-                              text);
+    return usage_error("decode", "a channel is a number from 0 to 0xffff, or MASTER:CHANNEL, not",
+                       text);
 }
 
 static int parse_jobs(const char *text, unsigned *jobs)
@@ -150,7 +144,7 @@ static int parse_jobs(const char *text, unsigned *jobs)
     char *end;
     long value = strtol(text, &end, 10);
     if (*end || end == text || value < 1 || value > 64)
-        return decode_usage_error("the number of threads is from 1 to 64, not", text);
+        return usage_error("decode", "the number of threads is from 1 to 64, not", text);
     *jobs = (unsigned)value;
     return 0;
 }
@@ -182,7 +176,7 @@ static int parse_decode_option(struct decode_args *args, int option)
         return parse_trace_id(optarg, &args->id);
     case OPT_ELF:
         if (args->elf_count == RECORDING_MAX_ELF)
-            return decode_usage_error("too many --elf options", NULL);
+            return usage_error("decode", "too many --elf options", NULL);
         args->elf[args->elf_count++] = optarg;
         return 0;
     case OPT_CYCLES:
@@ -218,21 +212,23 @@ static int parse_decode_args(int argc, char **argv, struct decode_args *args)
             return code;
     }
     if (optind != argc - 1)
-        return decode_usage_error(
-            optind == argc ? "no recording given" : "more than one recording given", NULL);
+        return usage_error("decode",
+                           optind == argc ? "no recording given" : "more than one recording given",
+                           NULL);
     args->path = argv[optind];
     const char *wrong = perf_args_complete(&args->perf);
     if (wrong)
-        return decode_usage_error(wrong, NULL);
+        return usage_error("decode", wrong, NULL);
     int listings =
         args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
     if ((args->list.text.wanted || wants_vcd(args)) &&
         listings + args->summary + (args->list.text.wanted && wants_vcd(args)) > 0)
-        return decode_usage_error("--text and --vcd go without listings, and not together", NULL);
+        return usage_error("decode", "--text and --vcd go without listings, and not together",
+                           NULL);
     if (listings == 0 && !args->list.text.wanted && !wants_vcd(args))
         args->summary = true;
     if (args->list.format != LISTING_TEXT && listings + args->summary > 1)
-        return decode_usage_error("tsv and json take one listing at a time", NULL);
+        return usage_error("decode", "tsv and json take one listing at a time", NULL);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "protocol/rsp/plain_text.h"
 #include "server/base/exit_codes.h"
+#include "server/base/log.h"
 #include "server/probe/probe_table.h"
 
 #include <getopt.h>
@@ -87,9 +88,7 @@ int cmd_probes(int argc, char **argv)
         fputs(probes_help, stdout);
         return EXIT_OK;
     }
-    if (option != -1 || optind != argc) {
-        fprintf(stderr, "btraced probes: takes no arguments; see 'btraced probes --help'\n");
-        return EXIT_USAGE;
-    }
+    if (option != -1 || optind != argc)
+        return usage_error("probes", "takes no arguments", NULL);
     return list_attached_probes();
 }

@@ -7,7 +7,6 @@
 #include "server/base/log.h"
 #include "server/base/notify.h"
 #include "server/base/sandbox.h"
-#include "server/base/watchdog.h"
 #include "server/monitor/metrics.h"
 #include "server/net/stream_connection.h"
 #include "server/recording/perf_args.h"
@@ -96,13 +95,6 @@ static const char replay_help[] =
     "  (gdb) target remote 127.0.0.1:3333\n"
     "  (gdb) record instruction-history\n";
 
-static int replay_usage_error(const char *text, const char *value)
-{
-    fprintf(stderr, "btraced replay: %s%s%s%s; see 'btraced replay --help'\n", text,
-            value ? " '" : "", value ? value : "", value ? "'" : "");
-    return EXIT_USAGE;
-}
-
 /* Where and who, from the file and the options, which win. */
 static int complete_access(struct replay_args *args)
 {
@@ -139,13 +131,13 @@ static int parse_replay_args(int argc, char **argv, struct replay_args *args)
             continue;
         } else if (option == OPT_LISTEN) {
             if (args->listen_count == CONFIG_MAX_LISTEN)
-                return replay_usage_error("too many --listen options", NULL);
+                return usage_error("replay", "too many --listen options", NULL);
             args->listen[args->listen_count++] = optarg;
         } else if (option == 'c') {
             args->config_path = optarg;
         } else if (option == OPT_ELF) {
             if (args->elf_count == RECORDING_MAX_ELF)
-                return replay_usage_error("too many --elf options", NULL);
+                return usage_error("replay", "too many --elf options", NULL);
             args->elf[args->elf_count++] = optarg;
         } else if (option == OPT_STDIO) {
             args->stdio = true;
@@ -153,7 +145,7 @@ static int parse_replay_args(int argc, char **argv, struct replay_args *args)
             args->exit_after_detach = true;
         } else if (option == OPT_LOG) {
             if (!log_choose(optarg))
-                return replay_usage_error("--log wants one of " LOG_LEVELS ", not", optarg);
+                return usage_error("replay", "--log wants one of " LOG_LEVELS ", not", optarg);
         } else if (option == OPT_ODD_THUMB) {
             args->odd_thumb = true;
         } else if (option == OPT_NO_RECORD) {
@@ -171,17 +163,18 @@ static int parse_replay_args(int argc, char **argv, struct replay_args *args)
         }
     }
     if (!log_level_now(&level))
-        return replay_usage_error(LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
+        return usage_error("replay", LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
     if (!code && optind != argc - 1)
-        return replay_usage_error(
-            optind == argc ? "no recording given" : "more than one recording given", NULL);
+        return usage_error("replay",
+                           optind == argc ? "no recording given" : "more than one recording given",
+                           NULL);
     if (args->stdio && args->listen_count > 0)
-        return replay_usage_error("--stdio serves one GDB through pipes, and takes no --listen",
-                                  NULL);
+        return usage_error("replay", "--stdio serves one GDB through pipes, and takes no --listen",
+                           NULL);
     args->path = argv[argc - 1];
     const char *wrong = perf_args_complete(&args->perf);
     if (wrong)
-        return code ? code : replay_usage_error(wrong, NULL);
+        return code ? code : usage_error("replay", wrong, NULL);
     return code ? code : complete_access(args);
 }
 

@@ -80,8 +80,7 @@ static const char run_help[] =
 
 static int run_usage(const char *text, const char *value)
 {
-    fprintf(stderr, "btraced run: %s%s%s%s; see 'btraced run --help'\n", text, value ? " '" : "",
-            value ? value : "", value ? "'" : "");
+    (void)usage_error("run", text, value);
     return RUN_FAILED;
 }
 

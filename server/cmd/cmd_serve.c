@@ -9,7 +9,6 @@
 #include "server/base/notify.h"
 #include "server/base/run_folder.h"
 #include "server/base/sandbox.h"
-#include "server/base/watchdog.h"
 #include "server/config/config.h"
 #include "server/config/serve_args.h"
 #include "server/live/live.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What came of btraced run: lines for people, JSON and JUnit for what runs it. */
+#include "server/export/export_names.h"
+
 #include "run.h"
 
 #include <errno.h>
@@ -80,28 +82,13 @@ void run_say(const struct run_args *args, const struct run_seen *seen, const str
             v->lost);
 }
 
-static void json_text(const char *s, FILE *out)
-{
-    fputc('"', out);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 /* A line of an object, unless there is nothing to say. */
 static void json_member(const char *name, const char *value, FILE *out)
 {
     if (!value || !*value)
         return;
     fprintf(out, ",\n  \"%s\": ", name);
-    json_text(value, out);
+    export_json_text(value, strlen(value), out);
 }
 
 static void json_frames(const struct run_verdict *v, FILE *out)
@@ -110,12 +97,12 @@ static void json_frames(const struct run_verdict *v, FILE *out)
     for (unsigned i = 0; i < v->frame_count; i++) {
         const struct run_frame *f = &v->frames[i];
         fprintf(out, "%s\n      {\"function\": ", i ? "," : "");
-        json_text(f->function, out);
+        export_json_text(f->function, strlen(f->function), out);
         if (f->address)
             fprintf(out, ", \"address\": \"0x%08" PRIx64 "\"", f->address);
         if (f->file[0]) {
             fputs(", \"file\": ", out);
-            json_text(f->file, out);
+            export_json_text(f->file, strlen(f->file), out);
             fprintf(out, ", \"line\": %u", f->line);
         }
         fprintf(out, "%s}", f->handler ? ", \"handler\": true" : "");
@@ -143,7 +130,7 @@ static void json_loss(const struct run_seen *seen, const struct run_verdict *v, 
         if (!seen->cores[i].apart)
             continue;
         fputs(before, out);
-        json_text(seen->cores[i].name, out);
+        export_json_text(seen->cores[i].name, strlen(seen->cores[i].name), out);
         before = ", ";
     }
     fputs("]}", out);
@@ -184,9 +171,9 @@ int run_write_json(const struct run_args *args, const struct run_seen *seen,
     json_loss(seen, v, out);
     if (v->crashed) {
         fputs(",\n  \"fault\": {\n    \"core\": ", out);
-        json_text(v->core, out);
+        export_json_text(v->core, strlen(v->core), out);
         fputs(",\n    \"what\": ", out);
-        json_text(v->fault, out);
+        export_json_text(v->fault, strlen(v->fault), out);
         json_frames(v, out);
     }
     json_member("recording", args->keeps ? seen->folder : NULL, out);

@@ -3,6 +3,7 @@
 
 #include "decoder/disasm/disasm.h"
 #include "decoder/history/gap_ledger.h"
+#include "server/export/export_names.h"
 #include "server/history/parallel.h"
 #include "server/protocols/source_device.h"
 #include "vcd.h"
@@ -116,21 +117,6 @@ static void listing_header(struct listing *l)
     fputc('\n', l->out);
 }
 
-static void json_string(FILE *out, const char *s)
-{
-    fputc('"', out);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
-
 static void json_row(const struct listing *l, const char *const *values)
 {
     bool first = true;
@@ -143,7 +129,7 @@ static void json_row(const struct listing *l, const char *const *values)
         if (l->columns[i].number)
             fputs(values[i], l->out);
         else
-            json_string(l->out, values[i]);
+            export_json_text(values[i], strlen(values[i]), l->out);
     }
     fputs("}\n", l->out);
 }

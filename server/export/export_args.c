@@ -2,6 +2,7 @@
 #include "server/export/export_args.h"
 
 #include "server/base/exit_codes.h"
+#include "server/base/log.h"
 #include "server/export/part.h"
 
 #include <errno.h>
@@ -67,14 +68,6 @@ static unsigned export_option_of(int option)
     }
 }
 
-static int export_usage(const struct export_args *args, const char *text, const char *value)
-{
-    const char *name = args->command->name;
-    fprintf(stderr, "btraced %s: %s%s%s%s; see 'btraced %s --help'\n", name, text,
-            value ? " '" : "", value ? value : "", value ? "'" : "", name);
-    return EXIT_USAGE;
-}
-
 int export_complain(const struct export_args *args, const char *text)
 {
     fprintf(stderr, "btraced %s: %s\n", args->command->name, text);
@@ -100,7 +93,7 @@ static int export_format(struct export_args *args, const char *name)
         snprintf(text + n, sizeof text - n, " %s", args->command->formats[i]);
     }
     strncat(text, ", not", sizeof text - strlen(text) - 1);
-    return export_usage(args, text, name);
+    return usage_error(args->command->name, text, name);
 }
 
 static int export_number(const struct export_args *args, const char *what, const char *text,
@@ -110,7 +103,7 @@ static int export_number(const struct export_args *args, const char *what, const
     errno = 0;
     unsigned long long value = strtoull(text, &end, 0);
     if (*end || end == text || errno || *text == '-' || value < least || value > most)
-        return export_usage(args, what, text);
+        return usage_error(args->command->name, what, text);
     *out = value;
     return 0;
 }
@@ -120,7 +113,7 @@ static int export_percent(struct export_args *args, const char *text)
     char *end;
     args->fail_under = strtod(text, &end);
     if (*end || end == text || !(args->fail_under >= 0 && args->fail_under <= 100))
-        return export_usage(args, "--fail-under is a percentage, not", text);
+        return usage_error(args->command->name, "--fail-under is a percentage, not", text);
     return 0;
 }
 
@@ -134,7 +127,7 @@ static int export_option(struct export_args *args, int option)
         return 0;
     case OPT_ELF:
         if (args->elf_count == RECORDING_MAX_ELF)
-            return export_usage(args, "too many --elf options", NULL);
+            return usage_error(args->command->name, "too many --elf options", NULL);
         args->elf[args->elf_count++] = optarg;
         return 0;
     case OPT_SOURCE:
@@ -142,7 +135,7 @@ static int export_option(struct export_args *args, int option)
         return 0;
     case OPT_SOURCE_MAP:
         if (args->map_count == EXPORT_MAX_MAPS)
-            return export_usage(args, "too many --source-map options", NULL);
+            return usage_error(args->command->name, "too many --source-map options", NULL);
         args->maps[args->map_count++] = optarg;
         return 0;
     case OPT_FORMAT:
@@ -166,7 +159,8 @@ static int export_option(struct export_args *args, int option)
     case OPT_PART:
         if (part_parse(optarg, &args->part, &args->parts))
             return 0;
-        return export_usage(args, "--part is I/N, from 1/N to N/N, N up to 65536, not", optarg);
+        return usage_error(args->command->name,
+                           "--part is I/N, from 1/N to N/N, N up to 65536, not", optarg);
     case OPT_RUN:
         args->run = optarg;
         return 0;
@@ -196,7 +190,7 @@ int export_parse(struct export_args *args, const struct export_command *command,
     argv[0] = name; /* getopt's messages begin with it */
     for (int option; (option = getopt_long(argc, argv, "ho:j:", export_options, &index)) != -1;) {
         if (option >= OPT_ELF && !(export_option_of(option) & command->is))
-            return export_usage(args, "no such option here:", argv[optind - 1]);
+            return usage_error(args->command->name, "no such option here:", argv[optind - 1]);
         int code = export_option(args, option);
         if (code)
             return code;
@@ -204,18 +198,21 @@ int export_parse(struct export_args *args, const struct export_command *command,
     args->paths = argv + optind;
     args->path_count = (size_t)(argc - optind);
     if (args->path_count == 0)
-        return export_usage(
-            args, command->is == EXPORT_MERGE ? "no file given" : "no recording given", NULL);
+        return usage_error(command->name,
+                           command->is == EXPORT_MERGE ? "no file given" : "no recording given",
+                           NULL);
     if (args->parts && (args->path_count > 1 || args->jobs > 1))
-        return export_usage(args, "--part goes with one recording, and without --jobs", NULL);
+        return usage_error(args->command->name,
+                           "--part goes with one recording, and without --jobs", NULL);
     if (args->path_count > command->max_recordings)
-        return export_usage(args, "too many recordings given", NULL);
+        return usage_error(args->command->name, "too many recordings given", NULL);
     if (args->parts && (!args->output || strcmp(args->output, "-") == 0))
-        return export_usage(args, "--part writes a file of counts: -o FILE", NULL);
+        return usage_error(args->command->name, "--part writes a file of counts: -o FILE", NULL);
     if (args->run && (!args->parts || strchr(args->run, '/')))
-        return export_usage(args, "--run names the recording of a --part, without slashes", NULL);
+        return usage_error(args->command->name,
+                           "--run names the recording of a --part, without slashes", NULL);
     if (args->elf_count == 0 && command->is != EXPORT_MERGE)
-        return export_usage(args, "the program is needed: --elf FILE", NULL);
+        return usage_error(args->command->name, "the program is needed: --elf FILE", NULL);
     return 0;
 }
 
@@ -276,7 +273,7 @@ int export_open(const struct export_args *args, size_t i, bool lines, struct exp
     }
     for (size_t m = 0; m < args->map_count; m++)
         if (!export_names_map(&o->names, args->maps[m]))
-            return export_usage(args, "--source-map is FROM=TO, not", args->maps[m]);
+            return usage_error(args->command->name, "--source-map is FROM=TO, not", args->maps[m]);
     return export_choose(args, o, path);
 }
 

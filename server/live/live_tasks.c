@@ -139,8 +139,14 @@ static void print_reach(const struct live *l, bool complete, const struct consol
                       s->reached + 1);
 }
 
-static bool has_switches(const struct live_client *k, bool found, const struct console *c)
+/* Those up to the client's place are looked for. */
+static bool has_switches(const struct live_client *k, int core, const struct console *c)
 {
+    bool complete;
+    uint64_t place = reverse_motion_active(&k->motion, core)
+                         ? reverse_motion_position(&k->motion, core)
+                         : UINT64_MAX;
+    bool found = switches_look(k->live, core, place, SIZE_MAX, BLOCKS_MOST, &complete);
     if (!found)
         console_print(c, "which task ran when is not known: that takes 'watch = " CONFIG_WATCH_TASK
                          "' in [trace], and history of this core\n");
@@ -178,10 +184,7 @@ static void tasks_history(struct live_client *k, int core, const char *rest,
         return;
     }
     wanted = *rest ? wanted : SWITCHES_USUAL;
-    uint64_t place = reverse_motion_active(&k->motion, core)
-                         ? reverse_motion_position(&k->motion, core)
-                         : UINT64_MAX;
-    if (!has_switches(k, switches_look(l, core, place, SIZE_MAX, BLOCKS_MOST, &complete), c))
+    if (!has_switches(k, core, c))
         return;
     size_t behind = switches_behind(k, core);
     switches_look(l, core, 0, behind + wanted, BLOCKS_MOST, &complete);
@@ -203,15 +206,12 @@ static void tasks_go(struct live_client *k, int core, bool back, const struct co
     const struct task_switches *s = &l->switches;
     char text[64];
     bool complete;
-    uint64_t place = reverse_motion_active(&k->motion, core)
-                         ? reverse_motion_position(&k->motion, core)
-                         : UINT64_MAX;
-    if (!has_switches(k, switches_look(l, core, place, SIZE_MAX, BLOCKS_MOST, &complete), c))
+    if (!has_switches(k, core, c))
         return;
     size_t behind = switches_behind(k, core);
     if (back)
         switches_look(l, core, 0, behind + 1, BLOCKS_MOST, &complete);
-    place = place_of(k, core);
+    uint64_t place = place_of(k, core);
     size_t i = switches_behind(k, core);
     if (back ? i == s->count : place < s->reached) {
         print_reach(l, complete, c);

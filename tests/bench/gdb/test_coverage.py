@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """btraced coverage against what really ran on the virtual boards (the plugin's log, mapped by addr2line,
 nm and objdump), and against lcov and genhtml. Tests coverage.c, coverage_write.c, export_walk.c,
-export_names.c, export_args.c, cmd_export.c, dwarf_lines.c and dwarf_build.c."""
+export_names.c, export_args.c, cmd_export.c and dwarf_lines.c."""
 
 import collections
 import re

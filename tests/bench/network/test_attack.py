@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests protocol/session/gdb_pass.c, server/live/remote_monitor.c, server/recording/record_place.c and
+# Tests protocol/session/gdb_pass.c, server/live/live_monitor.c, server/recording/record_place.c and
 # server/base/log.c. Tests server/live/live_question.c.
 """A client in control of a virtual board is after a shell, or a file, of the machine that serves it:
 by the commands of QEMU's monitor, semihosting of the guest, packets of the protocol and made-up ones.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/base/log.c, notify.c, watchdog.c and sandbox.c.
+# Tests server/base/log.c, notify.c and sandbox.c.
 """btraced as a service: sockets that are handed over, readiness, the end with the last client, how
 much is logged, and what `make install` puts in place."""
 
