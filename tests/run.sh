@@ -35,13 +35,13 @@ run_piece() {
     esac
 }
 
-# owed PIECE FILE: whether a test of it may be tried again: attempts.txt has the file or its folder, and
+# owed PIECE FILE: whether a test of it may be tried again: attempts.txt has the file,
 # nothing crashed, and no sanitizer complained.
 crashed='Sanitizer|runtime error|SERVER CRASHED|Segmentation fault|exit code 13[0-9]'
 owed() {
     grep -q '^FAIL' "$1" && ! grep -qE "$crashed" "$1" || return 1
     case " $(grep -v '^#' tests/attempts.txt | awk '{ print $1 }' | tr '\n' ' ')" in
-        *" $2 "* | *" ${2%/*}/ "*) return 0 ;;
+        *" $2 "*) return 0 ;;
     esac
     return 1
 }
