@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests server/config/config.c, config_check.c, config_core.c, config_file.c, config_keys.c and
- * config_value.c. */
+/* Tests server/config/config.c, config_check.c, config_core.c, config_file.c, config_keys.c,
+ * config_parser.c, config_value.c. */
 #include "server/config/config.h"
 
 #include <stdio.h>
