@@ -132,8 +132,8 @@ $(UNITS:%=$(B)/$(1)/unit/%): $(B)/$(1)/$(UNIT_MAIN).o $(B)/$(1)/libsupport.a $(B
 # Flash algorithms run on an emulator; what is executed forwards is held against one.
 $(B)/$(1)/tests/drivers/flash/test_flash_algorithm.o: private CFLAGS += $$(UNICORN_CFLAGS)
 $(B)/$(1)/unit/test_flash_algorithm: private UNIT_LIBS = $$(UNICORN_LIBS)
-$(B)/$(1)/tests/decoder/execute/test_execute_differential.o: private CFLAGS += $$(UNICORN_CFLAGS)
-$(B)/$(1)/unit/test_execute_differential: private UNIT_LIBS = $$(UNICORN_LIBS)
+$(B)/$(1)/tests/decoder/execute/test_execute_%.o: private CFLAGS += $$(UNICORN_CFLAGS)
+$(B)/$(1)/unit/test_execute_%: private UNIT_LIBS = $$(UNICORN_LIBS)
 
 -include $$(patsubst %.c,$(B)/$(1)/%.d,$$(LIB_SRC) server/cmd/main.c $$(SUPPORT_SRC) $$(UNIT_SRC) \
     tests/support/unit_main.c $$(ORACLE_SRC) $$(BENCH_SRC) $$(FUZZ_SRC))

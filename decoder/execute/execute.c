@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "execute_a64.h"
 #include "execute_work.h"
 
 #include <stdlib.h>
@@ -455,6 +456,10 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
 {
     struct insn_effect local;
     struct execute_regs *r = &x->regs;
+    if (insn->isa == BT_ISA_A64 && x->core.profile == EXECUTE_PROFILE_A64)
+        return a64_step(x, insn);
+    if (x->core.profile == EXECUTE_PROFILE_A64)
+        return BT_ERR_UNSUPPORTED;
     if (insn->isa != BT_ISA_A32 && insn->isa != BT_ISA_T32)
         return BT_ERR_UNSUPPORTED;
     bool blind = insn->isa == BT_ISA_T32 && (r->psr_known & IT_BITS) != IT_BITS;

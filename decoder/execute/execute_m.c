@@ -3,6 +3,7 @@
  * M profile: special registers, exception entry and return (DDI 0403E.e B1.5). Cores with a
  * Security Extension are not followed through exceptions.
  */
+#include "execute_a64.h"
 #include "execute_work.h"
 
 #define IPSR        0x1ffu
@@ -247,7 +248,10 @@ static void enter_handler(struct execute *x, const struct bt_event *event, uint3
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
     uint32_t frame;
-    (void)next;
+    if (x->core.profile == EXECUTE_PROFILE_A64) {
+        a64_exception(x, &event->u.exception, next);
+        return BT_OK;
+    }
     if (!is_followed(x, event)) {
         execute_forget_registers(x);
         execute_forget_memory(x);
@@ -298,7 +302,7 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     unsigned stack = process ? EXECUTE_PSP : EXECUTE_SP;
     (void)event;
     x->regs.returning = 0;
-    if (x->core.profile == EXECUTE_PROFILE_AR)
+    if (x->core.profile != EXECUTE_PROFILE_M)
         return BT_OK;
     uint32_t frame = (uint32_t)x->regs.value[stack];
     struct execute_value pc = get_word(x, frame + 24), status = get_word(x, frame + 28);

@@ -28,10 +28,15 @@ static void begin_state(struct execute *x, uint8_t how)
                                     .v4t = how & 16,
                                     .bit_band = how & 32};
     for (unsigned i = 0; i < EXECUTE_REGS; i++)
-        x->regs.value[i] = i < 16 || i == EXECUTE_MSP ? 0x20000100 + 8 * i : how & 0x80;
+        x->regs.value[i] = i < 16 || i == EXECUTE_MSP || i == 32 ? 0x20000100 + 8 * i : how & 0x80;
     x->regs.value[EXECUTE_FPCCR] = how & 64 ? 0xc0000000u : 0;
     x->regs.known = UINT64_MAX;
-    x->regs.psr = how & 1 ? 0x01000000 : execute_mode_bank(0x1f) ? 0 : 0x1f;
+    if (how & 128 && how & 64)
+        x->core.profile = EXECUTE_PROFILE_A64;
+    x->regs.psr = x->core.profile == EXECUTE_PROFILE_A64 ? 0x3c5
+                  : how & 1                              ? 0x01000000
+                  : execute_mode_bank(0x1f)              ? 0
+                                                         : 0x1f;
     x->regs.psr_known = UINT32_MAX;
 }
 
@@ -40,6 +45,10 @@ static int one_step(struct execute *x, const uint8_t *p)
     struct bt_event event = {.kind = BT_EVENT_EXCEPTION};
     struct execute_insn i = {.address = 0x8000 + p[5] * 2u, .isa = p[4] & 1, .cond = p[4] >> 1 & 3};
     memcpy(&i.opcode, p, 4);
+    if (x->core.profile == EXECUTE_PROFILE_A64) {
+        i.isa = BT_ISA_A64;
+        i.address &= ~UINT64_C(3);
+    }
     i.size = i.isa == BT_ISA_T32 && p[4] & 8 ? 2 : 4;
     i.opcode = i.size == 2 ? i.opcode & 0xffff : i.opcode;
     i.has_next = p[4] & 16;

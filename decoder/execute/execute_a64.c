@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One instruction of A64: its group, and what is unknown behind it (Arm DDI 0487L.a, C4.1). */
+#include "execute_a64.h"
+
+#define ACCESS_MAX 64u /* bytes of one instruction's access: LD4 of 16 bytes each */
+
+/*
+ * Floating point and SIMD: arithmetic is not followed. Each instruction writes one vector register,
+ * or one general register or the flags: those are decoded, for the rest is a vector's.
+ */
+static void run_vector(struct execute *x, uint32_t op)
+{
+    bool scalar = (op >> 24 & 0x5f) == 0x1e, copies = (op & 0xbfe08400) == 0x0e000400;
+    unsigned rd = op & 31;
+    x->unknown++;
+    if (scalar && (!(op >> 21 & 1) || !a64_field(op, 10, 6)))
+        a64_set(x, rd, true, a64_unknown()); /* conversions, FMOV */
+    else if (scalar && (a64_field(op, 10, 2) == 1 || a64_field(op, 10, 4) == 8))
+        a64_set_flags(x, 0, 0); /* FCCMP, FCMP */
+    else if (copies)
+        a64_set(x, rd, true, a64_unknown()); /* UMOV, SMOV */
+    a64_forget_vector(x, rd);
+}
+
+static bool run_group(struct execute *x, const struct execute_insn *i, int *error)
+{
+    uint32_t op = i->opcode;
+    switch (a64_field(op, 25, 4)) {
+    case 8:
+    case 9:
+        return a64_immediate(x, i);
+    case 10:
+    case 11:
+        return a64_branch(x, i, error);
+    case 5:
+    case 13:
+        return a64_register(x, i);
+    case 7:
+    case 15:
+        run_vector(x, op);
+        return true;
+    case 4:
+    case 6:
+    case 12:
+    case 14:
+        return a64_memory(x, i, error);
+    default: /* SVE, SME, reserved */
+        return false;
+    }
+}
+
+static bool is_branch(uint32_t op)
+{
+    return a64_field(op, 26, 3) == 5;
+}
+
+static bool is_memory(uint32_t op)
+{
+    return (op >> 25 & 5) == 4;
+}
+
+/*
+ * An exception came that returns to the instruction itself: it did not complete. What it would have
+ * written may be written in part.
+ */
+static void run_in_part(struct execute *x, const struct execute_insn *i, int *error)
+{
+    const struct execute_regs before = x->regs;
+    struct execute_regs *r = &x->regs;
+    if (!is_memory(i->opcode))
+        return; /* a trap: nothing was done */
+    if (!run_group(x, i, error)) {
+        execute_forget_registers(x);
+        execute_forget_memory(x);
+    }
+    for (unsigned n = 0; n < EXECUTE_REGS; n++) {
+        if (before.value[n] != r->value[n])
+            r->known &= ~(UINT64_C(1) << n);
+        if (before.vector[n] != r->vector[n])
+            r->vector_known64 &= ~(UINT64_C(1) << n);
+    }
+    r->known &= before.known;
+    r->vector_known64 &= before.vector_known64;
+    for (unsigned n = 0; x->has_access && n < 3 * ACCESS_MAX && *error == BT_OK; n += 16)
+        *error = execute_memory_write(&x->memory, x->last_access - ACCESS_MAX + n, NULL, 16);
+}
+
+int a64_step(struct execute *x, const struct execute_insn *i)
+{
+    int error = BT_OK;
+    bool branches = is_branch(i->opcode);
+    x->insns++;
+    x->has_access = false;
+    if (!branches && i->has_next && i->next == i->address) {
+        run_in_part(x, i, &error);
+        return error;
+    }
+    if (!run_group(x, i, &error)) {
+        x->unknown++;
+        x->clobbers++;
+        execute_forget_registers(x);
+        execute_forget_memory(x);
+        return error;
+    }
+    if (!branches && i->has_next && i->next != i->address + 4)
+        return BT_ERR_RANGE;
+    return error;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Inside of forward execution: A64 (Arm DDI 0487L.a, chapters C4 to C7). Each group of the encoding
+ * tables of C4.1 is a function; what it does not know returns false, and the caller then knows
+ * nothing any more.
+ */
+#ifndef DECODER_EXECUTE_A64_H
+#define DECODER_EXECUTE_A64_H
+
+#include "decoder/execute/execute.h"
+
+/* Indexes of execute_regs.value behind x0 to x30. */
+enum {
+    A64_SP0 = 31, /* SP_EL0 to SP_EL3 */
+    A64_ELR0 = 35,
+    A64_ELR1, /* to ELR_EL3 */
+    A64_SPSR0 = 38,
+    A64_SPSR1, /* to SPSR_EL3: in bits 63 to 32 which of the others are known */
+    A64_VBAR0 = 42,
+    A64_VBAR1,      /* to VBAR_EL3 */
+    A64_TPIDR = 46, /* TPIDR_EL0 to TPIDR_EL3, then TPIDRRO_EL0 */
+};
+
+#define A64_ZR 31u
+
+/* PSTATE as SPSR has it. */
+#define A64_PSTATE_SP   1u
+#define A64_PSTATE_EL   0xcu
+#define A64_PSTATE_M4   0x10u /* AArch32 */
+#define A64_PSTATE_DAIF 0x3c0u
+#define A64_N           (1u << 31)
+#define A64_Z           (1u << 30)
+#define A64_C           (1u << 29)
+#define A64_V           (1u << 28)
+#define A64_NZCV        0xf0000000u
+
+struct a64_value {
+    uint64_t bits;
+    bool known;
+};
+
+static inline uint32_t a64_field(uint32_t op, unsigned lsb, unsigned width)
+{
+    return op >> lsb & ((1u << width) - 1);
+}
+
+static inline int64_t a64_signed(uint64_t value, unsigned bits)
+{
+    return (int64_t)(value << (64 - bits)) >> (64 - bits);
+}
+
+static inline uint64_t a64_cut(uint64_t value, bool wide)
+{
+    return wide ? value : (uint32_t)value;
+}
+
+static inline struct a64_value a64_known(uint64_t bits)
+{
+    return (struct a64_value){.bits = bits, .known = true};
+}
+
+static inline struct a64_value a64_unknown(void)
+{
+    return (struct a64_value){.known = false};
+}
+
+/* Entry of execute_regs.value. */
+static inline struct a64_value a64_entry(const struct execute *x, unsigned entry)
+{
+    return (struct a64_value){x->regs.value[entry], x->regs.known >> entry & 1};
+}
+
+static inline void a64_set_entry(struct execute *x, unsigned entry, struct a64_value v)
+{
+    x->regs.value[entry] = v.bits;
+    x->regs.known = (x->regs.known & ~(1ull << entry)) | (uint64_t)v.known << entry;
+}
+
+/* Register 31 is zero. */
+static inline struct a64_value a64_get(const struct execute *x, unsigned reg, bool wide)
+{
+    struct a64_value v = reg == A64_ZR ? a64_known(0) : a64_entry(x, reg);
+    v.bits = a64_cut(v.bits, wide);
+    return v;
+}
+
+static inline void a64_set(struct execute *x, unsigned reg, bool wide, struct a64_value v)
+{
+    v.bits = a64_cut(v.bits, wide);
+    if (reg != A64_ZR)
+        a64_set_entry(x, reg, v);
+}
+
+/* The exception level, 0 to 3; -1: not known. */
+static inline int a64_level(const struct execute *x)
+{
+    return (x->regs.psr_known & A64_PSTATE_EL) == A64_PSTATE_EL ? (int)(x->regs.psr >> 2 & 3) : -1;
+}
+
+/* Register 31 is SP. */
+struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide);
+void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v);
+
+/* 1: holds; 0: does not; -1: not known. */
+int a64_condition(const struct execute *x, unsigned cond);
+
+/* `flags` of the bits `known`; the others of NZCV are unknown. */
+static inline void a64_set_flags(struct execute *x, uint32_t flags, uint32_t known)
+{
+    x->regs.psr = (x->regs.psr & ~A64_NZCV) | (flags & A64_NZCV);
+    x->regs.psr_known = (x->regs.psr_known & ~A64_NZCV) | (known & A64_NZCV);
+}
+
+/* Of an instruction: false: its effect is not known. *error: BT_OK, or what execute_step() says. */
+bool a64_immediate(struct execute *x, const struct execute_insn *i);
+bool a64_register(struct execute *x, const struct execute_insn *i);
+bool a64_branch(struct execute *x, const struct execute_insn *i, int *error);
+bool a64_memory(struct execute *x, const struct execute_insn *i, int *error);
+
+/* An exception whose handler's first instruction is at `next`. What ERET does, the instruction
+ * does. */
+void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next);
+
+/* Runs one instruction, as execute_step(). */
+int a64_step(struct execute *x, const struct execute_insn *i);
+
+/* Vector registers as two halves; `bytes` 16, or fewer: what lies above them becomes zero. */
+static inline struct a64_value a64_half(const struct execute *x, unsigned reg, unsigned half)
+{
+    unsigned entry = 2 * reg + half;
+    return (struct a64_value){x->regs.vector[entry], x->regs.vector_known64 >> entry & 1};
+}
+
+static inline void a64_set_half(struct execute *x, unsigned reg, unsigned half, struct a64_value v)
+{
+    unsigned entry = 2 * reg + half;
+    x->regs.vector[entry] = v.bits;
+    x->regs.vector_known64 = (x->regs.vector_known64 & ~(1ull << entry)) | (uint64_t)v.known
+                                                                               << entry;
+}
+
+static inline void a64_set_scalar(struct execute *x, unsigned reg, struct a64_value v)
+{
+    a64_set_half(x, reg, 0, v);
+    a64_set_half(x, reg, 1, a64_known(0));
+}
+
+static inline void a64_forget_vector(struct execute *x, unsigned reg)
+{
+    a64_set_half(x, reg, 0, a64_unknown());
+    a64_set_half(x, reg, 1, a64_unknown());
+}
+
+#endif
