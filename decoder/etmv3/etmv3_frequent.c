@@ -8,7 +8,6 @@
 #define AT_HAND     8u /* bytes that a branch is read with */
 #define ANY_ADDRESS 4u /* a fifth byte: the whole address, and the instruction set */
 #define MORE        0x80u
-#define INFO        0x40u /* in the last byte of an address: exception information follows */
 #define INFO_NS     0x01u
 #define INFO_CANCEL 0x20u
 #define INFO_ALT    0x40u

@@ -15,7 +15,6 @@
 #define CONFIGR_DATA   (3u << 16)
 
 #define IDR0_CCI       (1u << 7)
-#define IDR0_CONDTYPE  (3u << 12)
 #define IDR0_QSUPP     (3u << 15)
 #define IDR0_TSMARK    (1u << 23)
 #define IDR0_COMMOPT   (1u << 29)
@@ -71,7 +70,6 @@ int etmv4_config_from_regs(struct etmv4_config *config, const struct etmv4_regis
     config->counts_commit = (r->idr[0] & IDR0_CCI) && !(r->idr[0] & IDR0_COMMOPT);
     config->return_stack = r->configr & CONFIGR_RS;
     config->conditional = (r->configr & CONFIGR_COND) && !config->ete;
-    config->condition_flags = r->idr[0] & IDR0_CONDTYPE;
     config->data_trace = (r->configr & CONFIGR_DATA) && !config->ete;
     config->q_packets = r->idr[0] & IDR0_QSUPP;
     config->wait_waypoints =

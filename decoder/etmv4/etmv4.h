@@ -24,9 +24,8 @@ struct etmv4_config {
     bool traces_vmid;
     bool cycle_accurate;
     bool return_stack;
-    bool conditional;     /* conditional tracing is on: its packets are legal */
-    bool condition_flags; /* their results are flags, not pass or fail */
-    bool data_trace;      /* a second stream carries it: its markers are legal */
+    bool conditional; /* conditional tracing is on: its packets are legal */
+    bool data_trace;  /* a second stream carries it: its markers are legal */
     bool q_packets;
     bool wait_waypoints;  /* WFI and WFE are P0 instructions */
     bool marked_times;    /* timestamps belong to markers */

@@ -196,7 +196,6 @@ static void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, st
 
 #include <string.h>
 
-#define TYPE_A_DEBUG_HALT 1
 #define TYPE_M_DEBUG_HALT 24
 #define TYPE_M_LAZY_FP    25
 #define TYPE_M_LOCKUP     26

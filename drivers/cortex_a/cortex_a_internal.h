@@ -6,12 +6,10 @@
 #include "drivers/cortex_a/cortex_a.h"
 
 #define DBG_DIDR  0x000u
-#define DBG_WFAR  0x018u
 #define DBG_VCR   0x01cu
 #define DBG_DSCCR 0x028u
 #define DBG_DSMCR 0x02cu
 #define DBG_BANK  0x080u /* DTRRX, ITR, DSCR, DTRTX: 16 bytes that one TAR reaches */
-#define DBG_PCSR  0x084u
 #define DBG_DSCR  0x088u
 #define DBG_DRCR  0x090u
 #define DBG_BVR   0x100u
@@ -34,8 +32,6 @@
 #define DSCR_HALTED     0x00000001u
 #define DSCR_RESTARTED  0x00000002u
 #define DSCR_MOE_SHIFT  2u
-#define DSCR_ABORT      0x00000040u /* synchronous */
-#define DSCR_ASYNC      0x00000080u
 #define DSCR_UNDEFINED  0x00000100u
 #define DSCR_STICKY     0x000001c0u
 #define DSCR_INTDIS     0x00000800u
@@ -51,7 +47,6 @@
 #define DRCR_HALT    0x01u
 #define DRCR_RESTART 0x02u
 #define DRCR_CLEAR   0x04u
-#define DRCR_CANCEL  0x10u
 
 #define PRCR_WARM_RESET 0x02u
 
@@ -77,15 +72,14 @@
 #define A_DCCMVAC     0xee070f3au
 #define A_READ_SCTLR  0xee110f10u
 
-#define CPSR_MODE    0x1fu
-#define CPSR_THUMB   0x20u
-#define CPSR_FIQ     0x40u
-#define CPSR_IRQ     0x80u
-#define CPSR_MASKS   (CPSR_FIQ | CPSR_IRQ)
-#define CPSR_BIG     0x200u
-#define CPSR_JAZELLE 0x01000000u
-#define MODE_USER    0x10u
-#define MODE_SVC     0x13u
+#define CPSR_MODE  0x1fu
+#define CPSR_THUMB 0x20u
+#define CPSR_FIQ   0x40u
+#define CPSR_IRQ   0x80u
+#define CPSR_MASKS (CPSR_FIQ | CPSR_IRQ)
+#define CPSR_BIG   0x200u
+#define MODE_USER  0x10u
+#define MODE_SVC   0x13u
 
 /* Records the failure; returns `error`. */
 static inline int cortex_a_fail(struct cortex_a *core, enum cortex_a_failure failure,

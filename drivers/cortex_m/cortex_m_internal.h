@@ -42,14 +42,11 @@
 #define DEMCR_CORERESET 0x00000001u
 #define DEMCR_CATCHES   0x00000ff1u
 
-#define DFSR_HALTED   0x01u
 #define DFSR_BKPT     0x02u
 #define DFSR_DWTTRAP  0x04u
 #define DFSR_VCATCH   0x08u
 #define DFSR_EXTERNAL 0x10u
 #define DFSR_ALL      0x1fu
-
-#define DWT_PCSR 0xe000101cu
 
 /* Records the failure; returns `error`. */
 static inline int cortex_m_fail(struct cortex_m *core, enum cortex_m_failure failure,

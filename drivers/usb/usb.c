@@ -39,8 +39,7 @@ static bool choose_bulk(const struct usb_interface_info *i, struct usb_dap_choic
                                       .in = in->address,
                                       .swo = swo ? swo->address : 0,
                                       .out_packet = out->packet,
-                                      .in_packet = in->packet,
-                                      .swo_packet = swo ? swo->packet : 0};
+                                      .in_packet = in->packet};
     return true;
 }
 

@@ -82,7 +82,6 @@ struct usb_dap_choice {
     uint8_t swo; /* 0: none */
     uint16_t out_packet;
     uint16_t in_packet;
-    uint16_t swo_packet;
 };
 
 /* Choose the interface of a CMSIS-DAP probe: version 2 if the device has both.

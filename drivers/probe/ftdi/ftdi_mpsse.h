@@ -14,7 +14,6 @@
 
 #define MPSSE_BASE_HZ      60000000u
 #define MPSSE_SLOW_BASE_HZ 12000000u
-#define MPSSE_MAX_HZ       30000000u
 #define MPSSE_MAX_BYTES    65536u /* of one byte-wise shift */
 #define MPSSE_MAX_TMS      6u     /* TMS bits of one command: 7 are said to fail on old chips */
 #define MPSSE_ECHO         0xfau  /* the answer to an unknown command: this, then the command */
