@@ -60,21 +60,30 @@ def lister_elements(folder, options, trace_id=None, crashes=False):
     return re.findall(rf"ID:{which}; OCSD_GEN_TRC_ELEM_(\w+?)(\(.*)", done.stdout)
 
 
+def range_of(program, text):
+    """(its instructions, or None where the program has others; address of the last; E, N or None)"""
+    m = re.search(r"0x([0-9a-f]+):\[0x([0-9a-f]+)\] num_i\((\d+)\) last_sz\((\d)\) "
+                  r"\(ISA=(\w+)\)(?: ([EN]) )?", text)
+    last = int(m.group(2), 16) - int(m.group(4))
+    block = program.straight(int(m.group(1), 16), last, m.group(5) == "T32")
+    return block if block and len(block) == int(m.group(3)) else None, last, m.group(6)
+
+
 def their_run(program, elements):
     """(executed addresses, [(index, exception, preferred return)], [(index, context ID)],
     {address of a waypoint: its E and N}, problems)"""
     ran, exceptions, contexts, atoms, problems, context = [], [], [], {}, [], None
+    ranges = {}  # programs loop: most texts of one come again
     for name, text in elements:
         if name == "INSTR_RANGE":
-            m = re.search(r"0x([0-9a-f]+):\[0x([0-9a-f]+)\] num_i\((\d+)\) last_sz\((\d)\) "
-                          r"\(ISA=(\w+)\)(?: ([EN]) )?", text)
-            last = int(m.group(2), 16) - int(m.group(4))
-            block = program.straight(int(m.group(1), 16), last, m.group(5) == "T32")
-            if not block or len(block) != int(m.group(3)):
+            if text not in ranges:
+                ranges[text] = range_of(program, text)
+            block, last, atom = ranges[text]
+            if not block:
                 problems.append(f"range that is not in the program: {text}")
                 continue
             ran += block
-            atoms.setdefault(last, []).append(m.group(6))
+            atoms.setdefault(last, []).append(atom)
         elif name == "EXCEPTION":
             number = int(re.search(r"excep num \(0x(\w+)\)", text).group(1), 16)
             address = re.search(r"ret addr:0x(\w+)", text)
@@ -230,9 +239,7 @@ def test_opencsd(folder, program, name):
 
 def our_run(folder, source, extra=()):
     """Executed addresses and events of `btraced decode`."""
-    ran = [int(row[2], 16) | (row[5] == "T32")
-           for row in oracle.instructions(source, folder, extra)]
-    return ran, oracle.events(source, folder, extra)
+    return oracle.path(source, folder, extra), oracle.events(source, folder, extra)
 
 
 def our_exceptions(events):

@@ -54,16 +54,22 @@ class Failed(Exception):
     pass
 
 
+INSTRUCTIONS = ["core", "index", "address", "opcode", "size", "isa", "cycles", "condition", "text"]
+
+
+def command_of(listing, source, folder, extra):
+    program = os.environ.get("BTRACED", str(ROOT / "build" / "btraced"))
+    return [program, "decode", "--" + listing, "--format", "tsv", "--source", source, *extra, folder]
+
+
 def decode(listing, source, folder, columns, extra=()):
     """Rows of `btraced decode --<listing>` as tuples of the named columns, all text. `extra`: more
     options, as a list."""
-    program = os.environ.get("BTRACED", str(ROOT / "build" / "btraced"))
-    command = [program, "decode", "--" + listing, "--format", "tsv", "--source", source,
-               *extra, folder]
+    command = command_of(listing, source, folder, extra)
     try:
         run = subprocess.run(command, capture_output=True, text=True)
     except OSError as error:
-        raise Failed(f"cannot run {program}: {error.strerror}") from error
+        raise Failed(f"cannot run {command[0]}: {error.strerror}") from error
     if run.returncode != 0:
         raise Failed(f"btraced decode --{listing}: exit status {run.returncode}: "
                      f"{run.stderr.strip()[:200]}")
@@ -86,9 +92,34 @@ def packets(source, folder, extra=()):
 
 
 def instructions(source, folder, extra=()):
-    return decode("instructions", source, folder,
-                  ["core", "index", "address", "opcode", "size", "isa", "cycles", "condition",
-                   "text"], extra)
+    return decode("instructions", source, folder, INSTRUCTIONS, extra)
+
+
+def path(source, folder, extra=()):
+    """Addresses of the instructions, with the Thumb bit. As instructions(), without their rows: those of
+    millions take most of a test's time and memory."""
+    command = command_of("instructions", source, folder, extra)
+    ran, known, tabs = [], {}, None
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as run:
+        for line in run.stdout:
+            words = line.split("\t", 6)
+            if tabs is None:
+                if line.rstrip("\n").split("\t") != INSTRUCTIONS:
+                    raise Failed(f"btraced decode --instructions: columns {words}")
+                tabs = len(INSTRUCTIONS) - 1
+                continue
+            if line.count("\t") != tabs:
+                raise Failed(f"btraced decode --instructions: other columns in {line!r}")
+            place = words[2], words[5]
+            address = known.get(place)
+            if address is None:
+                address = known[place] = int(words[2], 16) | (words[5] == "T32")
+            ran.append(address)
+    if run.returncode != 0 or tabs is None:
+        raise Failed(f"btraced decode --instructions: exit status {run.returncode}, "
+                     f"{len(ran)} instructions")
+    return ran
 
 
 def blocks(source, folder, extra=()):
