@@ -49,9 +49,10 @@ static bool run_group(struct execute *x, const struct execute_insn *i, int *erro
     }
 }
 
+/* Not exceptions and system instructions, which are in the same group. */
 static bool is_branch(uint32_t op)
 {
-    return a64_field(op, 26, 3) == 5;
+    return a64_field(op, 26, 3) == 5 && op >> 25 != 0x6a;
 }
 
 static bool is_memory(uint32_t op)
@@ -67,6 +68,8 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
 {
     const struct execute_regs before = x->regs;
     struct execute_regs *r = &x->regs;
+    if (i->opcode >> 24 == 0xd5)
+        execute_forget_memory(x); /* DC ZVA */
     if (!is_memory(i->opcode))
         return; /* a trap: nothing was done */
     if (!run_group(x, i, error)) {

@@ -335,7 +335,9 @@ bool a64_branch(struct execute *x, const struct execute_insn *i, int *error)
     case 6:
         if (op >> 25 == 0x6b)
             return branch_to_register(x, i, error);
-        return op >> 24 == 0xd4 || run_system(x, op, error); /* SVC: its exception is an event */
+        if (op >> 24 == 0xd4) /* SVC: its exception is an event; others may be a debugger's */
+            return (op & 0xffe0001f) == 0xd4000001;
+        return run_system(x, op, error);
     default:
         return false;
     }

@@ -290,11 +290,71 @@ START_TEST(test_newest)
 }
 END_TEST
 
+static int step_at(struct execute *x, uint64_t address, uint32_t opcode, uint64_t next)
+{
+    const struct execute_insn i = {.address = address,
+                                   .opcode = opcode,
+                                   .isa = BT_ISA_A64,
+                                   .size = 4,
+                                   .next = next,
+                                   .has_next = true};
+    return execute_step(x, &i);
+}
+
+START_TEST(test_exception)
+{
+    struct execute x = {.core = {.profile = EXECUTE_PROFILE_A64}};
+    struct bt_event e = {.kind = BT_EVENT_EXCEPTION};
+    e.u.exception = (struct bt_exception){.type = 0xe, .has_return = true, .return_address = 0x104};
+    execute_memory_init(&x.memory, NULL, NULL, NULL);
+    x.regs.known = UINT64_MAX;
+    x.regs.value[SP_EL1] = 0x1000;
+    x.regs.psr = 0x60000004; /* EL1 with SP_EL0 */
+    x.regs.psr_known = UINT32_MAX;
+    ck_assert(!step_at(&x, 0x100, 0xd4000001, 0x104)); /* svc */
+    ck_assert(!execute_exception(&x, &e, 0x2000));
+    ck_assert_uint_eq(x.regs.psr & x.regs.psr_known & 0x3cf, 0x3c5);
+    ck_assert(!step_at(&x, 0x2000, 0xd10043ff, 0x2004)); /* sub sp, sp, #16 */
+    ck_assert_uint_eq(x.regs.value[SP_EL1], 0xff0);
+    ck_assert(!step_at(&x, 0x2004, 0xd5384020, 0x2008)); /* mrs x0, elr_el1 */
+    ck_assert_uint_eq(x.regs.value[0], 0x104);
+    ck_assert_int_eq(step_at(&x, 0x2008, 0xd69f03e0, 0x108), BT_ERR_RANGE); /* eret elsewhere */
+    x.regs.psr = 0x3c5;
+    x.regs.psr_known = UINT32_MAX;
+    ck_assert(!step_at(&x, 0x2008, 0xd69f03e0, 0x104));
+    ck_assert_uint_eq(x.regs.psr & x.regs.psr_known, 0x60000004);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* An exception comes that returns to the instruction itself, or nobody knows what it does. */
+START_TEST(test_not_completed)
+{
+    struct execute x = {.core = {.profile = EXECUTE_PROFILE_A64}};
+    execute_memory_init(&x.memory, NULL, NULL, NULL);
+    x.regs.known = UINT64_MAX;
+    x.regs.psr_known = UINT32_MAX;
+    x.regs.value[1] = 7;
+    ck_assert(!step_at(&x, 0x100, 0xd5384021, 0x100)); /* mrs x1, elr_el1: a trap */
+    ck_assert(x.regs.known >> 1 & 1);
+    ck_assert_uint_eq(x.regs.value[1], 7);
+    ck_assert(!step_at(&x, 0x100, 0xf9400041, 0x100)); /* ldr x1, [x2] */
+    ck_assert(!(x.regs.known >> 1 & 1));
+    ck_assert(x.regs.known >> 2 & 1);
+    ck_assert_int_eq(step_at(&x, 0x100, 0x91000400, 0x200), BT_ERR_RANGE); /* add */
+    ck_assert(!step_at(&x, 0x100, 0xd45e0000, 0x104)); /* hlt #0xf000: a debugger's service */
+    ck_assert_uint_eq(x.regs.known, 0);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_a64");
     setvbuf(stdout, NULL, _IOLBF, 0); /* what differs is seen when it fails */
     unit_case(s, "execute: random A64 instructions as a Cortex-A53 runs them", test_a53);
     unit_case(s, "execute: random A64 instructions of later cores", test_newest);
+    unit_case(s, "execute: A64 exception and its return", test_exception);
+    unit_case(s, "execute: A64 instructions that did not complete", test_not_completed);
     return s;
 }
