@@ -220,7 +220,9 @@ void build_m_return(struct build *b)
     }
     kept_taken(b);
     if (!has_one_stack(b) || b->floats == BUILD_FLOAT_MAYBE) {
+        uint32_t before = b->cur[13];
         build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
+        build_access(b, ACCESS_RAISE, b->cur[13], 0, before);
         return;
     }
     bool with_floats = b->floats == BUILD_FLOAT_USED;

@@ -126,7 +126,7 @@ static void memory_clobber(struct values *r, uint32_t when, const struct values_
         m->kernel_epoch = m->clobber_count;
 }
 
-/* SP has risen: what was saved below it never comes back, and others use the room. */
+/* What was saved there never comes back, or nobody knows whether it has: others use the room. */
 static void forget_saved(struct values *r, struct values_cell *c)
 {
     if (!c->used || c->round != r->memory.round)
@@ -150,22 +150,37 @@ static void forget_listed(struct values *r, uint32_t low, uint32_t end)
     m->listed_count = kept;
 }
 
+/* SP has risen, to nobody knows where, or from there: it may be above all that lies behind it. */
 static void raise_stack(struct values *r, const struct values_access *a)
 {
     const struct values_value *values = r->rules.values;
     struct values_memory_state *m = &r->memory;
     bool known = rules_known(&r->rules, a->base), from = rules_known(&r->rules, a->data);
     uint32_t sp = values[a->base].number, before = values[a->data].number;
-    if (!m->listed_count || (a->stack && (!known || !from)))
+    if (!m->listed_count || (a->fixed && !known && !from))
         return;
-    if (!known) {
-        forget_listed(r, 0, UINT32_MAX);
-    } else if (!from || sp - before - 1 >= RAISE_NEAR) {
-        if (!from || sp > before)
-            forget_listed(r, from ? before & ~3u : 0, sp);
+    if (!known || !from) {
+        forget_listed(r, from ? before & ~3u : 0, known ? sp : UINT32_MAX);
+    } else if (sp - before - 1 >= RAISE_NEAR) {
+        if (sp > before)
+            forget_listed(r, before & ~3u, sp);
     } else {
         for (uint32_t at = before & ~3u; at < sp; at += 4)
             forget_saved(r, &m->cells[slot_of(m, at)]);
+    }
+}
+
+/* Registers are given back from an unknown place, or perhaps: it may be any that is saved. With a
+ * mode's own stack SP of a handler is often not known, and is not that of what is saved. */
+static void give_back_any(struct values *r, const struct values_access *a)
+{
+    if (!r->memory.listed_count)
+        return;
+    if (rules_known(&r->rules, a->base)) {
+        uint32_t address = (r->rules.values[a->base].number + a->offset) & ~3u;
+        forget_listed(r, address, address + 4);
+    } else if (r->second != SECOND_NONE) { /* M profile */
+        forget_listed(r, 0, UINT32_MAX);
     }
 }
 
@@ -356,6 +371,9 @@ static void visit_access(struct values *r, struct values_access *a)
         raise_stack(r, a);
         return;
     }
+    if (a->kind == ACCESS_LOAD && a->saved && a->stack &&
+        !(certain && rules_known(&r->rules, a->base)))
+        give_back_any(r, a);
     if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
         if (a->kind != ACCESS_LOAD)
             memory_clobber(r, a->when, a, a->kind == ACCESS_CLOBBER || !r->keep_saved);

@@ -83,14 +83,14 @@ static bool is_lowered(const struct insn_effect *e)
            (e->op == EFFECT_SUB || e->op == EFFECT_AND || e->op == EFFECT_BIC);
 }
 
-/* `same`: of the same stack. What was saved there at a known address is below a known SP then. */
-static void note_raise(struct build *b, const struct insn_effect *e, uint32_t before, bool same)
+static void note_raise(struct build *b, const struct insn_effect *e, uint32_t before)
 {
     if (is_push_or_pop(e) || is_lowered(e))
         return;
     struct values_access *a = build_access(b, ACCESS_RAISE, b->cur[SP], 0, before);
     if (a)
-        a->stack = same;
+        a->fixed = !b->pred && e->kind == EFFECT_ALU && e->op == EFFECT_ADD && e->rd == SP &&
+                   e->rn == SP && e->rm == EFFECT_NO_REG;
 }
 
 void build_track_stack(struct build *b, const struct insn_effect *e, const uint32_t *before)
@@ -119,7 +119,7 @@ void build_track_stack(struct build *b, const struct insn_effect *e, const uint3
     if (b->pred)
         tags &= b->on_stack;
     if (changed & SP_BIT)
-        note_raise(b, e, before[SP], tags & SP_BIT);
+        note_raise(b, e, before[SP]);
     b->on_stack = (b->on_stack & ~changed) | (tags & changed);
     if (b->on_stack & SP_BIT)
         return;

@@ -52,6 +52,7 @@ struct values_access {
     bool stack;     /* SP is the base */
     uint8_t saved;  /* enum values_saved: saves a register that belongs to the caller, or gives it
                        back */
+    bool fixed;     /* raises: by a number of bytes that the instruction tells */
     bool kernel;    /* by a handler that may change what an exception has stacked */
     uint32_t floor; /* loads: state before which the stack was another one */
 };

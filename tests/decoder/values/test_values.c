@@ -314,6 +314,71 @@ START_TEST(test_other_stack)
 }
 END_TEST
 
+/*
+ * SP moves by what nobody knows, past a word that was saved, and comes back below it: other
+ * registers were pushed there meanwhile.
+ */
+START_TEST(test_saved_below)
+{
+    static const uint32_t moves[][2] = {
+        {0xe04dd001, 0xe08dd002}, /* sub sp, sp, r1; add sp, sp, r2 */
+        {0xe28b0000, 0xe08dd002}, /* add r0, r11, #0; add sp, sp, r2 */
+        {0xe28b0000, 0x128dd008}, /* add r0, r11, #0; addne sp, sp, #8 */
+        {0xe28b0000, 0x18bd0300}, /* add r0, r11, #0; popne {r8, r9} */
+    };
+    for (unsigned i = 0; i < 4; i++) {
+        struct path p;
+        begin(&p, BT_ISA_A32);
+        p.w.infer = VALUES_INFER_ALL;
+        add(&p, 0xe3a0d202, BT_COND_PASS); /* mov sp, #0x20000000 */
+        add(&p, 0xe28dd040, BT_COND_PASS); /* add sp, sp, #64 */
+        add(&p, 0xe92d4010, BT_COND_PASS); /* push {r4, lr} */
+        for (unsigned k = 0; k < 2; k++)
+            add(&p, moves[i][k], moves[i][k] >> 28 == 1 ? BT_COND_UNKNOWN : BT_COND_PASS);
+        add(&p, 0xe92d0060, BT_COND_PASS); /* push {r5, r6} */
+        add(&p, 0xe3a0d202, BT_COND_PASS); /* mov sp, #0x20000000 */
+        add(&p, 0xe28dd038, BT_COND_PASS); /* add sp, sp, #56 */
+        add(&p, 0xe8bd0180, BT_COND_PASS); /* pop {r7, r8} */
+        add(&p, 0xe5832000, BT_COND_PASS); /* str r2, [r3] */
+        for (unsigned reg = 0; reg < 4; reg++)
+            add(&p, 0xe3a00000 | reg << 12, BT_COND_PASS);
+        add(&p, 0xe3a07000, BT_COND_PASS); /* mov r7, #0 */
+        p.w.final[4] = 44;
+        p.w.final[13] = RAM + 64;
+        struct values *r = work(&p);
+        struct values_answer a;
+        ck_assert(!values_register(r, 9, 7, &a));
+        values_free(r);
+    }
+}
+END_TEST
+
+/* With one stack what is popped from an unknown place may be any that was saved. */
+START_TEST(test_saved_popped)
+{
+    static const uint32_t insns[] = {
+        0xbf00,     0xbf00, 0xbf00, 0xbf00, 0xf04f5000, /* nop; mov r0, #0x20000000 */
+        0x4685,     0xb010, 0xb510,                     /* mov sp, r0; add sp, #64; push {r4, lr} */
+        0xebad0d01, 0xbc60, 0xb460, /* sub sp, sp, r1; pop {r5, r6}; push {r5, r6} */
+        0x4685,     0xb00e, 0xbcc0, /* mov sp, r0; add sp, #56; pop {r6, r7} */
+        0x601a,     0x2100, 0x2200, 0x2300, 0x2600}; /* str r2, [r3]; movs r1-r3, r6, #0 */
+    struct path p;
+    begin(&p, BT_ISA_T32);
+    p.w.infer = VALUES_INFER_ALL;
+    p.w.m_profile = p.w.m_one_stack = true;
+    for (unsigned i = 0; i < sizeof insns / sizeof *insns; i++)
+        add(&p, insns[i], BT_COND_PASS);
+    p.w.final[0] = RAM;
+    p.w.final[4] = 44;
+    p.w.final[13] = RAM + 64;
+    struct values *r = work(&p);
+    struct values_answer a;
+    ck_assert(is_known(r, 13, 13, RAM + 56));
+    ck_assert(!values_register(r, 14, 6, &a));
+    values_free(r);
+}
+END_TEST
+
 /* An interrupt gives everything back, a service r4-r11 and SP. */
 START_TEST(test_service)
 {
@@ -850,6 +915,9 @@ Suite *unit_suite(void)
     unit_case(s, "values: nothing crosses a gap", test_gap);
     unit_case(s, "values: calls by the standard are marked", test_call_assumed);
     unit_case(s, "values: calls that another stack comes between", test_other_stack);
+    unit_case(s, "values: what was saved below a stack pointer that is not known",
+              test_saved_below);
+    unit_case(s, "values: what a pop from an unknown place gives back", test_saved_popped);
     unit_case(s, "values: what a service may change", test_service);
     unit_case(s, "values: second addresses", test_second_addresses);
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
