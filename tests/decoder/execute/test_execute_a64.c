@@ -209,11 +209,12 @@ static void take_state(struct trial *t, struct execute *x)
     for (unsigned k = 0; k < SP; k++)
         x->regs.value[k] = t->before.regs[k];
     x->regs.value[SP_EL1] = t->before.regs[SP];
-    x->regs.known = draw(t) % 3 ? UINT64_MAX : draw(t);
+    /* Other system registers are as the instructions before left them in the emulator. */
+    x->regs.known = (draw(t) % 3 ? UINT64_MAX : draw(t)) & (UINT64_C(1) << SP_EL1 | INT32_MAX);
     memcpy(x->regs.vector, t->before.vector, sizeof t->before.vector);
     x->regs.vector_known64 = draw(t) % 3 ? UINT64_MAX : draw(t) << 32 ^ draw(t);
     x->regs.psr = (uint32_t)t->before.nzcv | 5; /* EL1, its own SP */
-    x->regs.psr_known = draw(t) % 3 ? UINT32_MAX : 0x0fffffff | (draw(t) & 0xf0000000u);
+    x->regs.psr_known = 0xdu | (draw(t) % 3 ? 0xf0000000u : draw(t) & 0xf0000000u);
     for (unsigned k = 0; k < RAM_SIZE; k += 64)
         if (draw(t) & 7)
             ck_assert(!execute_memory_write(&x->memory, RAM + k, t->ram + k, 64));
