@@ -31,10 +31,9 @@ void calls_release(struct calls *c)
     memset(c, 0, sizeof *c);
 }
 
-static uint64_t calls_function(const struct calls *c, uint64_t address)
+static uint64_t calls_function(const struct counts_edge *edge)
 {
-    uint64_t function = c->config.function ? c->config.function(c->config.ctx, address) : 0;
-    return function ? function : address;
+    return edge->function ? edge->function : edge->block.first;
 }
 
 static bool path_is(const struct calls_path *p, const struct calls_path *q)
@@ -108,9 +107,9 @@ static void calls_push(struct calls *c, struct calls_frame frame, uint64_t site)
 }
 
 /* The callers are not known. */
-static void calls_root(struct calls *c, uint64_t address)
+static void calls_root(struct calls *c, uint64_t function)
 {
-    calls_push(c, (struct calls_frame){.function = calls_function(c, address), .exception = -1}, 0);
+    calls_push(c, (struct calls_frame){.function = function, .exception = -1}, 0);
 }
 
 /* The frame above that of the newest open exception. */
@@ -125,11 +124,10 @@ static unsigned calls_base(const struct calls *c)
 /* True if an open call returns there: it is closed. */
 static bool calls_return(struct calls *c, uint64_t address)
 {
-    unsigned base = calls_base(c);
-    for (unsigned i = c->depth; i > base; i--) {
+    for (unsigned i = c->depth; i > 0 && c->frames[i - 1].exception < 0; i--) {
         if (c->frames[i - 1].return_address != address)
             continue;
-        while (c->frames[i - 1].tail && i - 1 > base)
+        while (c->frames[i - 1].tail && i > 1 && c->frames[i - 2].exception < 0)
             i--;
         calls_pop(c, i - 1);
         return true;
@@ -152,28 +150,28 @@ static bool calls_back_to(struct calls *c, uint64_t function)
 
 static void calls_leave(struct calls *c, const struct counts_edge *edge)
 {
-    uint64_t function = calls_function(c, edge->block.first);
+    uint64_t function = calls_function(edge);
     if (c->depth && c->frames[c->depth - 1].function == function)
         return;
     if (edge->block.first != function && calls_back_to(c, function))
         return;
     struct calls_frame frame = {.function = function, .exception = -1, .tail = true};
-    unsigned base = calls_base(c);
     /* A ring of functions that jump to each other does not grow. */
-    for (unsigned i = c->depth; i > base && c->frames[i - 1].tail; i--) {
+    for (unsigned i = c->depth; i > 0 && c->frames[i - 1].tail; i--) {
         if (c->frames[i - 1].function == function) {
             calls_pop(c, i);
             return;
         }
     }
-    frame.return_address = c->depth > base ? c->frames[c->depth - 1].return_address : 0;
+    if (c->depth && c->frames[c->depth - 1].exception < 0)
+        frame.return_address = c->frames[c->depth - 1].return_address;
     calls_push(c, frame, edge->from);
 }
 
 /* A return to somebody who called before the trace shows it; or a switch. */
 static void calls_indirect(struct calls *c, const struct counts_edge *edge)
 {
-    uint64_t function = calls_function(c, edge->block.first);
+    uint64_t function = calls_function(edge);
     if (calls_return(c, edge->block.first))
         return;
     if (c->depth && c->frames[c->depth - 1].function == function)
@@ -187,7 +185,7 @@ static void calls_indirect(struct calls *c, const struct counts_edge *edge)
     if (base)
         calls_push(c, (struct calls_frame){.function = function, .exception = -1}, edge->from);
     else
-        calls_root(c, edge->block.first);
+        calls_root(c, calls_function(edge));
 }
 
 static struct calls_stack *find_stack(struct calls *c, uint64_t resume)
@@ -243,18 +241,18 @@ static bool close_exception(struct calls *c, uint64_t *interrupted)
     return true;
 }
 
-/* After an exception, execution goes on at `address`: where it was interrupted at `interrupted`, or
- * elsewhere, in another task. */
-static void calls_resume(struct calls *c, uint64_t interrupted, uint64_t address)
+/* After an exception, execution goes on: where it was interrupted at `interrupted`, or elsewhere,
+ * in another task. */
+static void calls_resume(struct calls *c, const struct counts_edge *edge, uint64_t interrupted)
 {
-    uint64_t function = calls_function(c, address);
+    uint64_t address = edge->block.first, function = calls_function(edge);
     const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
     if (top && (interrupted == address || top->exception >= 0 || top->function == function))
         return;
     put_stack_away(c, interrupted);
     calls_pop(c, 0);
     if (!take_stack_up(c, address))
-        calls_root(c, address);
+        calls_root(c, function);
 }
 
 /* The handler is known now that it runs. */
@@ -262,10 +260,10 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
 {
     struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
     if (!top || top->exception < 0 || top->begun) {
-        calls_root(c, edge->block.first);
+        calls_root(c, calls_function(edge));
         return;
     }
-    top->function = calls_function(c, edge->block.first);
+    top->function = calls_function(edge);
     struct calls_path path = {
         .function = top->function, .parent = CALLS_NO_PATH, .exception = top->exception};
     top->path = find_path(c, &path);
@@ -279,12 +277,12 @@ void calls_transfer(struct calls *c, const struct counts_edge *edge, uint64_t nu
     struct calls_frame call = {.return_address = edge->behind, .exception = -1};
     calls_settle(c, number, cycles);
     if (!c->depth && edge->kind != COUNTS_EXCEPTION) {
-        calls_root(c, edge->block.first);
+        calls_root(c, calls_function(edge));
         return;
     }
     switch (edge->kind) {
     case COUNTS_CALL:
-        call.function = calls_function(c, edge->block.first);
+        call.function = calls_function(edge);
         calls_push(c, call, edge->from);
         break;
     case COUNTS_INDIRECT:
@@ -302,12 +300,12 @@ void calls_transfer(struct calls *c, const struct counts_edge *edge, uint64_t nu
             interrupted = c->frames[c->depth].return_address;
         else if (!close_exception(c, &interrupted))
             calls_pop(c, 0);
-        calls_resume(c, interrupted, edge->block.first);
+        calls_resume(c, edge, interrupted);
         break;
     }
     default: /* the begin, or behind a gap */
         calls_pop(c, 0);
-        calls_root(c, edge->block.first);
+        calls_root(c, calls_function(edge));
     }
 }
 

@@ -40,9 +40,6 @@ struct calls_config {
     size_t max_paths; /* what is called by further ones counts for its caller; 0: 64 Ki */
     bool m_profile;   /* events of an exception return end exceptions */
 
-    /* As in struct counts_config. */
-    uint64_t (*function)(void *ctx, uint64_t address);
-
     /* Optional: a call begins before instruction `number`; the newest one ends. */
     void (*begin)(void *ctx, const struct calls_frame *frame, uint64_t number, uint64_t cycles);
     void (*end)(void *ctx, uint64_t number, uint64_t cycles);

@@ -110,6 +110,7 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
 {
     struct insn insn;
     uint32_t opcode;
+    e->function = function_at(c, e->block.first);
     if (e->from & 1) {
         e->kind = e->from == COUNTS_FROM_NOWHERE     ? COUNTS_ENTRY
                   : e->from == COUNTS_FROM_EXCEPTION ? COUNTS_EXCEPTION
@@ -135,7 +136,7 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
         e->kind = COUNTS_INDIRECT;
     else
         e->kind = COUNTS_JUMP;
-    if (e->kind <= COUNTS_JUMP && function_at(c, e->from) != function_at(c, e->block.first))
+    if (e->kind <= COUNTS_JUMP && function_at(c, e->from) != e->function)
         e->kind = COUNTS_LEAVE;
 }
 
@@ -213,19 +214,27 @@ static void counts_exception(struct counts *c)
         c->config.event(c->config.ctx, &c->exception, c->cycles);
 }
 
-/* Blocks that were seen before, by the way they come now, without a transfer; returns how many. */
-static size_t count_known(struct counts *c, const struct bt_block *blocks, size_t count)
+/* Blocks before instruction `position` that were seen before, by the way they come now, and have no
+ * count of cycles; returns how many. */
+static size_t count_known(struct counts *c, const struct bt_block *blocks, size_t count,
+                          uint64_t position)
 {
     struct counts_edge *edges = c->edges;
     uint32_t *recent = c->recent, next = c->recent_next;
     unsigned shift = c->shift, report = c->report;
     uint64_t from = c->from, number = c->number;
     size_t i = 0;
-    for (; i < count; i++) {
+    for (; i < count && number < position; i++) {
         size_t at = counts_place(shift, from, &blocks[i]);
         struct counts_edge *e = &edges[at];
-        if (!counts_is(e, from, &blocks[i]) || e->kind >= report)
-            break;
+        if (!counts_is(e, from, &blocks[i])) {
+            e = counts_find(c, from, &blocks[i]);
+            if (!e->block.info)
+                break;
+            at = (size_t)(e - edges);
+        }
+        if (e->kind >= report)
+            c->config.transfer(c->config.ctx, e, number, c->cycles);
         e->count++;
         recent[next++ % COUNTS_RECENT] = (uint32_t)at;
         number += bt_block_count(&blocks[i]);
@@ -272,18 +281,24 @@ static size_t without_cycles(const uint64_t *cycles, size_t first, size_t count)
     return i - first;
 }
 
-static void counts_take(struct counts *c, const struct bt_block *blocks, const uint64_t *cycles,
-                        size_t count)
+/* The blocks from `first` on that begin before instruction `position`; returns where they end. */
+static size_t counts_take(struct counts *c, const struct flow_out *out, size_t first,
+                          uint64_t position)
 {
-    if (count)
+    size_t i = first;
+    if (i < out->block_count && c->number < position)
         counts_exception(c);
-    for (size_t i = 0; i < count; i++) {
-        i += count_known(c, blocks + i, without_cycles(cycles, i, count));
-        if (i < count)
-            count_one(c, &blocks[i], cycles ? cycles[i] : FLOW_NO_CYCLES);
+    while (i < out->block_count && c->number < position) {
+        size_t plain = without_cycles(out->cycles, i, out->block_count);
+        i += count_known(c, out->blocks + i, plain, position);
+        if (i < out->block_count && c->number < position) {
+            count_one(c, &out->blocks[i], out->cycles ? out->cycles[i] : FLOW_NO_CYCLES);
+            i++;
+        }
     }
-    c->recent_open =
-        count < COUNTS_RECENT - c->recent_open ? c->recent_open + (uint32_t)count : COUNTS_RECENT;
+    size_t open = c->recent_open + (i - first);
+    c->recent_open = open < COUNTS_RECENT ? (uint32_t)open : COUNTS_RECENT;
+    return i;
 }
 
 static void counts_hold_exception(struct counts *c, const struct bt_event *e)
@@ -350,26 +365,14 @@ static void counts_event(struct counts *c, const struct bt_event *e)
         c->config.event(c->config.ctx, e, c->cycles);
 }
 
-/* How many blocks from `first` on begin before instruction `position`. */
-static size_t blocks_before(const struct flow_out *out, size_t first, uint64_t number,
-                            uint64_t position)
-{
-    size_t i = first;
-    for (; i < out->block_count && number < position; i++)
-        number += bt_block_count(&out->blocks[i]);
-    return i - first;
-}
-
 void counts_feed(struct counts *c, const struct flow_out *out)
 {
     size_t b = 0;
     for (size_t e = 0; e < out->event_count; e++) {
-        size_t count = blocks_before(out, b, c->number, out->events[e].position);
-        counts_take(c, out->blocks + b, out->cycles ? out->cycles + b : NULL, count);
-        b += count;
+        b = counts_take(c, out, b, out->events[e].position);
         counts_event(c, &out->events[e]);
     }
-    counts_take(c, out->blocks + b, out->cycles ? out->cycles + b : NULL, out->block_count - b);
+    counts_take(c, out, b, UINT64_MAX);
 }
 
 /* The newest blocks, so far as a gap may take them back. */

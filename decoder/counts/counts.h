@@ -39,7 +39,7 @@ struct counts_edge {
     uint64_t behind;       /* the instruction behind `from`, if there is one */
     uint8_t kind;          /* enum counts_kind */
     uint8_t from_isa;      /* enum bt_isa */
-    uint64_t reserved;     /* makes it 64 bytes */
+    uint64_t function;     /* where the function of the block begins; 0: not known */
 };
 
 struct counts_config {
@@ -48,7 +48,7 @@ struct counts_config {
     bool jumps;       /* `transfer` is handed those inside of functions, too */
 
     /* Where the function begins that holds the address; 0: not known. NULL: never known. Asked once
-     * for each way. */
+     * for each way, and once more where what led to it is a branch. */
     uint64_t (*function)(void *ctx, uint64_t address);
 
     /* Optional. A transfer, before the block that it leads to; `number` is that block's first

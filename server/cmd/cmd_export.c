@@ -136,11 +136,6 @@ static const char profile_help[] =
 
 static const char *const profile_formats[] = {"callgrind", "folded", "speedscope", "text", NULL};
 
-static uint64_t function_of(void *ctx, uint64_t address)
-{
-    return export_function(ctx, address);
-}
-
 static void follow_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                             uint64_t cycles)
 {
@@ -157,8 +152,7 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
                         struct profile_core *core, struct counts_table *table,
                         struct export_loss *loss)
 {
-    struct calls_config config = {
-        .m_profile = export_m_profile(&o->sources[i]), .function = function_of, .ctx = &o->names};
+    struct calls_config config = {.m_profile = export_m_profile(&o->sources[i])};
     struct export_walk walk = {.recording = &o->recording,
                                .source = &o->sources[i],
                                .names = &o->names,

@@ -9,11 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t verdict_function(void *ctx, uint64_t address)
-{
-    return export_function(ctx, address);
-}
-
 static void verdict_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                              uint64_t cycles)
 {
@@ -118,9 +113,7 @@ static int judge_source(const struct run_seen *seen, struct export_opened *o, si
                         struct run_verdict *v)
 {
     struct calls *calls = calloc(1, sizeof *calls);
-    struct calls_config config = {.m_profile = export_m_profile(&o->sources[i]),
-                                  .function = verdict_function,
-                                  .ctx = &o->names};
+    struct calls_config config = {.m_profile = export_m_profile(&o->sources[i])};
     struct export_walk walk = {.recording = &o->recording,
                                .source = &o->sources[i],
                                .names = &o->names,

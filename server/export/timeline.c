@@ -256,18 +256,11 @@ static void timeline_event(void *ctx, const struct bt_event *e, uint64_t cycles)
         timeline_gap(t, e, cycles);
 }
 
-static uint64_t timeline_function(void *ctx, uint64_t address)
-{
-    const struct timeline_core *t = ctx;
-    return export_function(&t->opened->names, address);
-}
-
 /* One walk. */
 static int timeline_walk(struct timeline_core *t, struct export_loss *loss)
 {
     struct calls_config config = {.max_paths = 1024, /* nobody reads them */
                                   .m_profile = export_m_profile(t->source),
-                                  .function = timeline_function,
                                   .begin = timeline_begin,
                                   .end = timeline_end,
                                   .ctx = t};

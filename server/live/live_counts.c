@@ -103,11 +103,6 @@ void live_counts_stop(struct live *l, enum live_counts_kind kind, const struct c
         console_print(c, "it was not started: 'monitor %s start'\n", kind_names[kind]);
 }
 
-static uint64_t name_function(void *ctx, uint64_t address)
-{
-    return export_function(ctx, address);
-}
-
 static uint64_t counting_function(void *ctx, uint64_t address)
 {
     const struct counting_core *c = ctx;
@@ -161,8 +156,7 @@ static int begin_core(struct counting_core *c, const struct history_window *w)
 {
     const struct live_core *core = &c->job->live->cores[c->core];
     bool m_profile = live_is_m_profile(core);
-    struct calls_config calls = {
-        .m_profile = m_profile, .function = name_function, .ctx = &c->job->names};
+    struct calls_config calls = {.m_profile = m_profile};
     struct counts_config config = {.max_edges = EDGES_MAX,
                                    .m_profile = m_profile,
                                    .function = counting_function,
