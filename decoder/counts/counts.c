@@ -233,8 +233,13 @@ static size_t count_known(struct counts *c, const struct bt_block *blocks, size_
                 break;
             at = (size_t)(e - edges);
         }
-        if (e->kind >= report)
+        if (e->kind >= report) { /* who is told may look at the newest block */
+            if (i)
+                c->last = blocks[i - 1];
+            c->from = from;
+            c->number = number;
             c->config.transfer(c->config.ctx, e, number, c->cycles);
+        }
         e->count++;
         recent[next++ % COUNTS_RECENT] = (uint32_t)at;
         number += bt_block_count(&blocks[i]);
