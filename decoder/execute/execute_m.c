@@ -245,6 +245,19 @@ static void enter_handler(struct execute *x, const struct bt_event *event, uint3
     execute_set_it(&x->regs, 0);
 }
 
+/* The handler that returns is followed by another one: its frame stays (DDI 0403E.e B1.5.12). Some
+ * trace units tell of no return then, and of no address that the exception returns to. */
+static bool chain_handler(struct execute *x, const struct bt_event *event)
+{
+    uint32_t how = x->regs.returning;
+    x->regs.returning = 0;
+    if (!how || in_handler(x) != 1 || !is_followed(x, event))
+        return false;
+    x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)FPCA;
+    enter_handler(x, event, how);
+    return true;
+}
+
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
     uint32_t frame;
@@ -252,7 +265,9 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
         a64_exception(x, &event->u.exception, next);
         return BT_OK;
     }
-    if (!is_followed(x, event)) {
+    if (chain_handler(x, event))
+        return BT_OK;
+    if (!is_followed(x, event) || !event->u.exception.has_return) {
         execute_forget_registers(x);
         execute_forget_memory(x);
         execute_set_it(&x->regs, 0);
