@@ -445,6 +445,11 @@ bool target_will_run(const struct target *t)
     return t->resume_wanted || t->run == TARGET_RESUMING || t->run == TARGET_RUNNING;
 }
 
+bool target_steps(const struct target *t)
+{
+    return t->resumed && t->resumed->request.resume && t->resumed->request.resume->step;
+}
+
 bool target_is_idle(const struct target *t)
 {
     bool moves = t->run == TARGET_RESUMING || t->run == TARGET_HALTING || t->run == TARGET_HELD ||

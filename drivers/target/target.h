@@ -451,6 +451,8 @@ static inline bool target_is_ready(const struct target *t)
 bool target_is_running(const struct target *t);
 /* What becomes of the cores if nobody asks for anything more. */
 bool target_will_run(const struct target *t);
+/* The cores were let run for one instruction, by a client. */
+bool target_steps(const struct target *t);
 /* Nothing is under way, waits for its turn or is still to happen. */
 bool target_is_idle(const struct target *t);
 

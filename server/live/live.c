@@ -301,6 +301,7 @@ static void on_timer(uv_timer_t *timer)
     if (l->target) {
         l->target->deadline_ms = l->config->deadline_ms;
         l->detach.late |= target_tick(l->target, now / 1000000);
+        live_snapshot_tick(l);
     }
     if (ms < RATE_MS)
         return;

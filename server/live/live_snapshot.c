@@ -400,21 +400,42 @@ static void note_halt(struct live *l, unsigned i)
     s->range_count = 0;
 }
 
+/* The history goes on through a halt that is not noted. */
+static void note_halts(struct live *l)
+{
+    struct live_snapshot *n = &l->snapshot;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        note_halt(l, i);
+    n->moved = n->reset = n->stepped = false;
+}
+
+static void begin_reading(struct live *l)
+{
+    struct live_snapshot *n = &l->snapshot;
+    note_halts(l);
+    if (!n->piece)
+        n->piece = PIECE_MIN;
+    n->core = 0;
+    n->bytes = 0;
+    n->reading = true;
+    read_next_registers(l);
+}
+
 void live_snapshot_halted(struct live *l)
 {
     struct live_snapshot *n = &l->snapshot;
     if (l->config->past.snapshot == CONFIG_SNAPSHOT_OFF)
         return;
     n->halt++;
-    if (!n->piece)
-        n->piece = PIECE_MIN;
-    for (unsigned i = 0; i < l->config->core_count; i++)
-        note_halt(l, i);
-    n->moved = n->reset = false;
-    n->core = 0;
-    n->bytes = 0;
-    n->reading = true;
-    read_next_registers(l);
+    n->stepped = n->steps && !n->moved;
+    if (!n->stepped)
+        begin_reading(l);
+}
+
+void live_snapshot_tick(struct live *l)
+{
+    if (l->snapshot.stepped && target_is_idle(l->target))
+        begin_reading(l);
 }
 
 void live_snapshot_resumed(struct live *l)
@@ -429,11 +450,14 @@ void live_snapshot_resumed(struct live *l)
         if (n->reading || n->moved)
             reverse_forward_complete(&n->cores[i]->forward, false);
     }
-    n->reading = n->moved = n->reset = false;
+    n->reading = n->moved = n->reset = n->stepped = false;
+    n->steps = target_steps(l->target);
 }
 
 void live_snapshot_moved(struct live *l, bool reset)
 {
+    if (l->snapshot.stepped)
+        note_halts(l);
     l->snapshot.halt++;
     l->snapshot.moved = true;
     l->snapshot.reset |= reset;
@@ -441,6 +465,8 @@ void live_snapshot_moved(struct live *l, bool reset)
 
 void live_snapshot_written(struct live *l, uint64_t address, uint64_t length)
 {
+    if (l->snapshot.stepped)
+        note_halts(l);
     for (unsigned i = 0; i < l->config->core_count; i++) {
         struct live_snapshot_core *s = l->snapshot.cores[i];
         struct reverse_snapshot *state = s ? reverse_forward_last(&s->forward) : NULL;

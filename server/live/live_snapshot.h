@@ -30,6 +30,8 @@ struct live_snapshot {
     uint32_t halt;     /* number of the halt, or of what was written at it */
     bool moved, reset; /* registers were written; all may be otherwise; to be looked at */
     bool reading;      /* a question is under way, or its turn comes */
+    bool steps;        /* the cores were let run for one instruction */
+    bool stepped;      /* and have: nothing is kept of this halt until nobody asks any more */
     unsigned core;     /* whose RAM is being read */
     size_t piece;      /* bytes of the next question; 0: none was asked yet */
     uint64_t bytes;    /* read at this halt */
@@ -38,6 +40,8 @@ struct live_snapshot {
 
 /* All else of a halt is known, and clients are about to be told. */
 void live_snapshot_halted(struct live *l);
+/* Now and then: who steps waits for nothing; where stepping has come to rest is a halt as others. */
+void live_snapshot_tick(struct live *l);
 /* The cores run: what was read is known. */
 void live_snapshot_resumed(struct live *l);
 /* The debugger has written registers, or (reset) the target has started over. */

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INTERVAL 8192u /* instructions between points, at first */
+#define INTERVAL 8192u    /* instructions between points, at first */
+#define CARRIED  4000000u /* and so many are executed for what a halt does not tell by itself */
 
 void reverse_forward_init(struct reverse_forward *f, const struct execute_core *core,
                           const struct reverse_forward_owner *owner, size_t limit)
@@ -233,16 +234,25 @@ static const struct reverse_point *last_point(const struct reverse_stretch *s)
     return s->point_count ? &s->points[s->point_count - 1] : NULL;
 }
 
-/* Where RAM was not all read, what was known at its end of the stretch before helps. */
+/* Where RAM was not all read, or (M profile) it cannot be read which stack is in use, what was known
+ * at its end of the stretch before helps. */
+static bool wants_more(const struct reverse_forward *f, const struct reverse_snapshot *s)
+{
+    bool stacks =
+        f->core.profile != EXECUTE_PROFILE_M || (s->regs.known >> EXECUTE_CONTROL & 1) != 0;
+    return s->carries && !(s->whole && stacks);
+}
+
 static size_t first_to_work_on(const struct reverse_forward *f, size_t i)
 {
-    while (i > 0 && !f->stretches[i]->state.whole && f->stretches[i]->state.carries &&
-           !is_done(f->stretches[i]) && !f->stretches[i]->point_count) {
+    uint64_t end = f->stretches[i]->state.position;
+    while (i > 0 && wants_more(f, &f->stretches[i]->state) && !is_done(f->stretches[i]) && !f->stretches[i]->point_count) {
         size_t before = i - 1;
         if (!f->stretches[before]->state.begins && before > 0)
             before--; /* the other side of a halt at which the debugger wrote */
         if (!f->stretches[before]->state.begins || is_done(f->stretches[before]) ||
-            f->stretches[before]->state.position == f->stretches[i]->state.position)
+            f->stretches[before]->state.position == f->stretches[i]->state.position ||
+            end - f->stretches[before]->state.position > CARRIED)
             break;
         i = before;
     }
@@ -271,8 +281,8 @@ static int begin_state(struct reverse_forward *f, size_t i, struct execute *x)
     if (before && before->status == REVERSE_STRETCH_PROVED && last_point(before)) {
         const struct reverse_point *p = last_point(before);
         uint64_t others = p->regs.known & ~x->regs.known;
-        for (unsigned r = EXECUTE_BANKS; r < EXECUTE_REGS; r++)
-            if (others >> r & 1) {
+        for (unsigned r = EXECUTE_MSP; r < EXECUTE_REGS; r++)
+            if ((r <= EXECUTE_PSPLIM || r >= EXECUTE_BANKS) && (others >> r & 1)) {
                 x->regs.value[r] = p->regs.value[r];
                 x->regs.known |= UINT64_C(1) << r;
             }
@@ -368,17 +378,12 @@ static void stretch_cut(struct reverse_forward *f, struct reverse_stretch *s,
     s->reach = at;
 }
 
-/* The history has the place, and goes on there without a gap. */
+/* The history has the place, and no gap there. */
 static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reverse_snapshot *s)
 {
-    uint64_t pc;
-    enum bt_isa isa;
-    if (s->position < p->first || s->position >= p->end ||
-        reverse_pc(p, s->position, &pc, &isa) != BT_OK)
+    if (s->position < p->first || s->position >= p->end)
         return REVERSE_WHY_MOVED;
-    if (reverse_path_begins_late(p, s->position))
-        return REVERSE_WHY_GAP;
-    return pc == s->pc ? REVERSE_WHY_NONE : REVERSE_WHY_MOVED;
+    return reverse_path_begins_late(p, s->position) ? REVERSE_WHY_GAP : REVERSE_WHY_NONE;
 }
 
 static void note_access(void *ctx, uint64_t position, const struct execute_insn *insn,
@@ -430,11 +435,16 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
     set_path(f, w, i);
     w->accessed = f->outside_count ? note_access : NULL;
     w->ctx = f;
-    if (!error && !last)
-        error = add_point(f, s);
-    if (error)
-        end_walk(f);
-    return error;
+    if (error || last)
+        return error;
+    int stop = reverse_path_begin(w, p, &f->cache, s->state.pc);
+    if (stop == REVERSE_PATH_THERE)
+        return add_point(f, s);
+    if (stop < 0)
+        return stop;
+    stretch_broken(f, s, stop == REVERSE_PATH_GAP ? REVERSE_WHY_GAP : REVERSE_WHY_MOVED,
+                   s->state.position);
+    return BT_OK;
 }
 
 /* Up to the next point, or the end. */

@@ -19,7 +19,14 @@ struct path_cursor {
     struct code_view *view; /* of the key; NULL: not chosen yet */
     size_t left;            /* of the budget */
     uint64_t to;
+    bool halted; /* at p->end: what follows happened behind the halt */
 };
+
+/* From here on a core that was halted runs again. */
+static bool is_resume(const struct bt_event *e)
+{
+    return e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_DEBUG;
+}
 
 static void path_cache_clear(struct reverse_path_cache *cache)
 {
@@ -122,6 +129,11 @@ static bool next_by_event(const struct path_cursor *c, const struct bt_event *e,
     if (e->kind == BT_EVENT_EXCEPTION && !values_is_halt(e)) {
         insn->has_next = e->u.exception.has_return;
         insn->next = e->u.exception.return_address;
+        return true;
+    }
+    if (is_resume(e) && e->position == c->p->end) {
+        insn->next = c->p->end_pc;
+        insn->has_next = true;
         return true;
     }
     if (!reverse_is_gap(c->reverse, e))
@@ -231,8 +243,14 @@ static int run_events(struct path_cursor *c)
         n++;
     if (n)
         memcpy(events, c->window.window.events + c->event, n * sizeof *events);
-    for (size_t i = 0; i < n && stop == REVERSE_PATH_THERE; i++)
-        stop = run_event(c, events + i, n - i);
+    size_t run = 0;
+    while (run < n && !c->halted)
+        if (c->p->position == c->p->end && is_resume(&events[run]))
+            c->halted = true;
+        else
+            run++;
+    for (size_t i = 0; i < run && stop == REVERSE_PATH_THERE; i++)
+        stop = run_event(c, events + i, run - i);
     c->event += n;
     if (n && stop == REVERSE_PATH_THERE)
         stop = reverse_history_window(c->reverse, c->index, &c->window);
@@ -362,6 +380,62 @@ int reverse_path_go(struct reverse_path *p, struct reverse *reverse,
         p->gap = to;
         return REVERSE_PATH_GAP;
     }
+    return stop;
+}
+
+/* The events at a position: the key of what follows them goes to c->key. Up to `max`; *n: how many
+ * there are. */
+static int events_at(struct path_cursor *c, uint64_t position, struct bt_event *events, size_t max,
+                     size_t *n)
+{
+    uint64_t near = position > c->reverse->first ? position - 1 : position;
+    int error = reverse_history_window_find(c->reverse, near, &c->index);
+    *n = 0;
+    for (size_t i = c->index; !error && i < reverse_history_window_count(c->reverse); i++) {
+        const struct reverse_history_window *s = &c->window;
+        error = reverse_history_window(c->reverse, i, &c->window);
+        if (error || s->first > position)
+            break;
+        if (i == c->index)
+            c->key = s->extra ? s->key : s->window.key;
+        for (size_t k = 0; k < s->window.event_count; k++) {
+            const struct bt_event *e = &s->window.events[k];
+            if (e->position > position)
+                break;
+            flow_track_key(&c->key, e);
+            if (e->position == position && (*n)++ < max)
+                events[*n - 1] = *e;
+        }
+    }
+    return error;
+}
+
+int reverse_path_begin(struct reverse_path *p, struct reverse *reverse,
+                       struct reverse_path_cache *cache, uint64_t pc)
+{
+    struct path_cursor c = {.p = p, .reverse = reverse, .cache = cache};
+    struct bt_event events[16];
+    uint64_t next;
+    enum bt_isa isa;
+    size_t n, from = 0;
+    int stop = events_at(&c, p->position, events, sizeof events / sizeof *events, &n);
+    if (!stop)
+        stop = reverse_pc(reverse, p->position, &next, &isa);
+    if (stop)
+        return stop;
+    if (n > sizeof events / sizeof *events)
+        return REVERSE_PATH_WRONG;
+    for (size_t i = 0; i < n; i++)
+        if (is_resume(&events[i]))
+            from = i + 1;
+    for (size_t i = n; from && i-- > from;)
+        if (events[i].kind == BT_EVENT_EXCEPTION && !values_is_halt(&events[i]))
+            next = events[i].u.exception.has_return ? events[i].u.exception.return_address
+                                                    : EXECUTE_NO_ADDRESS;
+    if (next != pc)
+        return REVERSE_PATH_WRONG;
+    for (size_t i = from; from && i < n && stop == REVERSE_PATH_THERE; i++)
+        stop = run_event(&c, events + i, n - i);
     return stop;
 }
 

@@ -56,6 +56,14 @@ void reverse_path_cache_release(struct reverse_path_cache *cache);
 int reverse_path_go(struct reverse_path *p, struct reverse *reverse,
                     struct reverse_path_cache *cache, uint64_t to, size_t budget);
 
+/*
+ * The core has been halted at p->position, with this PC, and runs on from there: an exception that
+ * waited for that is taken. REVERSE_PATH_THERE, or as reverse_path_go(); REVERSE_PATH_WRONG: the
+ * history does not go on from there.
+ */
+int reverse_path_begin(struct reverse_path *p, struct reverse *reverse,
+                       struct reverse_path_cache *cache, uint64_t pc);
+
 /* Instructions may be missing right at `position`, at which a halted core ran on. */
 bool reverse_path_begins_late(struct reverse *reverse, uint64_t position);
 

@@ -21,7 +21,7 @@ from test_crash import NAMES, board, registers
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, board_file, symbol  # noqa: E402
-from replay_gdb import Skipped, Suite, equal, expect, gdb, has  # noqa: E402
+from replay_gdb import Skipped, Suite, equal, expect, gdb, has, lacks  # noqa: E402
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -62,21 +62,24 @@ def words(output):
     return found
 
 
-def look(elf, board_of, stop, start, count, seed, truth=None):
-    """Random positions of a run from the reset to `stop`, told and true; what share is known."""
+def look(elf, board_of, stop, start, count, seed, truth=None, halts=()):
+    """Random positions of a run from the reset to `stop`, told and true; what share is known. It is
+    halted on its way where `halts` says."""
     numbers = random.Random(seed)
     with Live(board_of()) as live:
         first = gdb(live.port, [f"tbreak {stop}", "continue", "reverse-stepi", "monitor where", "disconnect"],
                     elf=elf, connect="target extended-remote")
         end = int(has(first.all("monitor where")[0], r"instructions \d+ to (\d+)")[1])
-    places = sorted(numbers.sample(range(2, end - 1), POSITIONS))
-    commands = [f"tbreak {stop}", "continue"]
+    places = sorted(numbers.sample(range(2, end - 1 - 1000 * len(halts)), POSITIONS))
+    commands = [*halts, f"tbreak {stop}", "continue"]
     for place in places:
         commands += [f"monitor goto {place}", "stepi", "info registers", f"x/{count}xw {start:#x}"]
     with Live(board_of()) as live:
         done = gdb(live.port, commands + ["monitor past", "disconnect"], elf=elf,
                    connect="target extended-remote")
         states, accesses = truth or written_down(live.path.parent)
+    # What the board has not written to its files yet is not compared.
+    places = [place for place in places if place - 1 <= accesses[-1][0]]
     ram = Ram(accesses)
     known = registers_known = stacks = 0
     for place, told, memory in zip(places, done.all("info registers"),
@@ -111,6 +114,26 @@ def forward(kind):
     expect(of >= 0.95, f"{of:.1%} of the words of RAM are known")
 
 
+def with_halts(kind):
+    """Meanwhile time goes on: an exception waits for the core to run again, and is taken before the
+    instruction at which it was halted. A step is no halt of which more is read than before."""
+    reason = bench.missing()
+    if reason:
+        raise Skipped(reason)
+    r = random.Random(f"{SEED} halts {kind}")
+    elf = PROGRAMS / f"crash-{kind}.elf"
+    start, stop = symbol(elf, "bss_start"), symbol(elf, "stack_top")
+    halts = []
+    for function in r.sample(("file_message", "new_topic", "skip_name", "timer_tick"), 2):
+        halts += [f"tbreak {function}", "continue", "shell sleep 0.3", f"stepi {r.randrange(1, 9)}"]
+    share, of, past = look(elf, lambda: board(f"virtual-{kind}", elf), "stopped_here", start,
+                           (stop - start) // 4, f"{SEED} halts {kind}", halts=halts)
+    has(past, "the halt at its end proves it")
+    lacks(past, "NOT shown.*")
+    expect(share >= 0.9, f"{share:.1%} of the registers are known")
+    expect(of >= 0.95, f"{of:.1%} of the words of RAM are known")
+
+
 def firmware_board(kind, elf):
     path = board_file(f"virtual-{kind}")
     path.write_text(path.read_text().replace(str(PROGRAMS / f"crash-{kind}.elf"), str(elf)))
@@ -133,6 +156,10 @@ def with_tasks(kind):
 for chip in ("m3", "m4", "m7", "m33"):
     suite.test(f"values forwards: registers and RAM of virtual-{chip}")(
         lambda chip=chip: forward(chip))
+
+for chip in ("m3", "m7", "m33") if FULL else ("m4",):
+    suite.test(f"values forwards: with halts on the way, virtual-{chip}")(
+        lambda chip=chip: with_halts(chip))
 
 for chip in ("m3", "m33"):
     suite.test(f"values forwards: firmware with tasks, virtual-{chip}")(
