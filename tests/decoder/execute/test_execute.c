@@ -160,6 +160,38 @@ START_TEST(test_frame)
 }
 END_TEST
 
+/* The trace unit tells of the second handler alone. */
+START_TEST(test_tail_chain)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1234), other = entry(16, 0);
+    other.u.exception.has_return = false;
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    uint32_t frame = (uint32_t)x.regs.value[EXECUTE_PSP];
+    if (_i)
+        x.regs.known &= ~(1u << EXECUTE_LR);
+    ck_assert_int_eq(execute_step(&x, &(struct execute_insn){.address = 0x8000,
+                                                             .opcode = 0x4770, /* BX LR */
+                                                             .isa = BT_ISA_T32,
+                                                             .size = 2}),
+                     BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &other, 0x9000), BT_OK);
+    ck_assert_int_eq(x.regs.known >> EXECUTE_SP & 1, !_i);
+    if (!_i) {
+        ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x2000);
+        ck_assert_uint_eq(x.regs.value[EXECUTE_PSP], frame);
+        ck_assert_uint_eq(x.regs.value[EXECUTE_LR], 0xfffffffd);
+        ck_assert_uint_eq(x.regs.psr & 0x1ff, 16);
+        ck_assert(!(x.regs.known & 0x100f));
+        ck_assert_uint_eq(word(&x, frame + 24), 0x1234);
+    }
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Back to another place than the frame says. */
 START_TEST(test_frame_contradicts)
 {
@@ -182,6 +214,7 @@ Suite *unit_suite(void)
     unit_case(s, "execute: memory that states share", test_memory_shared);
     unit_case(s, "execute: conditions, and what contradicts the path", test_conditions);
     unit_cases(s, "execute: M-profile exception frame", test_frame, 0, 2);
+    unit_cases(s, "execute: a handler behind another one", test_tail_chain, 0, 2);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     return s;
 }
