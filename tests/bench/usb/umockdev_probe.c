@@ -25,6 +25,7 @@ struct run {
     GMainLoop *loop;
     GPid pid;
     int code;
+    bool told; /* the command, to end */
 };
 
 static void child_done(GPid pid, gint status, gpointer data)
@@ -35,12 +36,15 @@ static void child_done(GPid pid, gint status, gpointer data)
     g_main_loop_quit(r->loop);
 }
 
-/* The test bench is told to end: so is the command, and what the test bench has made is removed. */
+/* The test bench is told to end: so is the command, which has the devices open until then. A second
+ * signal waits for nothing. */
 static gboolean on_signal(gpointer data)
 {
-    const struct run *r = data;
+    struct run *r = data;
+    if (r->told)
+        g_main_loop_quit(r->loop);
+    r->told = true;
     kill(r->pid, SIGTERM);
-    g_main_loop_quit(r->loop);
     return G_SOURCE_CONTINUE;
 }
 
