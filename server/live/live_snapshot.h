@@ -40,7 +40,8 @@ struct live_snapshot {
 
 /* All else of a halt is known, and clients are about to be told. */
 void live_snapshot_halted(struct live *l);
-/* Now and then: who steps waits for nothing; where stepping has come to rest is a halt as others. */
+/* Now and then: who steps waits for nothing; where stepping has come to rest is a halt as others.
+ */
 void live_snapshot_tick(struct live *l);
 /* The cores run: what was read is known. */
 void live_snapshot_resumed(struct live *l);

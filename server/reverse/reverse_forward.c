@@ -234,8 +234,8 @@ static const struct reverse_point *last_point(const struct reverse_stretch *s)
     return s->point_count ? &s->points[s->point_count - 1] : NULL;
 }
 
-/* Where RAM was not all read, or (M profile) it cannot be read which stack is in use, what was known
- * at its end of the stretch before helps. */
+/* Where RAM was not all read, or (M profile) it cannot be read which stack is in use, what was
+ * known at its end of the stretch before helps. */
 static bool wants_more(const struct reverse_forward *f, const struct reverse_snapshot *s)
 {
     bool stacks =
@@ -246,7 +246,8 @@ static bool wants_more(const struct reverse_forward *f, const struct reverse_sna
 static size_t first_to_work_on(const struct reverse_forward *f, size_t i)
 {
     uint64_t end = f->stretches[i]->state.position;
-    while (i > 0 && wants_more(f, &f->stretches[i]->state) && !is_done(f->stretches[i]) && !f->stretches[i]->point_count) {
+    while (i > 0 && wants_more(f, &f->stretches[i]->state) && !is_done(f->stretches[i]) &&
+           !f->stretches[i]->point_count) {
         size_t before = i - 1;
         if (!f->stretches[before]->state.begins && before > 0)
             before--; /* the other side of a halt at which the debugger wrote */
