@@ -263,7 +263,7 @@ lint:
 .PHONY: unit check check-full bench fuzz demo
 # What one runs all day: every unit test, no sanitizer.
 unit: deps-check
-	$(Q)$(MAKE) --no-print-directory -j$$(nproc) $(UNITS:%=$(B)/release/unit/%)
+	$(Q)$(MAKE) --no-print-directory -j$$(nproc) $(UNITS:%=$(B)/release/unit/%) $(B)/release/btraced
 	$(Q)tests/run.sh unit
 
 check: deps
