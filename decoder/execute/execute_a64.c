@@ -50,7 +50,7 @@ static bool run_group(struct execute *x, const struct execute_insn *i, int *erro
 }
 
 /* Not exceptions and system instructions, which are in the same group. */
-static bool is_branch(uint32_t op)
+static bool a64_is_branch(uint32_t op)
 {
     return a64_field(op, 26, 3) == 5 && op >> 25 != 0x6a;
 }
@@ -91,7 +91,7 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
 int a64_step(struct execute *x, const struct execute_insn *i)
 {
     int error = BT_OK;
-    bool branches = is_branch(i->opcode);
+    bool branches = a64_is_branch(i->opcode);
     x->insns++;
     x->has_access = false;
     if (!branches && i->has_next && i->next == i->address) {

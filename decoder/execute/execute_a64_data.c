@@ -406,7 +406,7 @@ static bool two_sources(struct execute *x, uint32_t op)
     return true;
 }
 
-static uint64_t reverse_bits(uint64_t v, unsigned size)
+static uint64_t a64_reverse_bits(uint64_t v, unsigned size)
 {
     uint64_t r = 0;
     for (unsigned bit = 0; bit < size; bit++)
@@ -439,7 +439,7 @@ static bool one_source(struct execute *x, uint32_t op)
         return false;
     switch (which) {
     case 0:
-        v.bits = reverse_bits(v.bits, size);
+        v.bits = a64_reverse_bits(v.bits, size);
         break;
     case 1:
     case 2:

@@ -325,7 +325,7 @@ static void thin_out(struct reverse_forward *f, struct reverse_stretch *s)
 }
 
 /* Of all that were worked out; false: there is nothing more to be had. */
-static bool make_room(struct reverse_forward *f)
+static bool forward_make_room(struct reverse_forward *f)
 {
     struct reverse_stretch *most = NULL;
     for (size_t i = 0; i < f->count; i++)
@@ -340,7 +340,7 @@ static bool make_room(struct reverse_forward *f)
 static int add_point(struct reverse_forward *f, struct reverse_stretch *s)
 {
     while (f->budget.used + sizeof(struct reverse_point) > f->budget.limit - f->budget.limit / 8 &&
-           make_room(f))
+           forward_make_room(f))
         ;
     if (s->point_count == s->point_max) {
         size_t max = s->point_max ? 2 * s->point_max : 16;
@@ -486,7 +486,7 @@ static int work_failed(struct reverse_forward *f, struct reverse_stretch *s, int
     end_walk(f);
     if (error != BT_ERR_NOMEM)
         return error;
-    if (!make_room(f))
+    if (!forward_make_room(f))
         stretch_broken(f, s, REVERSE_WHY_BUDGET, s->state.position);
     return TARGET_PENDING;
 }

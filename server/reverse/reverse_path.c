@@ -422,7 +422,7 @@ int reverse_path_begin(struct reverse_path *p, struct reverse *reverse,
     if (!stop)
         stop = reverse_pc(reverse, p->position, &next, &isa);
     if (stop)
-        return stop;
+        return stop == BT_ERR_NOMEM ? stop : (int)REVERSE_PATH_WRONG;
     if (n > sizeof events / sizeof *events)
         return REVERSE_PATH_WRONG;
     for (size_t i = 0; i < n; i++)

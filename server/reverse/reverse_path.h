@@ -58,8 +58,8 @@ int reverse_path_go(struct reverse_path *p, struct reverse *reverse,
 
 /*
  * The core has been halted at p->position, with this PC, and runs on from there: an exception that
- * waited for that is taken. REVERSE_PATH_THERE, or as reverse_path_go(); REVERSE_PATH_WRONG: the
- * history does not go on from there.
+ * waited for that is taken. As reverse_path_go(), without REVERSE_PATH_MORE; of errors BT_ERR_NOMEM
+ * alone. REVERSE_PATH_WRONG: the history does not go on from there.
  */
 int reverse_path_begin(struct reverse_path *p, struct reverse *reverse,
                        struct reverse_path_cache *cache, uint64_t pc);

@@ -46,7 +46,7 @@ struct orbtrace {
     struct trace_sink sink;
 };
 
-static bool is_known(uint8_t protocol)
+static bool protocol_is_known(uint8_t protocol)
 {
     return protocol == ORBTRACE_ORBFLOW || protocol == ORBTRACE_FRAMES;
 }
@@ -84,7 +84,8 @@ int orbtrace_choose(const struct usb_device_info *device, struct orbtrace_choice
         struct orbtrace_choice c;
         if (!choose_setting(&device->interfaces[k], &c))
             continue;
-        bool better = error != 0 || (is_known(c.protocol) && !is_known(choice->protocol)) ||
+        bool better = error != 0 ||
+                      (protocol_is_known(c.protocol) && !protocol_is_known(choice->protocol)) ||
                       (c.protocol == ORBTRACE_ORBFLOW && choice->protocol != ORBTRACE_ORBFLOW);
         if (better)
             *choice = c;
