@@ -209,6 +209,17 @@ def tests_of_sources(tree, report):
         and not any(f"{name}_".startswith(os.path.basename(s.path)[:-2] + "_") for name in names)))
 
 
+def left_out_tests(tree, report):
+    """tests/run.sh runs what is executable: a test that has a first line for that is meant to be."""
+    found = []
+    for folder, _, files in os.walk(os.path.join(tree.root, "tests")):
+        for path in (os.path.join(folder, name) for name in files):
+            with open(path, "rb") as file:
+                if file.read(2) == b"#!" and not os.access(path, os.X_OK):
+                    found.append(os.path.relpath(path, tree.root))
+    report.none("scripts of tests/ that are not executable", sorted(found))
+
+
 def code_of(source):
     """Its text without comments, strings and the preprocessor's lines."""
     return NOT_CODE.sub(lambda match: "\n" * match[0].count("\n"), source.text)
@@ -271,7 +282,7 @@ def main(arguments):
     report = Report("layout", options.verbose)
     for measure in (objects, folder_sizes, folder_circles, object_circles, external_symbols,
                     unused_symbols, library_symbols, function_names, banners, citations,
-                    tests_of_sources, product_lines, halt_reasons, socket_pairs, struct_bools):
+                    tests_of_sources, left_out_tests, product_lines, halt_reasons, socket_pairs, struct_bools):
         measure(tree, report)
     return report.failed
 

@@ -151,6 +151,7 @@ LAYOUT = [
     ("sources without a test", {"server/base/untested.c": ""}),
     ("sources without a test", {"server/base/untested.c": "",
                                 "tests/server/test_x.c": "/*\n" * 20 + "untested.c */\n"}),
+    ("scripts of tests/", {"tests/test_x.py": "#!/usr/bin/env python3\n"}),
     ("lines of the product", {"server/base/long.h": "\n" * layout.PRODUCT_LINES}),
     ("enums of halt reasons", {"server/base/halt.h": HALTS.format("LOG")}),
     ("socket pairs of the product", {

@@ -672,10 +672,12 @@ size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t addres
     lock_history(m);
     work_out(c);
     unlock_history(m);
+    /* GDB compares what it watches with what it has seen there: that is no status with holes. */
+    bool unwinds = !reverse_watch_covers(&c->watching, address, len);
     size_t done = 0;
     for (unsigned words = 0;; words++) {
         done += reverse_values_memory(&c->values, &c->machine, c->reverse.position, address + done,
-                                      bytes + done, len - done);
+                                      bytes + done, len - done, unwinds);
         if (done == len || words == CODE_WORDS)
             return done;
         bool known = put_watched_word(c, address + done, bytes + done, len - done);

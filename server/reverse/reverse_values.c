@@ -572,7 +572,8 @@ static int put_forward_word(const struct reverse_machine *m, uint64_t position, 
 }
 
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
-                             uint64_t position, uint64_t address, uint8_t *bytes, size_t len)
+                             uint64_t position, uint64_t address, uint8_t *bytes, size_t len,
+                             bool unwinds)
 {
     const struct reverse_known *k = &v->now;
     if (address > UINT32_MAX)
@@ -592,7 +593,7 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
             put_known_word((uint32_t)word, answer.value, m->big_endian, address, bytes, len);
         else if (forward)
             continue;
-        else if (holds && values_status(k->values, at, (uint32_t)word, &status))
+        else if (unwinds && holds && values_status(k->values, at, (uint32_t)word, &status))
             put_known_word((uint32_t)word, status, m->big_endian, address, bytes, len);
         else if (reverse_values_may_be_stale(v, m, (uint32_t)word))
             return word > address ? (size_t)(word - address) : 0;

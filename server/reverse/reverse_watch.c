@@ -36,6 +36,15 @@ bool reverse_watch_take(struct reverse_watching *g, uint64_t position,
     return g->count > 0;
 }
 
+bool reverse_watch_covers(const struct reverse_watching *g, uint64_t address, size_t len)
+{
+    for (size_t i = 0; i < g->seen_count; i++)
+        if (g->seen[i].w.address < address + len &&
+            address < g->seen[i].w.address + g->seen[i].w.kind)
+            return true;
+    return false;
+}
+
 void reverse_watch_begin(struct reverse_watching *g, uint64_t from, uint64_t to)
 {
     g->scan = (struct reverse_scan){

@@ -78,6 +78,9 @@ bool reverse_watch_take(struct reverse_watching *g, uint64_t position,
 /* From position `from` to `to`, either way. */
 void reverse_watch_begin(struct reverse_watching *g, uint64_t from, uint64_t to);
 
+/* Does GDB watch a place there? */
+bool reverse_watch_covers(const struct reverse_watching *g, uint64_t address, size_t len);
+
 enum reverse_watch_result { REVERSE_WATCH_NONE, REVERSE_WATCH_HIT = 2 };
 
 /* A slice. An enum reverse_watch_result, TARGET_PENDING, or a bt_error. */
