@@ -90,6 +90,9 @@ struct execute_regs {
     uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0 */
 };
 
+/* Where the SP in use is in `value`; -1: it is not known which one that is. */
+int execute_sp(enum execute_profile profile, const struct execute_regs *r);
+
 /* An instruction of the path. */
 struct execute_insn {
     uint64_t address;

@@ -2,21 +2,24 @@
 /* Data processing of general registers (Arm DDI 0487L.a, C4.1: immediate and register). */
 #include "execute_a64.h"
 
-static int stack_entry(const struct execute *x)
+int execute_sp(enum execute_profile profile, const struct execute_regs *r)
 {
-    int level = a64_level(x);
-    if (level == 0)
+    bool leveled = (r->psr_known & A64_PSTATE_EL) == A64_PSTATE_EL;
+    int level = (int)a64_field(r->psr, 2, 2);
+    if (profile != EXECUTE_PROFILE_A64)
+        return EXECUTE_SP;
+    if (leveled && level == 0)
         return A64_SP0;
-    if (!(x->regs.psr_known & A64_PSTATE_SP))
+    if (!(r->psr_known & A64_PSTATE_SP))
         return -1;
-    if (!(x->regs.psr & A64_PSTATE_SP))
+    if (!(r->psr & A64_PSTATE_SP))
         return A64_SP0;
-    return level < 0 ? -1 : A64_SP0 + level;
+    return leveled ? A64_SP0 + level : -1;
 }
 
 struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide)
 {
-    int entry = reg == A64_ZR ? stack_entry(x) : (int)reg;
+    int entry = reg == A64_ZR ? execute_sp(x->core.profile, &x->regs) : (int)reg;
     struct a64_value v = entry < 0 ? a64_unknown() : a64_entry(x, (unsigned)entry);
     v.bits = a64_cut(v.bits, wide);
     return v;
@@ -24,7 +27,7 @@ struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide)
 
 void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v)
 {
-    int entry = reg == A64_ZR ? stack_entry(x) : (int)reg;
+    int entry = reg == A64_ZR ? execute_sp(x->core.profile, &x->regs) : (int)reg;
     v.bits = a64_cut(v.bits, wide);
     if (entry >= 0)
         a64_set_entry(x, (unsigned)entry, v);

@@ -61,6 +61,13 @@ static void branch_on_bit(struct execute *x, const struct execute_insn *i, int *
     check_taken(taken, v.known ? (v.bits >> bit & 1) == set : -1, error);
 }
 
+/* EL0 and EL1 have the same translation, EL2 and EL3 others. */
+static void change_regime(struct execute *x, int from, int to)
+{
+    if (from < 0 || to < 0 || (from != to && (from > 1 || to > 1)))
+        execute_forget_memory(x);
+}
+
 /* ERET: PSTATE of SPSR, bit by bit. False: to AArch32, or nobody knows where. */
 static bool return_from_exception(struct execute *x, const struct execute_insn *i, int *error)
 {
@@ -73,6 +80,7 @@ static bool return_from_exception(struct execute *x, const struct execute_insn *
         *error = BT_ERR_RANGE;
     x->regs.psr = (uint32_t)status.bits;
     x->regs.psr_known = status.known ? (uint32_t)(status.bits >> 32) : 0;
+    change_regime(x, level, a64_level(x));
     return !(x->regs.psr & x->regs.psr_known & A64_PSTATE_M4);
 }
 
@@ -168,6 +176,8 @@ static bool system_instruction(struct execute *x, uint32_t op, int *error)
         a64_set(x, rt, true, a64_unknown());
         return true;
     }
+    if (rn == 8) /* TLBI: addresses may be others from now on */
+        execute_forget_memory(x);
     bool zeroes = op1 == 3 && rn == 7 && rm == 4;
     bool invalidates = op1 == 0 && rn == 7 && rm == 6;
     if (!zeroes && !invalidates)
@@ -258,8 +268,17 @@ static struct a64_value read_system(struct execute *x, unsigned key)
     return v;
 }
 
+/* SCTLR, TTBR0, TTBR1, TCR of any level. */
+static bool changes_translation(unsigned key)
+{
+    unsigned place = key & 0x7ff;
+    return place == SYSTEM(0, 1, 0, 0) || place >> 3 == SYSTEM(0, 2, 0, 0) >> 3;
+}
+
 static void write_system(struct execute *x, unsigned key, struct a64_value v)
 {
+    if (changes_translation(key))
+        execute_forget_memory(x);
     uint32_t bits = key == SYSTEM(3, 4, 2, 0)   ? A64_NZCV
                     : key == SYSTEM(3, 4, 2, 1) ? A64_PSTATE_DAIF
                     : key == SYSTEM(0, 4, 2, 0) ? A64_PSTATE_SP
@@ -366,12 +385,13 @@ static int exception_level(const struct execute *x, int from, uint64_t vector)
     return found;
 }
 
-/* What of PSTATE an exception does not change or sets; the rest depends on the core's features. */
+/* What of PSTATE an exception sets; the rest depends on the core's features, and nothing says that
+ * it keeps the flags. */
 static void enter_level(struct execute *x, int level)
 {
     uint32_t zero = 1u << 23 | 1u << 21 | 1u << 20 | 3u << 10 | 0x20u | A64_PSTATE_M4 |
                     A64_PSTATE_EL | 2u | A64_PSTATE_SP;
-    uint32_t depends = 1u << 22 | 1u << 25 | 1u << 12 | 1u << 13;
+    uint32_t depends = A64_NZCV | 1u << 22 | 1u << 25 | 1u << 12 | 1u << 13;
     set_status(x, zero | A64_PSTATE_DAIF,
                A64_PSTATE_DAIF | (uint32_t)(level < 0 ? 0 : level) << 2 | A64_PSTATE_SP);
     x->regs.psr_known &= ~depends;
@@ -389,6 +409,7 @@ void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t nex
     }
     struct a64_value status = a64_known(x->regs.psr | (uint64_t)x->regs.psr_known << 32);
     int level = exception_level(x, a64_level(x), next);
+    change_regime(x, a64_level(x), level);
     if (level < 1) {
         x->regs.known &= ~(0xfull << A64_ELR0 | 0xfull << A64_SPSR0);
     } else {

@@ -21,6 +21,8 @@
 #define SP       31u
 #define PC       32u
 #define SP_EL1   32u /* where execute_regs has it */
+#define ELR_EL1  36u
+#define SPSR_EL1 39u
 
 struct a64_state {
     uint64_t regs[REGS], nzcv, vector[64];
@@ -349,6 +351,52 @@ START_TEST(test_not_completed)
 }
 END_TEST
 
+static enum execute_memory_kind all_ram(void *context, uint64_t address, uint64_t *from,
+                                        uint64_t *to, const uint8_t **bytes)
+{
+    (void)context;
+    (void)address;
+    *from = 0;
+    *to = UINT64_MAX;
+    *bytes = NULL;
+    return EXECUTE_MEMORY_RAM;
+}
+
+/* Where addresses get another meaning what was there says nothing any more. */
+START_TEST(test_translation)
+{
+    static const struct {
+        uint32_t opcode, psr;
+        bool kept;
+    } list[] = {
+        {0xd5182000, 0x3c5, false}, /* msr ttbr0_el1, x0 */
+        {0xd5182020, 0x3c5, false}, /* msr ttbr1_el1, x0 */
+        {0xd5182040, 0x3c5, false}, /* msr tcr_el1, x0 */
+        {0xd5181000, 0x3c5, false}, /* msr sctlr_el1, x0 */
+        {0xd508871f, 0x3c5, false}, /* tlbi vmalle1 */
+        {0xd69f03e0, 0x3c9, false}, /* eret from EL2 to EL1 */
+        {0xd69f03e0, 0x3c5, true},  /* within EL1 */
+        {0xd518d040, 0x3c5, true},  /* msr tpidr_el0, x0 */
+        {0xd503201f, 0x3c5, true},  /* nop */
+    };
+    struct execute_budget budget = {.limit = 1 << 20};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct execute x = {.core = {.profile = EXECUTE_PROFILE_A64}};
+        uint32_t word = 7;
+        execute_memory_init(&x.memory, &budget, all_ram, NULL);
+        ck_assert(!execute_memory_write(&x.memory, 0x1000, &word, 4));
+        x.regs.known = UINT64_MAX;
+        x.regs.value[ELR_EL1] = x.regs.value[ELR_EL1 + 1] = 0x104;
+        x.regs.value[SPSR_EL1] = x.regs.value[SPSR_EL1 + 1] = 0xffffffff000003c5;
+        x.regs.psr = list[i].psr;
+        x.regs.psr_known = UINT32_MAX;
+        ck_assert(!step_at(&x, 0x100, list[i].opcode, 0x104));
+        ck_assert_int_eq(execute_memory_read(&x.memory, 0x1000, &word, 4), list[i].kept);
+        execute_memory_release(&x.memory);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_a64");
@@ -357,5 +405,6 @@ Suite *unit_suite(void)
     unit_case(s, "execute: random A64 instructions of later cores", test_newest);
     unit_case(s, "execute: A64 exception and its return", test_exception);
     unit_case(s, "execute: A64 instructions that did not complete", test_not_completed);
+    unit_case(s, "execute: A64 translation that changes", test_translation);
     return s;
 }
