@@ -75,10 +75,11 @@ struct target_regs {
     uint64_t value[TARGET_REG_COUNT];
     uint32_t known; /* bit i: value[i] is valid */
     enum target_security security;
-    uint32_t stack[TARGET_STACKS];    /* M profile */
-    uint32_t stack_known;             /* bit i: stack[i] is valid */
-    uint64_t extra[TARGET_EXTRA_MAX]; /* entry i + TARGET_REG_COUNT of target_registers() */
-    uint64_t extra_known;             /* bit i: extra[i] is valid */
+    uint32_t stack[TARGET_STACKS]; /* M profile */
+    uint32_t stack_known;          /* bit i: stack[i] is valid */
+    /* Entry i + TARGET_REG_COUNT of target_registers(); of AArch64 entry i. */
+    uint64_t extra[TARGET_EXTRA_MAX];
+    uint64_t extra_known; /* bit i: extra[i] is valid */
 };
 
 /*

@@ -35,16 +35,17 @@ int target_register_stack(const struct target_register *r)
     return name_index(r->name, names, TARGET_STACKS);
 }
 
-static bool register_is_extra(unsigned entry)
+/* Its place among the extra registers; not less than TARGET_EXTRA_MAX: none. */
+static unsigned extra_of(const struct target_register *list, unsigned entry)
 {
-    return entry >= TARGET_REG_COUNT && entry - TARGET_REG_COUNT < TARGET_EXTRA_MAX;
+    return list[0].name[0] == 'x' ? entry : entry - TARGET_REG_COUNT;
 }
 
 bool target_regs_get(const struct target_regs *regs, const struct target_register *list,
                      unsigned entry, uint64_t *value)
 {
     int reg = target_register_reg(&list[entry]), stack = target_register_stack(&list[entry]);
-    unsigned extra = entry - TARGET_REG_COUNT;
+    unsigned extra = extra_of(list, entry);
     if (reg >= 0) {
         *value = regs->value[reg];
         return regs->known >> reg & 1;
@@ -53,7 +54,7 @@ bool target_regs_get(const struct target_regs *regs, const struct target_registe
         *value = regs->stack[stack];
         return true;
     }
-    if (!register_is_extra(entry))
+    if (extra >= TARGET_EXTRA_MAX)
         return false;
     *value = regs->extra[extra];
     return regs->extra_known >> extra & 1;
@@ -63,14 +64,14 @@ void target_regs_set(struct target_regs *regs, const struct target_register *lis
                      uint64_t value)
 {
     int reg = target_register_reg(&list[entry]), stack = target_register_stack(&list[entry]);
-    unsigned extra = entry - TARGET_REG_COUNT;
+    unsigned extra = extra_of(list, entry);
     if (reg >= 0) {
         regs->value[reg] = value;
         regs->known |= 1u << reg;
     } else if (stack >= 0) {
         regs->stack[stack] = (uint32_t)value;
         regs->stack_known |= 1u << stack;
-    } else if (register_is_extra(entry)) {
+    } else if (extra < TARGET_EXTRA_MAX) {
         regs->extra[extra] = value;
         regs->extra_known |= (uint64_t)1 << extra;
     }

@@ -86,6 +86,13 @@ static inline bool live_is_a64(const struct live_core *c)
            (c->regs.known >> TARGET_REG_PSR & 1) && !(c->regs.value[TARGET_REG_PSR] & 1u << 4);
 }
 
+static inline enum execute_profile live_profile(const struct live_core *c)
+{
+    return live_is_m_profile(c) ? EXECUTE_PROFILE_M
+           : live_is_a64(c)     ? EXECUTE_PROFILE_A64
+                                : EXECUTE_PROFILE_AR;
+}
+
 /* History of a core, or NULL; between pipeline_lock() and pipeline_unlock(). */
 static inline struct history *live_history(const struct live *l, int core)
 {

@@ -168,7 +168,7 @@ static int live_host_machine(void *ctx, int core, struct reverse_machine *m)
     const struct target_register *list;
     unsigned list_count = l->target->ops->registers(l->target, core, &list);
     *m = (struct reverse_machine){.regs = pc->regs,
-                                  .m_profile = live_is_m_profile(c),
+                                  .profile = live_profile(c),
                                   .program = pc->program,
                                   .bit_band = reverse_has_bit_band(c->config->type),
                                   .v4t = reverse_is_v4t(c->config->type),

@@ -41,6 +41,13 @@ static struct reverse_span stack_near(uint64_t sp)
     return s;
 }
 
+static bool stack_of(const struct live_snapshot_core *s, const struct execute_regs *r, uint64_t *sp)
+{
+    int reg = execute_sp(s->forward.core.profile, r);
+    *sp = reg < 0 ? 0 : r->value[reg];
+    return reg >= 0 && r->known >> reg & 1;
+}
+
 /* Where SP was at halts so far, and RAM unless other cores write it, too. */
 static int map_snapshot(void *ctx, struct reverse_map *map)
 {
@@ -49,6 +56,7 @@ static int map_snapshot(void *ctx, struct reverse_map *map)
     const struct live_core *c = core_of_snapshot(s);
     bool alone = target_cores(l->target) == 1;
     int error = BT_OK;
+    uint64_t sp;
     if (c->elf)
         error = reverse_map_program(map, c->elf, &c->image, (uint16_t)s->core);
     if (!error && alone)
@@ -57,14 +65,15 @@ static int map_snapshot(void *ctx, struct reverse_map *map)
         if (map->ranges[i].kind == EXECUTE_MEMORY_RAM)
             map->ranges[i].kind = EXECUTE_MEMORY_OTHER;
     for (size_t i = 0; i < s->forward.count && !error; i++) {
-        const struct execute_regs *r = &s->forward.stretches[i]->state.regs;
-        struct reverse_span near = stack_near(r->value[EXECUTE_SP]);
-        if (r->known >> EXECUTE_SP & 1)
+        struct reverse_span near;
+        if (stack_of(s, &s->forward.stretches[i]->state.regs, &sp)) {
+            near = stack_near(sp);
             error =
                 reverse_map_put(map,
                                 &(struct reverse_map_range){
                                     .from = near.from, .to = near.to, .kind = EXECUTE_MEMORY_RAM},
                                 false);
+        }
     }
     return error ? error : put_ranges(map, &c->config->shared, EXECUTE_MEMORY_OTHER, true);
 }
@@ -95,8 +104,9 @@ static void list_ranges(struct live_snapshot_core *s, const struct execute_regs 
 {
     const struct live_core *c = core_of_snapshot(s);
     bool alone = target_cores(s->live->target) == 1, named = false;
-    uint64_t sp = r->value[EXECUTE_SP] & ~UINT64_C(3), to = 0;
-    bool stack = (r->known >> EXECUTE_SP & 1) && is_memory(c, sp);
+    uint64_t sp, to = 0;
+    bool stack = stack_of(s, r, &sp) && is_memory(c, sp);
+    sp &= ~UINT64_C(3);
     s->range_count = s->range = 0;
     if (stack)
         add_range(s, sp, sp + STACK_HOT);
@@ -306,7 +316,7 @@ static void on_snapshot_registers(void *ctx, const struct target_answer *a)
         const struct target_register *list;
         unsigned count =
             l->target->ops->registers(l->target, live_thread(&l->cores[q.core]), &list);
-        reverse_snapshot_regs(state, a->regs, list, count, live_is_m_profile(core_of_snapshot(s)));
+        reverse_snapshot_regs(state, a->regs, list, count, s->forward.core.profile);
         if (is_as_reset(core_of_snapshot(s), state))
             reverse_snapshot_reset(state);
         list_ranges(s, &state->regs);
@@ -348,8 +358,7 @@ static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
     if (!s)
         return NULL;
     const struct reverse_program program = reverse_program_of(&c->elf, c->elf ? 1 : 0);
-    const struct execute_core core = {.profile = live_is_m_profile(c) ? EXECUTE_PROFILE_M
-                                                                      : EXECUTE_PROFILE_AR,
+    const struct execute_core core = {.profile = live_profile(c),
                                       .big_endian = c->elf && c->elf->big_endian,
                                       .fpu = program.has_float,
                                       .security = live_is_m_profile(c) && program.two_states,
@@ -385,12 +394,14 @@ static void note_halt(struct live *l, unsigned i)
     const struct live_core *c = &l->cores[i];
     uint64_t position, pc = c->regs.value[TARGET_REG_PC];
     struct reverse_snapshot *state;
-    if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1) || live_is_a64(c) ||
-        !halt_place(l, c, &position))
+    if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1) || !halt_place(l, c, &position))
         return;
     struct live_snapshot_core *s = open_snapshot_core(l, i);
     if (!s)
         return;
+    if (s->forward.core.profile != live_profile(c)) /* A64 and A32: registers are others */
+        reverse_forward_clear(&s->forward);
+    s->forward.core.profile = live_profile(c);
     if (n->moved)
         state = reverse_forward_written(&s->forward, pc, n->reset);
     else

@@ -73,12 +73,6 @@ static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
                       struct target_error *why)
 {
     struct live_client *k = ctx;
-    const struct live_core *c = live_core_of(k->live, core);
-    if (c && live_is_a64(c)) {
-        snprintf(why->text, sizeof why->text,
-                 "values of AArch64 cannot be reconstructed: use 'record btrace' first");
-        return BT_ERR_UNSUPPORTED;
-    }
     return reverse_motion_back(&k->motion, core, step, stop, why);
 }
 

@@ -91,15 +91,17 @@ static int motion_machine(void *ctx, int core, struct reverse_machine *m)
     const struct replay *r = ((const struct replay_client *)ctx)->replay;
     struct replay_core *c = &r->cores[core];
     bool is_m = c->profile == TARGET_PROFILE_M;
-    *m = (struct reverse_machine){.regs = c->regs,
-                                  .m_profile = is_m,
-                                  .program =
-                                      reverse_program_of(r->recording.elf, r->recording.elf_count),
-                                  .bit_band = c->device && reverse_has_bit_band(c->device->type),
-                                  .v4t = c->device && reverse_is_v4t(c->device->type),
-                                  .big_endian = c->big_endian,
-                                  .read = read_word,
-                                  .context = c};
+    *m = (struct reverse_machine){
+        .regs = c->regs,
+        .profile = is_m                               ? EXECUTE_PROFILE_M
+                   : c->profile == TARGET_PROFILE_A64 ? EXECUTE_PROFILE_A64
+                                                      : EXECUTE_PROFILE_AR,
+        .program = reverse_program_of(r->recording.elf, r->recording.elf_count),
+        .bit_band = c->device && reverse_has_bit_band(c->device->type),
+        .v4t = c->device && reverse_is_v4t(c->device->type),
+        .big_endian = c->big_endian,
+        .read = read_word,
+        .context = c};
     m->regs.known = c->recorded; /* without what only stands in for them */
     return BT_OK;
 }
@@ -447,11 +449,6 @@ static int op_reverse(void *ctx, int core, bool step, struct target_stop *stop,
                       struct target_error *why)
 {
     struct replay_client *k = ctx;
-    if (k->replay->cores[core].profile == TARGET_PROFILE_A64) {
-        snprintf(why->text, sizeof why->text,
-                 "values of AArch64 cannot be reconstructed: use 'record btrace' first");
-        return BT_ERR_UNSUPPORTED;
-    }
     return reverse_motion_back(&k->reverse, core, step, stop, why);
 }
 

@@ -107,7 +107,7 @@ static int address_in_block(struct reverse *p, const struct code_key *key,
                             const struct bt_block *block, uint64_t index, uint64_t *address)
 {
     *address = block->first;
-    if (bt_block_isa(block) == BT_ISA_A32) {
+    if (bt_block_isa(block) == BT_ISA_A32 || bt_block_isa(block) == BT_ISA_A64) {
         *address += 4 * index;
         return BT_OK;
     }
@@ -152,6 +152,14 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
     struct code_key key = window_key_at(&s, position);
     *isa = bt_block_isa(&block);
     return address_in_block(p, &key, &block, position - number, pc);
+}
+
+bool reverse_is_a64(struct reverse *p, uint64_t position)
+{
+    uint64_t pc;
+    enum bt_isa isa;
+    return reverse_pc(p, position > p->first ? position - 1 : position, &pc, &isa) == BT_OK &&
+           isa == BT_ISA_A64;
 }
 
 bool reverse_ran(struct reverse *p, uint64_t address)

@@ -234,12 +234,12 @@ static const struct reverse_point *last_point(const struct reverse_stretch *s)
     return s->point_count ? &s->points[s->point_count - 1] : NULL;
 }
 
-/* Where RAM was not all read, or (M profile) it cannot be read which stack is in use, what was
- * known at its end of the stretch before helps. */
+/* Where RAM was not all read, or it cannot be read which stack is in use (M profile) or where those
+ * of other exception levels are (A64), what was known at its end of the stretch before helps. */
 static bool wants_more(const struct reverse_forward *f, const struct reverse_snapshot *s)
 {
-    bool stacks =
-        f->core.profile != EXECUTE_PROFILE_M || (s->regs.known >> EXECUTE_CONTROL & 1) != 0;
+    bool stacks = f->core.profile == EXECUTE_PROFILE_AR ||
+                  (f->core.profile == EXECUTE_PROFILE_M && (s->regs.known >> EXECUTE_CONTROL & 1));
     return s->carries && !(s->whole && stacks);
 }
 
@@ -283,7 +283,7 @@ static int begin_state(struct reverse_forward *f, size_t i, struct execute *x)
         const struct reverse_point *p = last_point(before);
         uint64_t others = p->regs.known & ~x->regs.known;
         for (unsigned r = EXECUTE_MSP; r < EXECUTE_REGS; r++)
-            if ((r <= EXECUTE_PSPLIM || r >= EXECUTE_BANKS) && (others >> r & 1)) {
+            if ((r <= EXECUTE_PSPLIM || r > EXECUTE_FPDSCR) && (others >> r & 1)) {
                 x->regs.value[r] = p->regs.value[r];
                 x->regs.known |= UINT64_C(1) << r;
             }
@@ -582,6 +582,17 @@ bool reverse_forward_memory(struct reverse_forward *f, uint64_t position, uint64
 {
     return f->viewed && f->view.position == position &&
            execute_memory_read(&f->view.x.memory, address, bytes, size);
+}
+
+bool reverse_forward_constant(struct reverse_forward *f, uint64_t address, uint8_t *byte)
+{
+    const uint8_t *bytes;
+    uint64_t from, to;
+    if (make_map(f) ||
+        reverse_map_kind(&f->map, address, &from, &to, &bytes) != EXECUTE_MEMORY_CONST)
+        return false;
+    *byte = bytes[address - from];
+    return true;
 }
 
 bool reverse_forward_join(struct reverse_forward *f, uint64_t position, unsigned reg, bool known,

@@ -156,6 +156,9 @@ const struct execute_regs *reverse_forward_regs(const struct reverse_forward *f,
 bool reverse_forward_memory(struct reverse_forward *f, uint64_t position, uint64_t address,
                             uint8_t *bytes, unsigned size);
 
+/* A byte of the program that is the same at all positions; false: it is none. */
+bool reverse_forward_constant(struct reverse_forward *f, uint64_t address, uint8_t *byte);
+
 /*
  * Register `reg` at the position, when `known` says whether *value is what it was as known
  * backwards: whether *value is valid then. Of two that differ neither is.

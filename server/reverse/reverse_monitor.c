@@ -66,11 +66,6 @@ static void cmd_goto(struct reverse_motion *m, int core, const char *rest, const
     int error = reverse_pc(&k->reverse, position, &pc, &isa);
     if (m->host->unlock)
         m->host->unlock(m->ctx);
-    if (!error && isa == BT_ISA_A64) {
-        console_print(c, "values of AArch64 cannot be reconstructed: 'record btrace', then "
-                         "'record goto'\n");
-        return;
-    }
     k->goto_wanted = true;
     k->goto_position = position;
     if (error)
@@ -230,6 +225,8 @@ static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
                       rest);
     else if (!reverse_motion_active(m, core))
         console_print(c, "the core is shown as it is, all its registers are read\n");
+    else if (k->machine.profile == EXECUTE_PROFILE_A64)
+        console_print(c, "of AArch64 what is shown was executed from an earlier halt on\n");
     else if (reverse_motion_regs(m, core, &regs) != BT_OK)
         console_print(c, "the history cannot be read\n");
     else if (place)

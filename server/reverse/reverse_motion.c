@@ -372,13 +372,14 @@ int reverse_motion_prepare(struct reverse_motion *m, int core)
     return error;
 }
 
-/* After a jump, what is known from an earlier halt on is waited for. */
+/* What is known from an earlier halt on is waited for after a jump, or where nothing else is. */
 static int do_forward(struct reverse_motion *m, struct reverse_core *c)
 {
     struct reverse_forward *f = c->machine.forward;
     uint64_t at = c->reverse.position;
-    if (!f || m->quick || c->reverse.end - at < REVERSE_FIRST_WINDOW ||
-        !reverse_forward_waits(f, at))
+    bool backwards = c->machine.profile != EXECUTE_PROFILE_A64 &&
+                     (m->quick || c->reverse.end - at < REVERSE_FIRST_WINDOW);
+    if (!f || backwards || !reverse_forward_waits(f, at))
         return BT_OK;
     int error = reverse_forward_work(f, &c->reverse, at, REVERSE_FORWARD_SLICE);
     m->soon = error == TARGET_PENDING;
@@ -556,6 +557,13 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
     m->quick = step && !c->goto_wanted;
     c->arrived = false;
     lock_history(m);
+    if (take_watches(m, c) && reverse_is_a64(&c->reverse, c->reverse.position)) {
+        unlock_history(m);
+        snprintf(why->text, sizeof why->text,
+                 "watchpoints are not looked for in the history of AArch64: "
+                 "'set can-use-hw-watchpoints 0' and set them again");
+        return BT_ERR_UNSUPPORTED;
+    }
     report_alone(m);
     if (c->goto_wanted) {
         c->goto_wanted = false;

@@ -17,7 +17,7 @@ static unsigned differing_register(const struct execute_regs *a, const struct ex
 {
     uint64_t both = a->known & b->known;
     for (unsigned r = 0; r < EXECUTE_REGS; r++)
-        if (r != EXECUTE_PC && r != EXECUTE_PSR && (both >> r & 1) && a->value[r] != b->value[r])
+        if ((both >> r & 1) && a->value[r] != b->value[r])
             return r;
     if ((a->psr ^ b->psr) & a->psr_known & b->psr_known & FLAGS)
         return EXECUTE_PSR;

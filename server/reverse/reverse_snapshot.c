@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define A64_LR 30u
+
 /* Registers beside the first seventeen, by the names that targets give them. */
 static const struct {
     const char *name;
@@ -39,12 +41,24 @@ static void take_extra(struct execute_regs *r, const char *name, uint64_t value,
     }
 }
 
+/* x0 to x30, and which of its stack pointers SP is. */
+static int a64_reg(const struct execute_regs *r, const struct target_register *reg)
+{
+    unsigned n;
+    char end;
+    if (strcmp(reg->name, "sp") == 0)
+        return execute_sp(EXECUTE_PROFILE_A64, r);
+    return sscanf(reg->name, "x%u%c", &n, &end) == 1 && n <= A64_LR ? (int)n : -1;
+}
+
 void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs *regs,
-                           const struct target_register *list, unsigned count, bool m_profile)
+                           const struct target_register *list, unsigned count,
+                           enum execute_profile profile)
 {
     struct execute_regs *r = &s->regs;
+    bool m_profile = profile == EXECUTE_PROFILE_M, a64 = profile == EXECUTE_PROFILE_A64;
     memset(r, 0, sizeof *r);
-    for (unsigned i = 0; i <= EXECUTE_LR; i++)
+    for (unsigned i = 0; i <= EXECUTE_LR && !a64; i++)
         if (regs->known >> i & 1)
             set_execute_reg(r, i, regs->value[i]);
     if (regs->known >> TARGET_REG_PSR & 1) {
@@ -53,7 +67,12 @@ void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs 
     }
     for (unsigned i = 0; i < count; i++) {
         uint64_t value;
-        if (target_regs_get(regs, list, i, &value))
+        int reg = a64 ? a64_reg(r, &list[i]) : -1;
+        if (!target_regs_get(regs, list, i, &value))
+            continue;
+        if (reg >= 0)
+            set_execute_reg(r, (unsigned)reg, value);
+        else if (!a64)
             take_extra(r, list[i].name, value, m_profile);
     }
     if (m_profile && regs->stack_known >> TARGET_STACK_MSP & 1)
@@ -118,9 +137,26 @@ static void tell_stacks(const struct execute_regs *r, struct target_regs *regs)
     }
 }
 
-void reverse_snapshot_tell(const struct execute_regs *r, const struct target_register *list,
-                           unsigned count, bool m_profile, struct target_regs *regs)
+static void tell_a64(const struct execute_regs *r, const struct target_register *list,
+                     unsigned count, struct target_regs *regs)
 {
+    regs->value[TARGET_REG_PSR] = r->psr;
+    regs->known |= (uint32_t)(r->psr_known == UINT32_MAX) << TARGET_REG_PSR;
+    for (unsigned i = 0; i < count; i++) {
+        int reg = a64_reg(r, &list[i]);
+        if (reg >= 0 && (r->known >> reg & 1))
+            target_regs_set(regs, list, i, r->value[reg]);
+    }
+}
+
+void reverse_snapshot_tell(const struct execute_regs *r, const struct target_register *list,
+                           unsigned count, enum execute_profile profile, struct target_regs *regs)
+{
+    if (profile == EXECUTE_PROFILE_A64) {
+        tell_a64(r, list, count, regs);
+        return;
+    }
+    bool m_profile = profile == EXECUTE_PROFILE_M;
     uint32_t mask = r->psr_known & FLAGS;
     if (m_profile && (r->psr_known & XPSR_NUMBER) == XPSR_NUMBER)
         mask |= XPSR_NUMBER;

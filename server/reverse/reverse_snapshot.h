@@ -34,16 +34,17 @@ struct reverse_snapshot {
 
 /* `regs` of a target with these registers. */
 void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs *regs,
-                           const struct target_register *list, unsigned count, bool m_profile);
+                           const struct target_register *list, unsigned count,
+                           enum execute_profile profile);
 
 /* M profile: the core has just been reset. Registers that its debugger cannot read are what a reset
  * makes them (DDI 0403E.e B1.5.5). */
 void reverse_snapshot_reset(struct reverse_snapshot *s);
 
 /* What `r` knows of the status, of stack pointers and of registers beyond the first seventeen goes
- * to `regs`, whose SP and PSR are set already. */
+ * to `regs`, whose SP and PSR are set already; of AArch64 all that it knows, PSTATE as a whole. */
 void reverse_snapshot_tell(const struct execute_regs *r, const struct target_register *list,
-                           unsigned count, bool m_profile, struct target_regs *regs);
+                           unsigned count, enum execute_profile profile, struct target_regs *regs);
 
 /* RAM as it is there; copied. `bytes` NULL: not known any more. BT_OK or BT_ERR_NOMEM. */
 int reverse_snapshot_add(struct reverse_snapshot *s, uint64_t address, const uint8_t *bytes,

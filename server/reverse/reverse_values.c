@@ -20,6 +20,16 @@
 #define XPSR_NUMBER   0x1ffu
 #define IT_BITS       0x0600fc00u /* of the present: what they were is not told */
 
+static bool is_m_profile(const struct reverse_machine *m)
+{
+    return m->profile == EXECUTE_PROFILE_M;
+}
+
+static bool is_a64(const struct reverse_machine *m)
+{
+    return m->profile == EXECUTE_PROFILE_A64;
+}
+
 static bool is_turn(const struct bt_event *e)
 {
     return e->kind == BT_EVENT_EXCEPTION || e->kind == BT_EVENT_EXCEPTION_RET;
@@ -251,7 +261,7 @@ static void warm_up(struct reverse_values *v, struct reverse *p, const struct re
     struct reverse_history_window s;
     size_t index;
     uint64_t at = position > p->first + AHEAD ? position - AHEAD : p->first;
-    if (m->m_profile)
+    if (is_m_profile(m))
         handler_at(&v->handler, p, position, m->regs.value[TARGET_REG_PSR] & 0x1ff, false);
     if (reverse_history_window_find(p, at, &index) != BT_OK || v->warm == index + 1)
         return;
@@ -265,6 +275,8 @@ int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
     uint64_t from, to = p->end;
     bool done = false;
     int error;
+    if (is_a64(m))
+        return BT_OK;
     if (v->work.active && is_useless_work(v, p, position))
         reverse_work_end(&v->work);
     if (v->work.active) {
@@ -368,6 +380,8 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
     uint64_t back = p->end - position;
     uint64_t limit = reach_of(v, p), size = REVERSE_FIRST_WINDOW;
     v->quick = quick;
+    if (is_a64(m))
+        return BT_OK;
     take_better(v, position);
     if (quick)
         return build_at_once(v, p, m, position);
@@ -403,13 +417,13 @@ static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct
                        uint64_t position, enum bt_isa isa)
 {
     uint32_t psr = m->regs.value[TARGET_REG_PSR] & ~IT_BITS;
-    uint32_t t = m->m_profile ? XPSR_T : CPSR_T;
+    uint32_t t = is_m_profile(m) ? XPSR_T : CPSR_T;
     uint32_t mask = 0, inferred = 0, flags = 0;
     psr = isa == BT_ISA_A32 ? psr & ~t : psr | t;
     if (v->now.values && !v->now.conflict && now_holds(v, position))
         flags = values_flags(v->now.values, (size_t)(position - v->now.from), &mask, &inferred);
     psr = (psr & ~mask) | (flags & mask);
-    if (!m->m_profile)
+    if (!is_m_profile(m))
         return psr;
     uint32_t number = handler_at(&v->handler, p, position, psr & XPSR_NUMBER, v->quick);
     return (psr & ~XPSR_NUMBER) | (number == HANDLER_ANY ? 0 : number);
@@ -467,37 +481,47 @@ static bool stacks_kept(const struct reverse_values *v, uint64_t position)
            values_stacks_kept(k->values, (size_t)(position - k->from));
 }
 
-int reverse_values_regs(struct reverse_values *v, struct reverse *p,
-                        const struct reverse_machine *m, uint64_t position,
-                        struct target_regs *regs, uint32_t *estimated)
+/* What is known backwards, and numbers that GDB needs: returns which of them are estimates. */
+static uint32_t fill_regs(struct reverse_values *v, struct reverse *p,
+                          const struct reverse_machine *m, uint64_t position, enum bt_isa isa,
+                          struct target_regs *regs)
 {
     uint32_t guessed = 1u << TARGET_REG_PSR;
-    uint64_t pc;
-    enum bt_isa isa;
-    int error = reverse_pc(p, position, &pc, &isa);
-    if (error)
-        return error;
-    *regs = (struct target_regs){.known = 1u << TARGET_REG_PC | 1u << TARGET_REG_PSR};
-    regs->value[TARGET_REG_PC] = (uint32_t)pc;
+    regs->known |= 1u << TARGET_REG_PSR;
     regs->value[TARGET_REG_PSR] = psr_at(v, p, m, position, isa);
-    if (m->m_profile)
+    if (is_m_profile(m))
         regs->security = security_at(p, position);
-    const struct execute_regs *forward =
-        m->forward ? reverse_forward_regs(m->forward, position) : NULL;
     for (unsigned reg = 0; reg <= LR; reg++) {
         struct values_answer answer;
         bool known = reverse_values_explain(v, position, reg, &answer);
-        if (forward)
+        if (m->forward)
             known = reverse_forward_join(m->forward, position, reg, known, &answer.value);
         bool needed = reg == SP || reg == LR;
         regs->value[reg] = known ? answer.value : needed ? REVERSE_NO_STACK : 0;
         regs->known |= (uint32_t)(known || needed) << reg;
         guessed |= (uint32_t)(!known && needed) << reg;
     }
-    if (m->m_profile)
+    if (is_m_profile(m))
         fill_stacks(m, regs, stacks_kept(v, position));
+    return guessed;
+}
+
+int reverse_values_regs(struct reverse_values *v, struct reverse *p,
+                        const struct reverse_machine *m, uint64_t position,
+                        struct target_regs *regs, uint32_t *estimated)
+{
+    uint64_t pc;
+    enum bt_isa isa;
+    int error = reverse_pc(p, position, &pc, &isa);
+    if (error)
+        return error;
+    *regs = (struct target_regs){.known = 1u << TARGET_REG_PC};
+    regs->value[TARGET_REG_PC] = pc;
+    uint32_t guessed = is_a64(m) ? 0 : fill_regs(v, p, m, position, isa, regs);
+    const struct execute_regs *forward =
+        m->forward ? reverse_forward_regs(m->forward, position) : NULL;
     if (forward)
-        reverse_snapshot_tell(forward, m->list, m->list_count, m->m_profile, regs);
+        reverse_snapshot_tell(forward, m->list, m->list_count, m->profile, regs);
     if (estimated)
         *estimated = guessed;
     return BT_OK;
@@ -522,7 +546,7 @@ static bool may_be_stale(const struct reverse_machine *m, uint32_t address)
     enum values_memory kind =
         m->read ? m->read(m->context, address, &present) : VALUES_MEMORY_OTHER;
     if (kind == VALUES_MEMORY_OTHER) /* DDI 0403E.e B3.1: SRAM and RAM */
-        return m->m_profile &&
+        return is_m_profile(m) &&
                (address - 0x20000000u < 0x20000000u || address - 0x60000000u < 0x40000000u);
     return kind != VALUES_MEMORY_CONST;
 }
@@ -571,11 +595,24 @@ static int put_forward_word(const struct reverse_machine *m, uint64_t position, 
     return 1;
 }
 
+static size_t a64_memory(const struct reverse_machine *m, uint64_t position, uint64_t address,
+                         uint8_t *bytes, size_t len)
+{
+    size_t n = 0;
+    while (n < len && m->forward &&
+           (reverse_forward_memory(m->forward, position, address + n, bytes + n, 1) ||
+            reverse_forward_constant(m->forward, address + n, bytes + n)))
+        n++;
+    return n;
+}
+
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
                              uint64_t position, uint64_t address, uint8_t *bytes, size_t len,
                              bool unwinds)
 {
     const struct reverse_known *k = &v->now;
+    if (is_a64(m))
+        return a64_memory(m, position, address, bytes, len);
     if (address > UINT32_MAX)
         return len;
     bool holds = now_holds(v, position) && !k->conflict && k->values;

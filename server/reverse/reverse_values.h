@@ -28,7 +28,7 @@ struct reverse_program {
 /* The halted core. */
 struct reverse_machine {
     struct target_regs regs;
-    bool m_profile;
+    enum execute_profile profile; /* A64: nothing is reconstructed, only executed forwards */
     struct reverse_program program;
     bool v4t;
     bool bit_band; /* M profile: bits of RAM have second addresses */

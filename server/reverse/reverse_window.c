@@ -226,12 +226,12 @@ static int fill_end(struct reverse_window *f)
 static void take_machine(struct values_window *w, const struct reverse *p,
                          const struct reverse_machine *m, bool halted)
 {
-    w->m_profile = m->m_profile;
-    w->m_one_stack = m->m_profile && m->program.one_stack;
-    w->m_two_states = m->m_profile && m->program.two_states;
-    w->a_banks = !m->m_profile && m->program.plain_modes;
-    w->m_bit_band = m->m_profile && m->bit_band;
-    w->m_fpu = m->m_profile && m->program.has_float;
+    w->m_profile = m->profile == EXECUTE_PROFILE_M;
+    w->m_one_stack = w->m_profile && m->program.one_stack;
+    w->m_two_states = w->m_profile && m->program.two_states;
+    w->a_banks = !w->m_profile && m->program.plain_modes;
+    w->m_bit_band = w->m_profile && m->bit_band;
+    w->m_fpu = w->m_profile && m->program.has_float;
     w->big_endian = m->big_endian;
     w->v4t = m->v4t;
     w->read = m->read;
@@ -266,7 +266,7 @@ static int finish_window(struct reverse_window *w)
     struct reverse *p = w->reverse;
     int error = fill_end(w);
     take_machine(&w->w, p, w->machine, w->to == p->end);
-    w->w.m_nonsecure = w->machine->m_profile && w->key.security == BT_SEC_NONSECURE;
+    w->w.m_nonsecure = w->w.m_profile && w->key.security == BT_SEC_NONSECURE;
     w->w.insns = w->insns;
     w->w.events = w->events;
     w->w.first = w->from;

@@ -187,6 +187,17 @@ static bool work_on_question(struct reverse_motion *m)
     return true;
 }
 
+static bool is_a64(struct reverse_motion *m, int core)
+{
+    struct reverse *p = &m->cores[core].reverse;
+    if (m->host->lock)
+        m->host->lock(m->ctx);
+    bool a64 = reverse_is_a64(p, p->position);
+    if (m->host->unlock)
+        m->host->unlock(m->ctx);
+    return a64;
+}
+
 int reverse_question_begin(struct reverse_motion *m, int core, const char *what, bool read,
                            target_print_fn print, void *to)
 {
@@ -200,6 +211,8 @@ int reverse_question_begin(struct reverse_motion *m, int core, const char *what,
     int error = reverse_motion_open(m, core, &why);
     if (error)
         console_print(&q->c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
+    else if (is_a64(m, core))
+        console_print(&q->c, "accesses are not looked for in the history of AArch64\n");
     else if (!parse_question(q, what))
         console_print(&q->c,
                       "monitor %s VARIABLE|ADDRESS [LINES], not '%s': a variable of the program "

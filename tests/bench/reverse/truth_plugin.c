@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * All that a core did, as a TCG plugin of qemu-system-arm 7.2, for the tests of reconstructed
- * values. QEMU must run with -singlestep: only then every register is exact before every
- * instruction.
+ * All that a core did, as a TCG plugin of qemu-system-arm and -aarch64 7.2, for the tests of
+ * reconstructed values. QEMU must run with -singlestep: only then every register is exact before
+ * every instruction.
  *
  *     -plugin
  * reverse-truth.so,states=FILE,accesses=FILE,ram=FILE,base=HEX,size=HEX,halt=HEX[,twostates=1]
@@ -11,9 +11,10 @@
  * whole: all of the RAM is compared before each instruction: it has second addresses, or there are
  * frames on more stacks than one.
  *
- * states: for each instruction that begins, r0 to r15 and the PSR before it, 17 words.
- * accesses: struct truth_access. ram: `size` bytes from `base` on, when the instruction at `halt`
- * is about to run; nothing is written after that.
+ * states: for each instruction that begins, r0 to r15 and the PSR before it, 17 words; of AArch64
+ * x0 to x30, SP, PC and PSTATE, 34 words of 64 bits.
+ * accesses: struct truth_access; of AArch64 the lower halves of addresses. ram: `size` bytes from
+ * `base` on, when the instruction at `halt` is about to run; nothing is written after that.
  *
  * QEMU does not tell of what the core itself stacks at an exception. There, and while room for
  * floating-point registers waits to be filled, the words of the frame are
@@ -26,6 +27,7 @@
 #include <string.h>
 
 #define STATE_WORDS 17
+#define WIDE_WORDS  34
 #define FRAME_WORDS 27u /* r0-r3, r12, LR, PC, PSR, s0-s15, FPSCR, one kept free, alignment */
 #define FRAMES      16u
 #define FRAME_SIZE  0x20u
@@ -81,9 +83,10 @@ static uint32_t word_at(uint32_t address)
     return value;
 }
 
-static void note(uint32_t index, uint32_t address, unsigned size, unsigned flags)
+static void note(uint32_t index, uint64_t address, unsigned size, unsigned flags)
 {
-    struct truth_access access = {.index = index, .address = address, .flags = (uint16_t)flags};
+    struct truth_access access = {
+        .index = index, .address = (uint32_t)address, .flags = (uint16_t)flags};
     uint8_t bytes[8] = {0};
     struct CPUState *cpu = truth.qemu.get_cpu(0);
 
@@ -92,8 +95,8 @@ static void note(uint32_t index, uint32_t address, unsigned size, unsigned flags
         return;
     memcpy(access.value, bytes, sizeof access.value);
     fwrite(&access, sizeof access, 1, truth.accesses);
-    if (flags & ACCESS_STORE && address - truth.base <= truth.size - size)
-        memcpy(truth.shadow + (address - truth.base), bytes, size);
+    if (flags & ACCESS_STORE && access.address - truth.base <= truth.size - size)
+        memcpy(truth.shadow + (access.address - truth.base), bytes, size);
 }
 
 /* Words of a frame that are not as they were. */
@@ -203,6 +206,27 @@ static void save_ram(void)
     fclose(file);
 }
 
+static void end_here(uint32_t pc)
+{
+    truth.count++;
+    if (pc != truth.halt)
+        return;
+    truth.done = true;
+    save_ram();
+    fflush(truth.states);
+    fflush(truth.accesses);
+}
+
+static void on_wide_insn(void)
+{
+    uint64_t state[WIDE_WORDS] = {0};
+
+    for (unsigned i = 0; i < WIDE_WORDS; i++)
+        board_qemu_x(&truth.qemu, 0, i, &state[i]);
+    fwrite(state, sizeof state, 1, truth.states);
+    end_here((uint32_t)state[WIDE_WORDS - 2]);
+}
+
 static void on_insn(unsigned vcpu, void *data)
 {
     uint32_t state[STATE_WORDS];
@@ -210,6 +234,10 @@ static void on_insn(unsigned vcpu, void *data)
     (void)data;
     if (vcpu || truth.done)
         return;
+    if (truth.qemu.a64) {
+        on_wide_insn();
+        return;
+    }
     for (int i = 0; i < 16; i++)
         board_qemu_register(&truth.qemu, 0, i, &state[i]);
     board_qemu_register(&truth.qemu, 0, BOARD_REG_CPSR, &state[16]);
@@ -228,13 +256,7 @@ static void on_insn(unsigned vcpu, void *data)
             note_frame(truth.frames[i]);
     }
     fwrite(state, sizeof state, 1, truth.states);
-    truth.count++;
-    if (state[15] != truth.halt)
-        return;
-    truth.done = true;
-    save_ram();
-    fflush(truth.states);
-    fflush(truth.accesses);
+    end_here(state[15]);
 }
 
 static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t address, void *data)
@@ -244,7 +266,7 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     (void)data;
     if (vcpu || truth.done)
         return;
-    note(truth.count - 1, (uint32_t)address, size, store ? ACCESS_STORE : 0);
+    note(truth.count - 1, address, size, store ? ACCESS_STORE : 0);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -296,7 +318,7 @@ static bool option(const char *text)
 
 int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
 {
-    (void)info;
+    truth.qemu.a64 = strcmp(info->target_name, "aarch64") == 0;
     board_qemu_init(&truth.qemu);
     for (int i = 0; i < argc; i++)
         if (!option(argv[i])) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is told of the stack pointers of an M-profile core at a replay position. */
+/* What is told at a replay position of which nothing was worked out. */
 #include "server/reverse/reverse_values.h"
 
 #include "tests/support/unit_main.h"
@@ -12,7 +12,7 @@ static struct target_regs told(struct reverse_machine *machine, uint32_t xpsr)
     static struct reverse at_halt;
     struct reverse_values values;
     struct target_regs regs;
-    machine->m_profile = true;
+    machine->profile = EXECUTE_PROFILE_M;
     machine->regs.known = 1u << TARGET_REG_SP | 1u << TARGET_REG_PSR;
     machine->regs.value[TARGET_REG_PSR] = xpsr;
     reverse_values_init(&values, 0, 0, REVERSE_MEMORY_ERROR);
@@ -54,20 +54,40 @@ START_TEST(memory_not_known)
                                   [VALUES_MEMORY_CONST] = 8,
                                   [VALUES_MEMORY_RAM] = 0,
                                   [VALUES_MEMORY_UNREAD] = 0};
-    struct reverse_machine machine = {.read = kinds};
+    struct reverse_machine machine = {.profile = EXECUTE_PROFILE_AR, .read = kinds};
     struct reverse_values values;
     uint8_t bytes[8] = {0};
     reverse_values_init(&values, 0, 0, REVERSE_MEMORY_ERROR);
     for (uint32_t kind = 0; kind < sizeof told / sizeof *told; kind++)
-        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8),
+        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8, true),
                           told[kind]);
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x1fe, bytes, 8), 0);
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0xfe, bytes, 8), 2);
-    machine.m_profile = true; /* where its RAM is the architecture says */
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8), 0);
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x40000000, bytes, 8), 8);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x1fe, bytes, 8, true), 0);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0xfe, bytes, 8, true), 2);
+    machine.profile = EXECUTE_PROFILE_M; /* where its RAM is the architecture says */
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8, true), 0);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x40000000, bytes, 8, true), 8);
     values.memory = REVERSE_MEMORY_PRESENT;
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8), 8);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8, true), 8);
+    machine.profile = EXECUTE_PROFILE_A64; /* what was not executed is not known */
+    for (uint32_t kind = 0; kind < sizeof told / sizeof *told; kind++)
+        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8, true),
+                          0);
+}
+END_TEST
+
+START_TEST(registers_of_a64)
+{
+    static struct reverse at_halt;
+    const struct reverse_machine machine = {.profile = EXECUTE_PROFILE_A64};
+    struct reverse_values values;
+    struct target_regs regs;
+    uint32_t estimated;
+    at_halt.view.pc = 0xffffff8000001234;
+    reverse_values_init(&values, 0, 0, REVERSE_MEMORY_ERROR);
+    ck_assert_int_eq(reverse_values_regs(&values, &at_halt, &machine, 0, &regs, &estimated), BT_OK);
+    ck_assert_uint_eq(regs.known, 1u << TARGET_REG_PC);
+    ck_assert_uint_eq(regs.value[TARGET_REG_PC], 0xffffff8000001234);
+    ck_assert_uint_eq(estimated, 0);
 }
 END_TEST
 
@@ -111,6 +131,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("reverse_values");
     unit_case(s, "reverse values: memory that is not known", memory_not_known);
+    unit_case(s, "reverse values: registers of AArch64", registers_of_a64);
     unit_case(s, "reverse values: stack pointers of a thread", stacks_of_a_thread);
     unit_case(s, "reverse values: handlers have the main stack", handlers_have_the_main_stack);
     unit_case(s, "reverse values: the state that the core is halted in", stack_of_secure_state);
