@@ -51,6 +51,24 @@ static int a64_reg(const struct execute_regs *r, const struct target_register *r
     return sscanf(reg->name, "x%u%c", &n, &end) == 1 && n <= A64_LR ? (int)n : -1;
 }
 
+#define FLAGS         0xf80f0000u /* NZCVQ and GE */
+#define XPSR_NUMBER   0x1ffu
+#define CONTROL_SPSEL 2u
+
+/* The stack pointer in use is r13 alone: EXECUTE_MSP or EXECUTE_PSP would stay what it was here.
+ * Both go where it is not known which one that is. */
+static void forget_stack_in_use(struct execute_regs *r)
+{
+    bool handler = r->psr & XPSR_NUMBER;
+    bool known =
+        (r->psr_known & XPSR_NUMBER) == XPSR_NUMBER && (handler || r->known >> EXECUTE_CONTROL & 1);
+    bool psp = !handler && (r->value[EXECUTE_CONTROL] & CONTROL_SPSEL);
+    if (!known || !psp)
+        r->known &= ~(UINT64_C(1) << EXECUTE_MSP);
+    if (!known || psp)
+        r->known &= ~(UINT64_C(1) << EXECUTE_PSP);
+}
+
 void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs *regs,
                            const struct target_register *list, unsigned count,
                            enum execute_profile profile)
@@ -79,6 +97,8 @@ void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs 
         set_execute_reg(r, EXECUTE_MSP, regs->stack[TARGET_STACK_MSP]);
     if (m_profile && regs->stack_known >> TARGET_STACK_PSP & 1)
         set_execute_reg(r, EXECUTE_PSP, regs->stack[TARGET_STACK_PSP]);
+    if (m_profile)
+        forget_stack_in_use(r);
 }
 
 void reverse_snapshot_reset(struct reverse_snapshot *s)
@@ -90,10 +110,6 @@ void reverse_snapshot_reset(struct reverse_snapshot *s)
             set_execute_reg(&s->regs, zero[i], 0);
     s->regs.float_settled = true;
 }
-
-#define FLAGS         0xf80f0000u /* NZCVQ and GE */
-#define XPSR_NUMBER   0x1ffu
-#define CONTROL_SPSEL 2u
 
 static bool extra_of(const struct execute_regs *r, const char *name, bool m_profile,
                      uint64_t *value)
