@@ -34,6 +34,7 @@ if [ ! -e "$root/ready" ]; then
     timeout "$root_seconds" debootstrap --variant=minbase --include=make,git,sudo trixie "$root" "$mirror" >"$root.log" 2>&1 ||
         skip "debootstrap failed: $(tail -n 1 "$root.log")"
     chroot "$root" useradd --create-home tester
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/root-can-be-made-anew"
     touch "$root/ready"
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
