@@ -554,17 +554,18 @@ static int begin_view(struct reverse_forward *f, size_t i, uint64_t position)
 bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position)
 {
     size_t i = find_stretch(f, position);
-    struct reverse_stretch *s = i < f->count ? f->stretches[i] : NULL;
+    bool halt = i == f->count && i > 1 && f->stretches[i - 1]->state.position == position;
+    struct reverse_stretch *s = halt ? f->stretches[i - 2] : i < f->count ? f->stretches[i] : NULL;
     bool told = s && s->point_count &&
-                (s->status == REVERSE_STRETCH_PROVED || s->status == REVERSE_STRETCH_CUT) &&
-                position < s->reach;
+                (s->status == REVERSE_STRETCH_PROVED ||
+                 (s->status == REVERSE_STRETCH_CUT && position < s->reach));
     if (!told) {
         end_view(f);
         return false;
     }
     bool near = f->viewed == s && f->view.position <= position &&
                 point_before(s, position)->position <= f->view.position;
-    int stop = near ? BT_OK : begin_view(f, i, position);
+    int stop = near ? BT_OK : begin_view(f, halt ? i - 2 : i, position);
     if (!stop && f->view.position < position)
         stop = reverse_path_go(&f->view, p, &f->cache, position, SIZE_MAX);
     if (stop)

@@ -148,8 +148,8 @@ int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t 
 /* There is a stretch that may tell of the position, and does not yet. */
 bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position);
 
-/* The answers that follow are of this position, which is less than p->end. False: nothing is known
- * of it. */
+/* The answers that follow are of this position; of the halt's own only if what leads to it is
+ * proved. False: nothing is known of it. */
 bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position);
 /* NULL: nothing is. Memory: false unless all bytes (1 to 16) are known. */
 const struct execute_regs *reverse_forward_regs(const struct reverse_forward *f, uint64_t position);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUDGET 30000u /* units of values_work() of a slice: some milliseconds */
+#define BUDGET  30000u /* units of values_work() of a slice: some milliseconds */
+#define FORWARD 1024u  /* instructions of a slice, where bytes are compared behind each */
 
 static bool is_set(const struct reverse_watching *g, const struct target_breakpoint *w)
 {
@@ -65,12 +66,34 @@ static uint8_t byte_of(const struct reverse_watching *g, uint32_t word, uint64_t
     return (uint8_t)(word >> 8 * (g->machine->big_endian ? 3 - i : i));
 }
 
+static bool is_a64(const struct reverse_watching *g)
+{
+    return g->machine->profile == EXECUTE_PROFILE_A64;
+}
+
+static enum reverse_sight look_forward(const struct reverse_watching *g,
+                                       const struct target_breakpoint *w, uint64_t position,
+                                       uint8_t *bytes)
+{
+    struct reverse_forward *f = g->machine->forward;
+    bool known = f && reverse_forward_at(f, g->reverse, position);
+    for (uint32_t i = 0; i < w->kind && known; i++)
+        known = reverse_forward_memory(f, position, w->address + i, bytes + i, 1);
+    return known                         ? REVERSE_SIGHT_BYTES
+           : position == g->reverse->end ? REVERSE_SIGHT_OTHER
+                                         : REVERSE_SIGHT_NONE;
+}
+
 static void look_at_bytes(const struct reverse_watching *g, const struct target_breakpoint *w,
                           uint64_t position, struct reverse_content *c)
 {
     uint64_t known_word = UINT64_MAX;
     struct values_answer answer;
     c->sight = w->kind <= sizeof c->bytes ? REVERSE_SIGHT_BYTES : REVERSE_SIGHT_OTHER;
+    if (is_a64(g) && c->sight == REVERSE_SIGHT_BYTES) {
+        c->sight = look_forward(g, w, position, c->bytes);
+        return;
+    }
     for (uint32_t i = 0; i < w->kind && c->sight == REVERSE_SIGHT_BYTES; i++) {
         uint64_t at = w->address + i;
         uint32_t word = (uint32_t)at & ~3u;
@@ -178,6 +201,55 @@ static bool take_hit(void *context, uint64_t position, const struct values_touch
     return true;
 }
 
+/* Whether instruction `position`, behind which the bytes watched are `now`, has changed them. */
+static bool take_change(struct reverse_watching *g, uint64_t position, unsigned i,
+                        const struct reverse_content *before, const struct reverse_content *now)
+{
+    const struct target_breakpoint *w = &g->watches[i];
+    if (is_equal(before, now, w->kind) || (g->told && position == g->told_insn))
+        return false;
+    if (before->sight != REVERSE_SIGHT_BYTES || now->sight != REVERSE_SIGHT_BYTES) {
+        reverse_possible_add(&g->possible, position);
+        return false;
+    }
+    g->hit = position;
+    g->by = w;
+    g->touch = (struct values_touch){.address = (uint32_t)w->address};
+    return true;
+}
+
+/* A64: the accesses are not known, but what is in memory behind each instruction. */
+static int watch_forward(struct reverse_watching *g)
+{
+    struct reverse_scan *s = &g->scan;
+    struct reverse_forward *f = g->machine->forward;
+    struct reverse_content before[REVERSE_WATCHES_MAX], now;
+    uint64_t left = s->back ? s->next - s->bound : s->bound - s->next;
+    uint64_t size = left < FORWARD ? left : FORWARD, from = s->back ? s->next - size : s->next;
+    uint64_t doubts = g->possible.count, to = from + size;
+    bool hit = false;
+    if (f && (reverse_forward_waits(f, from) || reverse_forward_waits(f, to - 1))) {
+        uint64_t at = reverse_forward_waits(f, from) ? from : to - 1;
+        int error = reverse_forward_work(f, g->reverse, at, REVERSE_FORWARD_SLICE);
+        return error < 0 ? error : TARGET_PENDING;
+    }
+    if (!g->noted)
+        note_start(g);
+    for (unsigned i = 0; i < g->count; i++)
+        look_at_bytes(g, &g->watches[i], from, &before[i]);
+    for (uint64_t at = from; at < to && (s->back || !hit); at++)
+        for (unsigned i = 0; i < g->count; i++) {
+            look_at_bytes(g, &g->watches[i], at + 1, &now);
+            if (take_change(g, at, i, &before[i], &now)) {
+                hit = true;
+                g->possible.count = s->back ? doubts : g->possible.count;
+            }
+            before[i] = now;
+        }
+    s->next = s->back ? from : to;
+    return hit ? REVERSE_WATCH_HIT : s->next == s->bound ? REVERSE_WATCH_NONE : TARGET_PENDING;
+}
+
 int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
                        const struct reverse_values *v, const struct reverse_machine *m,
                        uint32_t infer)
@@ -186,12 +258,14 @@ int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
     if (s->next == s->bound)
         return REVERSE_WATCH_NONE;
     uint64_t position = s->back ? s->next - 1 : s->next;
-    int error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
-    if (error)
-        return error;
     g->reverse = p;
     g->values = v;
     g->machine = m;
+    if (is_a64(g))
+        return watch_forward(g);
+    int error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
+    if (error)
+        return error;
     if (!g->noted)
         note_start(g);
     if (reverse_accesses_scan(&g->accesses, s, take_hit, g))
@@ -250,9 +324,9 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
         note_shown(g, address, behind);
     else
         snprintf(text, size,
-                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " writes 0x%08" PRIx32
+                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " writes 0x%08" PRIx64
                  "%s\n",
-                 g->by->address, g->hit + 1, g->touch.address,
+                 g->by->address, g->hit + 1, is_a64(g) ? address : g->touch.address,
                  known ? "" : ", what that changed is not known");
     return !shows;
 }

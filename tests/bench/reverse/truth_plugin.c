@@ -264,7 +264,7 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     unsigned size = 1u << qemu_plugin_mem_size_shift(info);
     bool store = qemu_plugin_mem_is_store(info);
     (void)data;
-    if (vcpu || truth.done)
+    if ((vcpu && !truth.qemu.a64) || truth.done || !truth.count)
         return;
     note(truth.count - 1, address, size, store ? ACCESS_STORE : 0);
 }
