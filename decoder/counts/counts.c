@@ -10,6 +10,9 @@
 #define NO_TRANSFERS 255u
 #define NO_EDGE      UINT32_MAX
 
+/* A loop in two kinds: what is asked for is known where it is compiled. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 _Static_assert(sizeof(struct counts_edge) == 64, "an entry is a cache line");
 
 /* Free ones, each in one cache line. */
@@ -66,6 +69,12 @@ static inline bool counts_is(const struct counts_edge *e, uint64_t from, const s
 {
     return ((e->from ^ from) | (e->block.first ^ b->first) |
             (counts_rest(&e->block) ^ counts_rest(b))) == 0;
+}
+
+/* Where nobody is told of transfers a block counts by itself, however it was reached. */
+static inline uint64_t counts_way(const struct counts *c)
+{
+    return c->report == NO_TRANSFERS ? COUNTS_FROM_NOWHERE : c->from;
 }
 
 /* Its entry, or the free one that it would have. */
@@ -148,8 +157,9 @@ static struct counts_edge *counts_add(struct counts *c, uint64_t from, const str
     if (c->used * 2 >= c->size && !counts_grow(c))
         return NULL;
     struct counts_edge *e = counts_find(c, from, b);
-    *e = (struct counts_edge){.from = from, .block = *b};
-    counts_classify(c, e);
+    *e = (struct counts_edge){.from = from, .block = *b, .kind = COUNTS_ENTRY};
+    if (c->report != NO_TRANSFERS)
+        counts_classify(c, e);
     c->used++;
     return e;
 }
@@ -216,8 +226,8 @@ static void counts_exception(struct counts *c)
 
 /* Blocks before instruction `position` that were seen before, by the way they come now, and have no
  * count of cycles; returns how many. */
-static size_t count_known(struct counts *c, const struct bt_block *blocks, size_t count,
-                          uint64_t position)
+static ALWAYS_INLINE size_t count_known(struct counts *c, const struct bt_block *blocks,
+                                        size_t count, uint64_t position, bool reports)
 {
     struct counts_edge *edges = c->edges;
     uint32_t *recent = c->recent, next = c->recent_next;
@@ -225,15 +235,16 @@ static size_t count_known(struct counts *c, const struct bt_block *blocks, size_
     uint64_t from = c->from, number = c->number;
     size_t i = 0;
     for (; i < count && number < position; i++) {
-        size_t at = counts_place(shift, from, &blocks[i]);
+        uint64_t way = reports ? from : COUNTS_FROM_NOWHERE;
+        size_t at = counts_place(shift, way, &blocks[i]);
         struct counts_edge *e = &edges[at];
-        if (!counts_is(e, from, &blocks[i])) {
-            e = counts_find(c, from, &blocks[i]);
+        if (!counts_is(e, way, &blocks[i])) {
+            e = counts_find(c, way, &blocks[i]);
             if (!e->block.info)
                 break;
             at = (size_t)(e - edges);
         }
-        if (e->kind >= report) { /* who is told may look at the newest block */
+        if (reports && e->kind >= report) { /* who is told may look at the newest block */
             if (i)
                 c->last = blocks[i - 1];
             c->from = from;
@@ -256,7 +267,7 @@ static size_t count_known(struct counts *c, const struct bt_block *blocks, size_
 /* Any block, with its cycles. */
 static void count_one(struct counts *c, const struct bt_block *b, uint64_t cycles)
 {
-    struct counts_edge *e = counts_search(c, c->from, b);
+    struct counts_edge *e = counts_search(c, counts_way(c), b);
     if (e) {
         if (e->kind >= c->report)
             c->config.transfer(c->config.ctx, e, c->number, c->cycles);
@@ -295,7 +306,9 @@ static size_t counts_take(struct counts *c, const struct flow_out *out, size_t f
         counts_exception(c);
     while (i < out->block_count && c->number < position) {
         size_t plain = without_cycles(out->cycles, i, out->block_count);
-        i += count_known(c, out->blocks + i, plain, position);
+        i += c->report == NO_TRANSFERS
+                 ? count_known(c, out->blocks + i, plain, position, false)
+                 : count_known(c, out->blocks + i, plain, position, true);
         if (i < out->block_count && c->number < position) {
             count_one(c, &out->blocks[i], out->cycles ? out->cycles[i] : FLOW_NO_CYCLES);
             i++;
