@@ -40,7 +40,8 @@ int counts_init(struct counts *c, const struct counts_config *config,
     c->shift = 64 - FIRST_BITS;
     c->edges = edges_new(c->size);
     c->recent = calloc(COUNTS_RECENT, sizeof *c->recent);
-    if (!c->edges || !c->recent)
+    c->past = config->times ? calloc(COUNTS_RECENT, sizeof *c->past) : NULL;
+    if (!c->edges || !c->recent || (config->times && !c->past))
         return BT_ERR_NOMEM;
     return code_cache_init(&c->code, image, &options);
 }
@@ -49,6 +50,8 @@ void counts_release(struct counts *c)
 {
     free(c->edges);
     free(c->recent);
+    free(c->past);
+    c->past = NULL;
     c->edges = NULL;
     c->recent = NULL;
     code_cache_release(&c->code);
@@ -183,14 +186,23 @@ static void counts_left_out(struct counts *c, uint64_t from, const struct bt_blo
         c->config.transfer(c->config.ctx, &e, c->number, c->cycles);
 }
 
+/* The entry of the newest block but those that were taken back already; NULL: it has none. */
+static struct counts_edge *counts_newest(struct counts *c)
+{
+    uint32_t at = --c->recent_next % COUNTS_RECENT;
+    if (!c->past)
+        return c->recent[at] == NO_EDGE ? NULL : &c->edges[c->recent[at]];
+    c->past[at].info &= ~FLOW_COUNTED;
+    return counts_search(c, COUNTS_FROM_NOWHERE, &c->past[at]);
+}
+
 /* So many instructions right before a gap may be wrong: their blocks did not run, for all we know.
  */
 static void counts_take_back(struct counts *c, uint64_t doubtful)
 {
     uint64_t back = 0;
     for (; back < doubtful && c->recent_open > 0; c->recent_open--) {
-        uint32_t at = c->recent[--c->recent_next % COUNTS_RECENT];
-        struct counts_edge *e = at == NO_EDGE ? NULL : &c->edges[at];
+        struct counts_edge *e = counts_newest(c);
         back += e ? bt_block_count(&e->block) : 1;
         if (e)
             e->count--;
@@ -297,23 +309,77 @@ static size_t without_cycles(const uint64_t *cycles, size_t first, size_t count)
     return i - first;
 }
 
-/* The blocks from `first` on that begin before instruction `position`; returns where they end. */
-static size_t counts_take(struct counts *c, const struct flow_out *out, size_t first,
+static void counts_add_times(struct counts *c, const struct bt_block *b, uint64_t times)
+{
+    struct counts_edge *e = counts_search(c, COUNTS_FROM_NOWHERE, b);
+    if (e)
+        e->count += times;
+    else
+        c->left_out += times;
+}
+
+void counts_range(void *ctx, const struct code_range *range, const uint64_t times[2])
+{
+    for (uint32_t way = CODE_TAKEN; way <= CODE_ONWARD; way++) {
+        const struct bt_block b = {code_range_first64(range), range->extent,
+                                   range->info + ((BT_COND_PASS + way) << 4)};
+        if (times[way])
+            counts_add_times(ctx, &b, times[way]);
+    }
+}
+
+/* They may be taken back. */
+static void counts_keep(struct counts *c, const struct bt_block *blocks, size_t count)
+{
+    while (count > 0) {
+        size_t at = c->recent_next % COUNTS_RECENT, n = COUNTS_RECENT - at;
+        n = n < count ? n : count;
+        memcpy(c->past + at, blocks, n * sizeof *blocks);
+        c->recent_next += (uint32_t)n;
+        blocks += n;
+        count -= n;
+    }
+}
+
+/* As counts_take(), where most blocks are counted already. */
+static size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
+                          uint64_t position)
+{
+    uint64_t number = c->number;
+    size_t i = first;
+    for (; i < out->block_count && number < position; i++) {
+        if (!(out->blocks[i].info & FLOW_COUNTED))
+            counts_add_times(c, &out->blocks[i], 1);
+        number += bt_block_count(&out->blocks[i]);
+    }
+    c->number = number;
+    counts_keep(c, out->blocks + first, i - first);
+    return i;
+}
+
+static size_t counts_each(struct counts *c, const struct flow_out *out, size_t first,
                           uint64_t position)
 {
     size_t i = first;
-    if (i < out->block_count && c->number < position)
-        counts_exception(c);
     while (i < out->block_count && c->number < position) {
         size_t plain = without_cycles(out->cycles, i, out->block_count);
-        i += c->report == NO_TRANSFERS
-                 ? count_known(c, out->blocks + i, plain, position, false)
-                 : count_known(c, out->blocks + i, plain, position, true);
+        i += c->report == NO_TRANSFERS ? count_known(c, out->blocks + i, plain, position, false)
+                                       : count_known(c, out->blocks + i, plain, position, true);
         if (i < out->block_count && c->number < position) {
             count_one(c, &out->blocks[i], out->cycles ? out->cycles[i] : FLOW_NO_CYCLES);
             i++;
         }
     }
+    return i;
+}
+
+/* The blocks from `first` on that begin before instruction `position`; returns where they end. */
+static size_t counts_take(struct counts *c, const struct flow_out *out, size_t first,
+                          uint64_t position)
+{
+    if (first < out->block_count && c->number < position)
+        counts_exception(c);
+    size_t i = (c->past ? counts_pass : counts_each)(c, out, first, position);
     size_t open = c->recent_open + (i - first);
     c->recent_open = open < COUNTS_RECENT ? (uint32_t)open : COUNTS_RECENT;
     return i;

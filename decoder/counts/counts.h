@@ -46,6 +46,8 @@ struct counts_config {
     size_t max_edges; /* others are only counted, in `left_out`; 0: 512 Ki */
     bool m_profile;   /* events of an exception return are transfers */
     bool jumps;       /* `transfer` is handed those inside of functions, too */
+    bool times;       /* blocks marked with FLOW_COUNTED are counted by counts_range(), without
+                         `transfer`, `event` and cycles */
 
     /* Where the function begins that holds the address; 0: not known. NULL: never known. Asked once
      * for each way, and once more where what led to it is a branch. */
@@ -72,6 +74,7 @@ struct counts {
     uint64_t cycles;           /* so far */
     uint64_t taken_back;       /* doubtful instructions right before gaps, which are not counted */
     uint32_t *recent;          /* entries of the newest blocks, a ring of COUNTS_RECENT */
+    struct bt_block *past;     /* the same with `times`: the blocks themselves */
     uint32_t recent_next;      /* modulo COUNTS_RECENT */
     uint32_t recent_open;      /* so many of them can be taken back */
     uint64_t left_out;         /* blocks that found no room */
@@ -92,6 +95,9 @@ void counts_release(struct counts *c);
 
 /* What a flow stage has put out, all of it, in order. The arrays' counts are left as they are. */
 void counts_feed(struct counts *c, const struct flow_out *out);
+
+/* With `times`: as struct code_options has it, `ctx` is the counts. */
+void counts_range(void *ctx, const struct code_range *range, const uint64_t times[2]);
 
 /*
  * For counts of pieces that are joined. Whether both, which came to the same place by other ways,

@@ -69,13 +69,22 @@ static inline bool etmv3_position_ended(const struct etmv3_position *s)
     return s->pending || s->joined + (int32_t)etmv3_position_done(s) == 0;
 }
 
+/* What is known where the loop is compiled, once for each. */
+struct kind {
+    bool counts; /* the processor counts bits with one instruction */
+    bool times;  /* of ranges are counted */
+};
+
 /* A block ends with the last instruction of the range, and mostly began with its first. */
-static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s,
-                                               const struct code_range *range, enum bt_cond cond)
+static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s, struct code_range *range,
+                                               enum bt_cond cond, struct kind kind)
 {
     if (s->joined == 0) {
+        const uint64_t info = (uint64_t)cond << 4 | (kind.times ? FLOW_COUNTED : 0);
         block_bits block = *(const block_memory *)&range->start & range_block;
-        *(block_memory *)s->b = block + (block_bits){0, (uint64_t)cond << 36};
+        *(block_memory *)s->b = block + (block_bits){0, info << 32};
+        if (kind.times)
+            code_range_times(range)[cond - BT_COND_PASS]++;
     } else {
         s->b->first = s->first;
         s->b->extent = (uint32_t)(range->start - s->first) + range->extent;
@@ -99,7 +108,7 @@ static ALWAYS_INLINE bool etmv3_position_join(struct etmv3_position *s)
     return true;
 }
 
-/* As etmv3_wide_offset(). `counts`: the processor counts bits with one instruction. */
+/* As etmv3_wide_offset(). */
 static ALWAYS_INLINE uint32_t etmv3_position_offset(const struct code_range *range, uint32_t index,
                                                     bool counts)
 {
@@ -131,23 +140,24 @@ static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s, bool c
 }
 
 /* One instruction failed. False: it has yet to be taken, by the slow path. */
-static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s, bool counts)
+static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s, struct kind kind)
 {
     struct code_range *range = s->range, *next = range->next[CODE_ONWARD];
     if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
         return false;
     if (s->left > 1)
-        return etmv3_position_inside(s, counts);
+        return etmv3_position_inside(s, kind.counts);
     if (!next || range->end == CODE_END_NO_CODE)
         return false;
-    etmv3_position_block(s, range, BT_COND_FAIL);
+    etmv3_position_block(s, range, BT_COND_FAIL, kind);
     etmv3_position_enter(s, next);
     return true;
 }
 
 /* `e` instructions passed. Returns those that have yet to be taken, by the slow path. */
 static ALWAYS_INLINE uint32_t etmv3_position_passed(struct etmv3_position *s,
-                                                    struct code_calls *calls, uint32_t e)
+                                                    struct code_calls *calls, uint32_t e,
+                                                    struct kind kind)
 {
     while (e >= s->left) {
         struct code_range *range = s->range, *next = range->next[CODE_TAKEN];
@@ -161,14 +171,14 @@ static ALWAYS_INLINE uint32_t etmv3_position_passed(struct etmv3_position *s,
             }
             if (e != left)
                 return e;
-            etmv3_position_block(s, range, BT_COND_PASS);
+            etmv3_position_block(s, range, BT_COND_PASS, kind);
             code_note_call(calls, range);
             s->pending = true;
             return 0;
         }
         if (!next)
             return e;
-        etmv3_position_block(s, range, BT_COND_PASS);
+        etmv3_position_block(s, range, BT_COND_PASS, kind);
         code_note_call(calls, range);
         etmv3_position_enter(s, next);
         e -= left;
@@ -180,14 +190,14 @@ static ALWAYS_INLINE uint32_t etmv3_position_passed(struct etmv3_position *s,
 /* The same for all atoms of a header. */
 static ALWAYS_INLINE uint32_t etmv3_position_header(struct etmv3_position *s,
                                                     struct code_calls *calls,
-                                                    const struct etmv3_header *h, bool counts)
+                                                    const struct etmv3_header *h, struct kind kind)
 {
     uint32_t e = h->passed, rest = h->n - e; /* 0, 1, or 2 when the first failed */
     for (;;) {
-        e = etmv3_position_passed(s, calls, e);
+        e = etmv3_position_passed(s, calls, e, kind);
         if (e || rest == 0)
             return e + rest;
-        if (s->pending || !etmv3_position_failed(s, counts))
+        if (s->pending || !etmv3_position_failed(s, kind))
             return rest;
         if (--rest == 0)
             return 0;
@@ -263,7 +273,7 @@ static __attribute__((noinline)) bool etmv3_position_link(struct etmv3_flow *f,
         if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
             !code_has_room(f->core.code) || !etmv3_position_link_next(f, s, &h))
             return false;
-        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h, false);
+        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h, (struct kind){0});
         in->atoms += h.n - left;
         in->value &= (1u << left) - 1;
         in->left = left;
@@ -333,6 +343,17 @@ static void etmv3_position_last(struct etmv3_flow *f, const struct etmv3_positio
         etmv3_set_last(f, bt_block_last(b - 1), bt_block_isa(b - 1));
 }
 
+/* It is not put out yet, and not of a range when it is. */
+static void etmv3_position_uncount(const struct etmv3_flow *f, const struct bt_block *b)
+{
+    const struct flow_core *core = &f->core;
+    struct code_range *range = b->info & FLOW_COUNTED
+                                   ? code_find(core->code, core->view, b->first, bt_block_isa(b))
+                                   : NULL;
+    if (range)
+        code_range_times(range)[bt_block_cond(b) - BT_COND_PASS]--;
+}
+
 static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
                                  struct etmv3_bytes *in, struct flow_out *out)
 {
@@ -342,7 +363,8 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
     if (in->atoms)
         f->branched = ETMV3_BRANCHED_NOT;
     if (keep) {
-        etmv3_fast_keep_pending(f, in, --s->b, FLOW_NO_CYCLES, out);
+        etmv3_position_uncount(f, --s->b);
+        etmv3_fast_keep_pending(f, in, s->b, FLOW_NO_CYCLES, out);
         instructions -= f->pending_block.count;
         if (f->pending_block.cond == BT_COND_PASS)
             f->branched = ETMV3_BRANCHED_DIRECT;
@@ -370,7 +392,7 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
  * that compilers keep them in registers. */
 static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_position *position,
                                              struct etmv3_bytes *bytes, struct flow_out *out,
-                                             bool counts)
+                                             struct kind kind)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct code_calls *calls = &f->core.code->calls;
@@ -393,7 +415,7 @@ static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_
             in.has_pending = false;
         }
         in.at++;
-        uint32_t left = etmv3_position_header(&s, calls, h, counts);
+        uint32_t left = etmv3_position_header(&s, calls, h, kind);
         in.atoms += h->n - left;
         if (left) {
             etmv3_leave(&in, left, h);
@@ -407,7 +429,14 @@ static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_
 static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct etmv3_position *s,
                                                 struct etmv3_bytes *in, struct flow_out *out)
 {
-    etmv3_position_run(f, s, in, out, false);
+    etmv3_position_run(f, s, in, out, (struct kind){0});
+}
+
+static __attribute__((noinline)) void fast_loop_times(struct etmv3_flow *f,
+                                                      struct etmv3_position *s,
+                                                      struct etmv3_bytes *in, struct flow_out *out)
+{
+    etmv3_position_run(f, s, in, out, (struct kind){.times = true});
 }
 
 /* Each N inside a range counts the wide instructions before it: a tenth of the loop's time on
@@ -418,7 +447,7 @@ static __attribute__((noinline, target("popcnt"))) void fast_loop_popcnt(struct 
                                                                          struct etmv3_bytes *in,
                                                                          struct flow_out *out)
 {
-    etmv3_position_run(f, s, in, out, true);
+    etmv3_position_run(f, s, in, out, (struct kind){.counts = true});
 }
 #define HAS_POPCNT __builtin_cpu_supports("popcnt")
 #else
@@ -432,7 +461,9 @@ static __attribute__((noinline)) void etmv3_fast_plain(struct etmv3_flow *f, str
     struct etmv3_position s;
     etmv3_position_load(f, out, &s);
     void (*loop)(struct etmv3_flow *, struct etmv3_position *, struct etmv3_bytes *,
-                 struct flow_out *) = HAS_POPCNT ? fast_loop_popcnt : fast_loop;
+                 struct flow_out *) = out->times   ? fast_loop_times
+                                      : HAS_POPCNT ? fast_loop_popcnt
+                                                   : fast_loop;
     do
         loop(f, &s, in, out);
     while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));

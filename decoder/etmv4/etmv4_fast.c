@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 #define HDR_FULL         0x9a /* an address of 32 bits; the next one: with IS */
 #define HDR_EXCEPTION    0x06
 #define HDR_EXC_RETURN   0x07
@@ -201,29 +203,32 @@ static __attribute__((noinline)) bool etmv4_fast_cursor_rare(struct etmv4_fast_c
 }
 
 /* An atom header. False: not all of it goes along cached ranges. */
-static inline bool trail_header(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, bool wide)
+static ALWAYS_INLINE bool trail_header(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                                       bool wide, bool times)
 {
     const struct etmv4_packet *h = &etmv4_packets[*in->at];
-    in->left = etmv4_fast_cursor_atoms(t, (uint32_t)h->value, h->n, wide);
+    in->left = etmv4_fast_cursor_atoms(t, (uint32_t)h->value, h->n, wide, times);
     in->at++;
     return in->left == 0;
 }
 
-static inline bool trail_address(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, bool wide)
+static ALWAYS_INLINE bool trail_address(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                                        bool wide)
 {
     struct etmv4_target a;
     return etmv4_near_address(in->p->last, *in->at, in->at + 1, in->end, &a) &&
            etmv4_fast_cursor_there(t, in, &a, wide);
 }
 
-static inline void trail_run(struct etmv4_fast_cursor *now, struct etmv4_bytes *bytes,
-                             struct flow_out *out, bool wide)
+static ALWAYS_INLINE void trail_along(struct etmv4_fast_cursor *now, struct etmv4_bytes *bytes,
+                                      struct flow_out *out, bool wide, bool times)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct etmv4_fast_cursor t = *now;
     struct etmv4_bytes in = *bytes;
     while (in.at < in.end && t.b <= limit) {
-        if (*in.at >= ETMV4_HDR_ATOM ? trail_header(&t, &in, wide) : trail_address(&t, &in, wide))
+        if (*in.at >= ETMV4_HDR_ATOM ? trail_header(&t, &in, wide, times)
+                                     : trail_address(&t, &in, wide))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */
         *bytes = in;
@@ -234,6 +239,25 @@ static inline void trail_run(struct etmv4_fast_cursor *now, struct etmv4_bytes *
     }
     *now = t;
     *bytes = in;
+}
+
+static __attribute__((noinline)) void trail_run(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                                                struct flow_out *out, bool wide)
+{
+    if (wide)
+        trail_along(t, in, out, true, false);
+    else
+        trail_along(t, in, out, false, false);
+}
+
+static __attribute__((noinline)) void trail_run_times(struct etmv4_fast_cursor *t,
+                                                      struct etmv4_bytes *in, struct flow_out *out,
+                                                      bool wide)
+{
+    if (wide)
+        trail_along(t, in, out, true, true);
+    else
+        trail_along(t, in, out, false, true);
 }
 
 static void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
@@ -300,10 +324,7 @@ static void etmv4_fast_fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, s
     struct etmv4_fast_cursor t;
     etmv4_fast_cursor_begin(&t, f, out);
     in->start = in->at;
-    if (etmv4_fast_cursor_is_wide(f))
-        trail_run(&t, in, out, true);
-    else
-        trail_run(&t, in, out, false);
+    (out->times ? trail_run_times : trail_run)(&t, in, out, etmv4_fast_cursor_is_wide(f));
     in->p->scan.offset += (size_t)(in->at - in->start);
     etmv4_fast_cursor_end(&t, out);
 }
@@ -568,7 +589,7 @@ static bool drain_rare(struct etmv4_fast_cursor *t, struct taker *d, struct flow
 }
 
 /* Atoms that are committed. False: not all go along cached ranges. */
-static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, bool wide)
+static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, bool wide, bool times)
 {
     struct etmv4_packet *k = d->item;
     uint32_t atoms = (uint32_t)k->value, n = k->n;
@@ -576,7 +597,9 @@ static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, boo
         n = d->release;
         atoms &= (1u << n) - 1;
     }
-    unsigned left = etmv4_fast_cursor_atoms(t, atoms, n, wide), taken = n - left;
+    unsigned left = times ? etmv4_fast_cursor_atoms(t, atoms, n, wide, true)
+                          : etmv4_fast_cursor_atoms(t, atoms, n, wide, false);
+    unsigned taken = n - left;
     d->release -= taken;
     if (taken == k->n) {
         d->item++;
@@ -607,7 +630,7 @@ static inline void drain_run(struct etmv4_fast_cursor *now, struct taker *items,
     struct taker d = *items;
     while (d.release > 0 && d.item < d.end && t.b <= limit) {
         uint8_t kind = d.item->kind;
-        if (kind == ETMV4_ATOM ? drain_atoms(&t, &d, wide)
+        if (kind == ETMV4_ATOM ? drain_atoms(&t, &d, wide, out->times)
                                : kind == ETMV4_ADDRESS && drain_address(&t, &d, wide))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */

@@ -174,16 +174,20 @@ _Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, s
                        offsetof(struct bt_block, info),
                "a range's second half is a block");
 
-/* `wide`, here and below: all code is A64; else none is. */
+/* Here and below, `wide`: all code is A64; else none is. `times`: those of ranges are counted. */
 static inline __attribute__((always_inline)) void
-etmv4_fast_cursor_block(struct etmv4_fast_cursor *t, const struct code_range *range, unsigned fail)
+etmv4_fast_cursor_block(struct etmv4_fast_cursor *t, struct code_range *range, unsigned fail,
+                        bool times)
 {
+    const uint64_t cond = (BT_COND_PASS + fail) << 4 | (times ? FLOW_COUNTED : 0);
     etmv4_bits block;
     memcpy(&block, &range->start, sizeof block);
-    block = (block & t->mask) + (etmv4_bits){0, (uint64_t)(BT_COND_PASS + fail) << 36};
+    block = (block & t->mask) + (etmv4_bits){0, cond << 32};
     memcpy(t->b, &block, sizeof block);
     t->b++;
     t->instructions += range->info >> 8;
+    if (times)
+        code_range_times(range)[fail]++;
 }
 
 /* The branch that ends `range` was taken. */
@@ -218,13 +222,13 @@ static inline __attribute__((always_inline)) bool etmv4_fast_cursor_pop(struct e
 
 /* `e` times E, along cached ranges: returns how many are left. */
 static inline __attribute__((always_inline)) unsigned
-etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
+etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e, bool times)
 {
     for (; e > 0; e--) {
         struct code_range *range = t->range, *next = range->next[CODE_TAKEN];
         if (range->end >= CODE_END_INDIRECT || !next)
             break;
-        etmv4_fast_cursor_block(t, range, 0);
+        etmv4_fast_cursor_block(t, range, 0, times);
         etmv4_fast_cursor_push(t, range);
         t->range = next;
     }
@@ -233,12 +237,12 @@ etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e)
 
 /* An E on an indirect branch. False: it is none. */
 static inline __attribute__((always_inline)) bool
-etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
+etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t, bool times)
 {
     struct code_range *range = t->range;
     if (range->end != CODE_END_INDIRECT)
         return false;
-    etmv4_fast_cursor_block(t, range, 0);
+    etmv4_fast_cursor_block(t, range, 0, times);
     etmv4_fast_cursor_push(t, range);
     t->due = true;
     t->pops = t->stack;
@@ -247,30 +251,31 @@ etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t)
 
 /* An N. False: it has yet to be taken, by the slow path. */
 static inline __attribute__((always_inline)) bool
-etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t)
+etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t, bool times)
 {
     struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
     if (range->end > CODE_END_INDIRECT || !next || (range->last & CODE_SURE))
         return false;
-    etmv4_fast_cursor_block(t, range, 1);
+    etmv4_fast_cursor_block(t, range, 1, times);
     t->range = next;
     return true;
 }
 
 /* Atoms along cached ranges, oldest in bit 0: returns how many are left. */
 static inline __attribute__((always_inline)) unsigned
-etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n, bool wide)
+etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n, bool wide,
+                        bool times)
 {
     while (n > 0) {
         unsigned e = (unsigned)__builtin_ctz(~atoms);
         if (t->due && !etmv4_fast_cursor_pop(t, wide))
             return n;
-        unsigned left = etmv4_fast_cursor_passed(t, e);
+        unsigned left = etmv4_fast_cursor_passed(t, e, times);
         n -= e - left;
         atoms >>= e - left;
         if (n == 0)
             return 0;
-        if (!(left ? etmv4_fast_cursor_indirect(t) : etmv4_fast_cursor_failed(t)))
+        if (!(left ? etmv4_fast_cursor_indirect(t, times) : etmv4_fast_cursor_failed(t, times)))
             return n;
         n--;
         atoms >>= 1;

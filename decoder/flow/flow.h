@@ -19,7 +19,11 @@ struct flow_out {
     struct bt_event *events;
     size_t block_count, block_max;
     size_t event_count, event_max;
+    bool times; /* the cache of code counts (struct code_options): blocks that are counted there
+                   are marked with FLOW_COUNTED */
 };
+
+#define FLOW_COUNTED 0x80u /* in the info of a block */
 
 #define FLOW_NO_CYCLES UINT64_MAX /* counts are 32 bit: all of their values are used */
 

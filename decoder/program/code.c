@@ -193,8 +193,20 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
     return BT_OK;
 }
 
+/* Who counts them is told of the times of all ranges. */
+static void report_times(const struct code_cache *cache)
+{
+    for (size_t i = 0; i < cache->range_count && cache->options.times; i++) {
+        struct code_range *range = &cache->chunks[i / CODE_RANGE_CHUNK][i % CODE_RANGE_CHUNK];
+        const uint64_t *times = code_range_times(range);
+        if (times[0] | times[1])
+            cache->options.times(cache->options.ctx, range, times);
+    }
+}
+
 static void drop_ranges(struct code_cache *cache)
 {
+    report_times(cache);
     for (size_t i = 0; i < cache->view_count; i++) {
         struct code_view *view = cache->views[i];
         if (view->hash)
@@ -598,9 +610,13 @@ static struct code_range *range_alloc(struct code_cache *cache)
         if (!grown)
             return NULL;
         cache->chunks = grown;
-        grown[chunk] = aligned_alloc(CACHE_LINE, CODE_RANGE_CHUNK * sizeof **grown);
+        bool times = cache->options.times;
+        grown[chunk] = aligned_alloc(times ? CODE_CHUNK_BYTES : CACHE_LINE,
+                                     times ? 2 * CODE_CHUNK_BYTES : CODE_CHUNK_BYTES);
         if (!grown[chunk])
             return NULL;
+        if (times)
+            memset(&grown[chunk][CODE_RANGE_CHUNK], 0, CODE_CHUNK_BYTES / 2);
         cache->chunk_count++;
     }
     struct code_range *range = &cache->chunks[chunk][cache->range_count++ % CODE_RANGE_CHUNK];

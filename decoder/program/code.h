@@ -93,7 +93,18 @@ static inline uint64_t code_range_behind64(const struct code_range *range)
     return code_range_isa(range) == BT_ISA_A64 ? behind : (uint32_t)behind;
 }
 
+/* Ranges lie in pieces of so many, each on a boundary of its size, with their times behind it. */
 #define CODE_RANGE_CHUNK 1024
+#define CODE_CHUNK_BYTES (CODE_RANGE_CHUNK * sizeof(struct code_range))
+
+_Static_assert(sizeof(struct code_range) == 32, "times lie half as far apart as ranges");
+
+/* How often the range ran to its end, by the way on from there; where the cache counts that. */
+static inline uint64_t *code_range_times(struct code_range *range)
+{
+    size_t at = (uintptr_t)range % CODE_CHUNK_BYTES;
+    return (uint64_t *)((char *)range + CODE_CHUNK_BYTES - at / 2);
+}
 
 struct code_view; /* the image as one key sees it */
 
@@ -103,6 +114,11 @@ struct code_options {
     bool wait_waypoints;    /* WFI, WFE end a range */
     bool start_waypoints;   /* TSTART ends a range */
     size_t max_ranges;      /* memory limit: the cache starts over when it is reached; 0: default */
+
+    /* Optional: ranges have times, see code_range_times(). A range is about to be dropped, at the
+     * latest by code_cache_release(), and they are not both 0. */
+    void (*times)(void *ctx, const struct code_range *range, const uint64_t times[2]);
+    void *ctx;
 };
 
 #define CODE_EPOCH_NONE UINT32_MAX /* no cache is ever in it */

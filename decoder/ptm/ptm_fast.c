@@ -34,17 +34,19 @@ struct ptm_fast_cursor {
 struct kind {
     bool counted;
     bool stack;
+    bool times; /* of ranges are counted */
 };
 
-static ALWAYS_INLINE void ptm_fast_cursor_block(struct ptm_fast_cursor *t,
-                                                const struct code_range *range, unsigned fail,
-                                                struct kind kind, uint32_t cycles)
+static ALWAYS_INLINE void ptm_fast_cursor_block(struct ptm_fast_cursor *t, struct code_range *range,
+                                                unsigned fail, struct kind kind, uint32_t cycles)
 {
     uint32_t info = range->info, extent = range->extent;
     t->b->first = range->start;
     t->b->extent = extent;
-    t->b->info = info + ((BT_COND_PASS + fail) << 4);
+    t->b->info = info + ((BT_COND_PASS + fail) << 4) + (kind.times ? FLOW_COUNTED : 0);
     t->b++;
+    if (kind.times)
+        code_range_times(range)[fail]++;
     t->instructions += info >> 8;
     if (kind.counted && t->counts)
         *t->counts++ = cycles;
@@ -326,18 +328,29 @@ static ALWAYS_INLINE void ptm_fast_cursor_run(struct ptm_fast_cursor *now, struc
     *bytes = in;
 }
 
-/* Four functions, or compilers make one loop of them all. */
-#define TRAIL_RUN(name, is_counted, has_stack)                                                     \
+/* Eight functions, or compilers make one loop of them all. */
+#define TRAIL_RUN(name, is_counted, has_stack, has_times)                                          \
     static __attribute__((noinline)) void name(struct ptm_fast_cursor *t, struct bytes *in,        \
                                                struct flow_out *out)                               \
     {                                                                                              \
-        ptm_fast_cursor_run(t, in, out,                                                            \
-                            (struct kind){.counted = (is_counted), .stack = (has_stack)});         \
+        ptm_fast_cursor_run(t, in, out, (struct kind){is_counted, has_stack, has_times});          \
     }
-TRAIL_RUN(ptm_fast_cursor_run_plain, false, false)
-TRAIL_RUN(ptm_fast_cursor_run_stack, false, true)
-TRAIL_RUN(ptm_fast_cursor_run_counted, true, false)
-TRAIL_RUN(ptm_fast_cursor_run_counted_stack, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_plain, false, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_stack, false, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted, true, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted_stack, true, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_plain_times, false, false, true)
+TRAIL_RUN(ptm_fast_cursor_run_stack_times, false, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_counted_times, true, false, true)
+TRAIL_RUN(ptm_fast_cursor_run_counted_stack_times, true, true, true)
+
+/* By times, counted, stack. */
+static void (*const ptm_fast_cursor_runs[2][2][2])(struct ptm_fast_cursor *t, struct bytes *in,
+                                                   struct flow_out *out) = {
+    {{ptm_fast_cursor_run_plain, ptm_fast_cursor_run_stack},
+     {ptm_fast_cursor_run_counted, ptm_fast_cursor_run_counted_stack}},
+    {{ptm_fast_cursor_run_plain_times, ptm_fast_cursor_run_stack_times},
+     {ptm_fast_cursor_run_counted_times, ptm_fast_cursor_run_counted_stack_times}}};
 
 static void ptm_fast_cursor_end(struct ptm_fast_cursor *t, struct flow_out *out)
 {
@@ -369,12 +382,7 @@ static void ptm_fast_fast_path(struct ptm_flow *f, struct bytes *in, struct flow
                                 .instructions = f->core.instructions,
                                 .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf)};
     in->start = in->at;
-    if (counted)
-        (f->config.return_stack ? ptm_fast_cursor_run_counted_stack
-                                : ptm_fast_cursor_run_counted)(&t, in, out);
-    else
-        (f->config.return_stack ? ptm_fast_cursor_run_stack : ptm_fast_cursor_run_plain)(&t, in,
-                                                                                         out);
+    ptm_fast_cursor_runs[out->times][counted][f->config.return_stack](&t, in, out);
     in->p->scan.offset += (size_t)(in->at - in->start);
     ptm_fast_cursor_end(&t, out);
 }

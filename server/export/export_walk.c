@@ -127,6 +127,11 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
     struct code_options options;
     struct code_key key;
     stream_code_options(&source->config, &options);
+    if (s->times) {
+        config.times = true;
+        options.times = counts_range;
+        options.ctx = counts;
+    }
     int error = code_cache_init(&s->code, source->image, &options);
     if (error)
         return error;
@@ -138,7 +143,8 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
                 .cycles = s->walk->cycles ? s->cycles : NULL,
                 .events = s->events,
                 .block_max = WALK_BLOCKS,
-                .event_max = WALK_EVENTS},
+                .event_max = WALK_EVENTS,
+                .times = s->times},
         .flush = walk_output,
         .ctx = s,
     };
@@ -187,17 +193,18 @@ int export_walk(const struct export_walk *walk, struct counts *counts, struct ex
     struct walk_state *s = calloc(1, sizeof *s);
     if (!s)
         return BT_ERR_NOMEM;
+    s->times = !walk->transfer && !walk->event && !walk->cycles && walk->jobs <= 1;
     struct recording_sink sink = {.data = walk_data, .loss = walk_loss, .gap = walk_gap, .ctx = s};
     int error = walk_open(s, walk, counts);
     if (!error)
         error = recording_feed(walk->recording, walk->source, &sink, &pass);
     if (!error && s->parallel)
         error = parallel_drain(s->parallel);
-    if (!error) {
+    if (!error)
         walk_finish(s);
+    walk_close(s); /* the last counts are there */
+    if (!error)
         walk_sum(s, loss);
-    }
-    walk_close(s);
     free(s);
     return error;
 }

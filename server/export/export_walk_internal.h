@@ -15,6 +15,7 @@ struct parallel;
 struct walk_state {
     const struct export_walk *walk;
     struct counts *counts;
+    bool times; /* the decoder counts, not this walk */
     uint64_t doubtful;
     uint64_t exceptions;
     struct code_cache code;
