@@ -181,6 +181,8 @@ def with_translation(kind, wide):
     elf = PROGRAMS / f"crash-{kind}.elf"
     bss, end, stacks = (symbol(elf, name) for name in ("bss_start", "bss_end", "stacks_end"))
     areas = [(bss, (end - bss) // 4), (stacks - 0x400, 0x100)]
+    if not FULL:
+        areas = [(bss + 4 * r.randrange((end - bss) // 4 - 96), 96), (stacks - 0x100, 0x40)]
     halts = ["tbreak main", "continue"]
     if FULL or r.randrange(2):
         halts += [f"tbreak {r.choice(('file_message', 'new_topic', 'timer_tick'))}", "continue",
