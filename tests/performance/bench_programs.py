@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trace of compiled programs that really ran: each is recorded on its virtual board, which also
 counts what it executes, and given to bench_decode, whose lines for report.py go to standard output.
+One of each board is also given to `decode --summary`, `coverage` and `profile`, in turns.
 
 usage: bench_programs.py BENCH_DECODE FOLDER   FOLDER: what programs/build.sh made
-BENCH_RUN_MB: trace of each run, 2. BENCH_ONLY: part of a row's name."""
+BENCH_RUN_MB: trace of each run, 2; BENCH_MB: so often repeated for counts, 20; BENCH_RUNS: turns, of
+which the fastest counts, 5. BENCH_ONLY: part of a row's name."""
 
 import array
 import os
@@ -20,6 +22,9 @@ from live_gdb import PROGRAMS, board_file, symbol  # noqa: E402
 from replay_gdb import BTRACED, Failed, Skipped, environment, equal, expect, folder  # noqa: E402
 
 SIZE = float(os.environ.get("BENCH_RUN_MB", "2")) * 1e6
+COUNTS_SIZE = float(os.environ.get("BENCH_MB", "20")) * 1e6
+RUNS = int(os.environ.get("BENCH_RUNS", "5"))
+COUNTED = "parser"
 PATIENCE = 20  # seconds without more trace; QEMU makes about a megabyte in one
 PIECE = 1 << 20
 
@@ -87,11 +92,37 @@ def record(board, elf, registers):
     return place, executed.all
 
 
+def cpu_seconds(*args):
+    with subprocess.Popen([BTRACED, *args], stdout=subprocess.DEVNULL, env=environment()) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    equal(process.returncode, 0, f"exit code of {args[0]}")
+    return usage.ru_utime + usage.ru_stime
+
+
+def counts(name, place, elf):
+    """What counting takes, against decoding alone."""
+    trace = place / "buffer_0.bin"
+    data = trace.read_bytes()
+    data = data[:len(data) // 16 * 16]  # whole frames
+    trace.write_bytes(data * max(1, int(COUNTS_SIZE // len(data))))
+    best = {}
+    for _ in range(RUNS):
+        for what, args in (("decode", ("--summary",)), ("coverage", ("--elf", str(elf))),
+                           ("profile", ("--elf", str(elf)))):
+            seconds = cpu_seconds(what, *args, str(place))
+            best[what] = min(best.get(what, seconds), seconds)
+    print("counts", f"name={name}", *(f"{what}={best[what]:.3f}" for what in best), sep="\t",
+          flush=True)
+
+
 def measure(name, bench, programs):
     board, program, registers = ROWS[name]
     place, count = record(board, programs / f"{program}.elf", registers)
     done = subprocess.run([bench, "--run", name, str(place), str(count)], check=False)
     expect(done.returncode == 0, f"bench_decode: exit code {done.returncode}")
+    if program.endswith(COUNTED):
+        counts(name, place, programs / f"{program}.elf")
 
 
 def main():

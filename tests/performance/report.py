@@ -24,6 +24,8 @@ DENSE = 2            # blocks a byte
 FULL_BLOCKS = 80     # million blocks/s, where it makes more
 PACKETS_RATE = 300
 PACKETS_RATIO = 5
+COVERAGE_TIMES = 1.5 # of the time of `decode --summary`
+PROFILE_TIMES = 3.1
 FORMATTER_RATE = 1000
 HALT_MS = 10         # server's time for a document with the default buffer
 HALT_SHARE = 10      # % of GDB's own time: the two on one CPU; on two the document alone
@@ -94,6 +96,7 @@ AGAIN = {"decode": (("name",), [(("full", "full_wall", "blocks", "insns", "ocsd_
                                  lambda row: row["ocsd_full"]),
                                 (("packets", "packets_wall", "ocsd_packets"),
                                  lambda row: row["ocsd_packets"])]),
+         "counts": (("name",), [(("decode", "coverage", "profile"), lambda row: -row["decode"])]),
          "formatter": (("name",), [(("rate", "wall", "ocsd"), lambda row: row["ocsd"])]),
          "history": (("megabytes",), [(("cpu", "wall", "visit_us", "visit_p99_us", "newest_us"),
                                        lambda row: -row["cpu"])]),
@@ -169,6 +172,17 @@ def formatter(rows, bars):
             mark = bars.least(r["name"], "formatter", r["rate"], FORMATTER_RATE, " MB/s")
         print(f"{r['name']:38.38} {r['rate']:12.1f}{mark}{r['wall']:8.1f} {r['ocsd']:14.1f} "
               f"{ratio(r['rate'], r['ocsd']):7.1f}x")
+
+
+def counted(rows, bars):
+    print("Coverage and profile of a recording, CPU seconds against those of `decode --summary`")
+    print("program                                 decode  coverage            profile")
+    for r in rows:
+        line = f"{r['name']:38.38} {r['decode']:7.3f}"
+        for what, bar in ("coverage", COVERAGE_TIMES), ("profile", PROFILE_TIMES):
+            times = ratio(r[what], r["decode"])
+            line += f" {r[what]:9.3f} {times:7.2f}x{bars.most(r['name'], what, times, bar, ' x')}"
+        print(line.rstrip())
 
 
 def history(rows, bars):
@@ -316,9 +330,9 @@ def reverse(rows, bars):
               f"{r['p99']:9.3f}{most}{mark}".rstrip())
 
 
-TABLES = [("decode", decode), ("decode", packets), ("formatter", formatter), ("history", history),
-          ("parallel", parallel), ("gdb", halt), ("requests", requests), ("live", live),
-          ("endpoint", endpoint), ("step", step), ("reverse", reverse)]
+TABLES = [("decode", decode), ("decode", packets), ("counts", counted), ("formatter", formatter),
+          ("history", history), ("parallel", parallel), ("gdb", halt), ("requests", requests),
+          ("live", live), ("endpoint", endpoint), ("step", step), ("reverse", reverse)]
 
 
 def tables(rows, bars):

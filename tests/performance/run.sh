@@ -61,7 +61,7 @@ again() {
     local -A kinds=()
     while IFS=$'\t' read -r kind name; do
         kinds[$kind]=1
-        [ "$kind" = decode ] && BENCH_ONLY=$name streams
+        [[ $kind == decode || $kind == counts ]] && BENCH_ONLY=$name streams
     done < <(tests/performance/report.py --missed "$rows")
     [ "${kinds[history]:-}" ] && histories 10 "${lengths[-1]}"
     [ "${kinds[formatter]:-}" ] && formatter
