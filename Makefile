@@ -245,6 +245,10 @@ include tests/bench/usb/rules.mk
 # Reverse debugging held against an emulator.
 include tests/bench/reverse/rules.mk
 
+# The board's control socket is fuzzed without QEMU, whose plugin it is.
+$(foreach v,fuzz fuzzcov,$(eval $(B)/$(v)/bin/fuzz_board_control: \
+    $(patsubst %.c,$(B)/$(v)/%.o,$(filter-out %/board_plugin.c,$(BOARD_SRC)) $(BOARD_MODEL_SRC))))
+
 # Static checks.
 ALL_C := $(LIB_SRC) server/cmd/main.c $(SUPPORT_SRC) $(UNIT_SRC) $(ORACLE_SRC) $(FUZZ_SRC) \
     $(BENCH_SRC) $(HEADERS) $(wildcard tests/board/*.[ch] tests/demo/*.c \

@@ -15,6 +15,7 @@
 #include "server/monitor/metrics.h"
 #include "server/net/stream_connection.h"
 #include "server/probe/probe_table.h"
+#include "server/probe/probe_target_flash.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -427,7 +428,10 @@ static int check_files(struct serve *s)
             return complain_of_serve(s, &why, EXIT_USAGE);
         tls_context_drop(t);
     }
-    if (config_check_programs(&s->config, on_mistake, s))
+    config_check_programs(&s->config, on_mistake, s);
+    if (probe_target_flash_check(&s->config, &why))
+        on_mistake(s, why.text);
+    if (s->mistakes)
         return EXIT_INPUT;
     printf("%s: good: %s, %u core%s\n", s->config.path, s->config.name, s->config.core_count,
            s->config.core_count == 1 ? "" : "s");

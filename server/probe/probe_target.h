@@ -19,9 +19,9 @@
 
 #include "drivers/cortex_a/cortex_a.h"
 #include "drivers/cortex_m/cortex_m.h"
-#include "probe_target_flash.h"
 #include "server/base/console.h"
 #include "server/probe/probe_link.h"
+#include "server/probe/probe_target_flash.h"
 #include "server/probe/probe_target_trace.h"
 
 #include <stdatomic.h>

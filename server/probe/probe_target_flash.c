@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "probe_target_flash.h"
+#include "server/probe/probe_target_flash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,6 +69,14 @@ void probe_target_flash_close(struct probe_target_flash *f)
         flash_run_release(&f->run);
     flash_algorithm_close(f->algorithm);
     f->algorithm = NULL;
+}
+
+int probe_target_flash_check(const struct config *config, struct message *why)
+{
+    struct probe_target_flash f = {.algorithm = NULL};
+    int error = config->flash.algorithm[0] ? flash_open_algorithm(&f, config, NULL, why) : BT_OK;
+    probe_target_flash_close(&f);
+    return error;
 }
 
 static int flash_end(struct probe_target_flash *f)

@@ -32,6 +32,10 @@ int probe_target_flash_open(struct probe_target_flash *f, const struct config *c
                             struct cortex_m *core, struct message *why);
 void probe_target_flash_close(struct probe_target_flash *f);
 
+/* For --check-config: the algorithm that is named, if one is, can be read and fits its RAM. *why is
+ * filled on error. */
+int probe_target_flash_check(const struct config *config, struct message *why);
+
 /* After a failure the core has its registers back, and it is to begin with erase again. */
 int probe_target_flash_erase(struct probe_target_flash *f, uint64_t address, uint64_t length);
 int probe_target_flash_write(struct probe_target_flash *f, uint64_t address, const void *bytes,

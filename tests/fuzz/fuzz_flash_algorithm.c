@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Any bytes as the file of a flash algorithm: what is taken holds together. */
+/* Any bytes as the file of a flash algorithm: what is taken holds together, and lies in the RAM
+ * that
+ * --check-config says it fits. */
 #include <stdlib.h>
 
-#include "drivers/flash/flash_algorithm.h"
+#include "drivers/flash/flash_algorithm_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,6 +24,21 @@ static void check_regions(const struct flash_algorithm *a)
     }
     if (next != (uint64_t)a->start + a->size)
         abort();
+}
+
+/* In the RAM that a board file gives it. */
+static void check_place(const struct flash_algorithm *a, uint32_t start, uint32_t size)
+{
+    char text[200] = "";
+    struct flash_run run;
+    int error = flash_run_init(&run, a, NULL, start, size, 0);
+    if (!error && (run.code < start || run.stack < run.code + a->image_size ||
+                   run.stack > run.buffers[0] || run.buffers[0] > run.buffers[1] ||
+                   (uint64_t)run.buffers[1] + a->page_size > (uint64_t)start + size))
+        abort();
+    if (error && (flash_run_describe(&run, text, sizeof text), text[0] == '\0'))
+        abort();
+    flash_run_release(&run);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -46,6 +63,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         a->page_size == 0 || a->page_size > FLASH_ALGORITHM_PAGE || a->static_base > a->image_size)
         abort();
     check_regions(a);
+    for (uint32_t ram = 64; ram <= 0x400000; ram *= 4)
+        check_place(a, 0x20000000, ram + (data[size - 1] & 7u));
+    check_place(a, 0xffffff00u | data[size - 1], 0x100);
     flash_algorithm_close(a);
     return 0;
 }

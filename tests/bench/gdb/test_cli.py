@@ -15,7 +15,7 @@ import socket
 import subprocess
 
 from live_gdb import CONFIGS, PROGRAMS, Live, board_file, tail_of
-from replay_gdb import (BTRACED, DEMO, DEMO_PC, PATIENCE, Client, Server, Suite, capture,
+from replay_gdb import (BTRACED, DEMO, DEMO_PC, PATIENCE, ROOT, Client, Server, Suite, capture,
                         copy_recording, demo_run, end_of, environment, equal, expect, folder, gdb,
                         has, history, lacks, same_list, wait_for)
 
@@ -194,6 +194,23 @@ def _():
     wrong = str(PROGRAMS / "crash-a53.elf")
     refused(4, "cannot use the program '.*' of core .*: it is for AArch64, not for a Cortex-M7$", "serve", "-c",
             "virtual-m7", "--program", wrong, "--check-config")
+
+
+@suite.test("cli: --check-config: a flash algorithm that is cut, or does not fit its RAM")
+def _():
+    place = folder()
+    whole = (PROGRAMS / "flash-m3.flm").read_bytes()
+    probe_board = (ROOT / "configs/stm32f4-cmsis-dap.conf").read_text()
+    for length in (0, 3, 51, *random.Random(SEED).sample(range(52, len(whole)), 12), len(whole)):
+        (place / "flash.flm").write_bytes(whole[:length])
+        for ram in ("64", "32K"):
+            board = place / "board.conf"
+            board.write_text(f"{probe_board}\n[flash]\nalgorithm = flash.flm\nram = 0x20000000+{ram}\n")
+            if (length, ram) == (len(whole), "32K"):
+                equal(btraced("serve", "-c", str(board), "--check-config")[::2], (0, ""), "exit code and messages")
+            else:
+                refused(4, r"\[flash\] ram: the flash algorithm needs \d+ bytes" if length == len(whole) else
+                        "cannot use '.*flash.flm': ", "serve", "-c", str(board), "--check-config")
 
 
 @suite.test("cli: --check-config: programs that are cut, empty, or of another core; cores without a trace unit")
