@@ -606,6 +606,7 @@ void history_tail(struct history *h, struct history_tail *out)
     if (too_much || sink.out.block_count > HISTORY_TAIL_MAX)
         return;
     out->known = stream_position(&s, &out->address, &out->isa);
+    out->taken_told = s.protocol == STREAM_MTB;
     out->count = out->known ? sink.out.block_count : 0;
     for (size_t i = 0; i < out->count; i++) {
         out->blocks[i] = blocks[i];

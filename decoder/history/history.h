@@ -107,6 +107,7 @@ struct history_tail {
     bool known; /* execution goes on at `address`, nothing is missing up to there */
     uint64_t address;
     enum bt_isa isa;
+    bool taken_told; /* the trace has each branch that is taken: behind it none was */
 };
 void history_tail(struct history *h, struct history_tail *out);
 

@@ -86,7 +86,7 @@ static void mtb_begin(struct mtb_flow *f, const struct mtb_packet *k, uint32_t a
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
     flow_trace_on_address(e, address, BT_ISA_T32);
-    e->cause = k->start && f->core.started ? BT_GAP_TRACE_ON : BT_GAP_NONE;
+    e->cause = k->start && f->core.started && !f->gap ? BT_GAP_TRACE_ON : BT_GAP_NONE;
     f->core.started = true;
     flow_go_to(&f->core, address, BT_ISA_T32);
 }
@@ -175,7 +175,7 @@ static bool mtb_take(struct mtb_flow *f, const struct mtb_packet *k, struct flow
         mtb_branch(f, k, out);
     else if (!mtb_pseudo(k->destination))
         mtb_begin(f, k, k->destination, out);
-    f->announced = false;
+    f->announced = f->gap = false;
     return true;
 }
 
@@ -192,5 +192,6 @@ void mtb_flow_gap(struct mtb_flow *f, uint64_t offset, enum bt_gap_cause cause, 
                   struct flow_out *out)
 {
     f->announced = f->returning = false;
+    f->gap = true;
     flow_core_gap(&f->core, offset, cause, bytes, out);
 }

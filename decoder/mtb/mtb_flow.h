@@ -13,6 +13,7 @@ struct mtb_flow {
     struct flow_core core;
     bool announced; /* the events that come before the way to the packet's source were put out */
     bool returning; /* the second packet of an exception's return is due */
+    bool gap;       /* right before the packet: it says already that something is missing */
 };
 
 /* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */

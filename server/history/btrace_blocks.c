@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+/* Execution certainly goes on behind this instruction if no more trace comes. */
+static bool walk_passes(const struct history_tail *tail, const struct insn *insn)
+{
+    return insn->cls != INSN_INDIRECT &&
+           (insn->cls != INSN_DIRECT || (tail->taken_told && insn->flags & INSN_CONDITIONAL));
+}
+
 /* True when straight code leads from the trace's end to the PC: then those *count instructions
  * ran. */
 static bool walk_to_pc(struct code_cache *code, const struct btrace_view *v,
@@ -10,15 +17,17 @@ static bool walk_to_pc(struct code_cache *code, const struct btrace_view *v,
 {
     struct code_view *view = code_select(code, &v->key);
     uint64_t address = tail->address;
-    for (unsigned i = 0; i < HALT_JOIN_WALK_MAX && view; i++) {
+    unsigned branches = 0;
+    for (unsigned i = 0; i < HALT_JOIN_WALK_MAX && view && branches <= HALT_JOIN_BRANCHES; i++) {
         struct insn insn;
         uint32_t opcode;
         *count = i;
         if (address == v->pc)
             return true;
         if (code_insn(code, view, address, tail->isa, &insn, &opcode) != BT_OK ||
-            insn.cls == INSN_DIRECT || insn.cls == INSN_INDIRECT)
+            !walk_passes(tail, &insn))
             return false;
+        branches += insn.cls == INSN_DIRECT;
         address += insn.size;
     }
     return false;

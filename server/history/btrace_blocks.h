@@ -67,6 +67,7 @@ int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since
 void btrace_end_key(struct history *h, uint16_t core, struct code_key *key);
 
 #define HALT_JOIN_WALK_MAX 4096 /* instructions from the trace's end to the halted PC */
+#define HALT_JOIN_BRANCHES 64   /* not taken, among those */
 
 /*
  * How the traced path leads to the PC of the halted core, with which GDB's newest block must end:
@@ -75,7 +76,8 @@ void btrace_end_key(struct history *h, uint16_t core, struct code_key *key);
 struct halt_join {
     struct history_tail tail; /* empty if what is held back may not have run */
     uint64_t base;            /* number behind the last instruction of history and tail */
-    unsigned walked;          /* straight instructions from there to the PC; 0 unless `known` */
+    unsigned walked;          /* straight instructions from there to the PC; 0 unless `known`.
+                                 Direct branches among them were not taken */
     bool known;               /* else instructions are missing right before the PC */
 };
 

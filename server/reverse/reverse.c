@@ -5,21 +5,22 @@
 
 #include <string.h>
 
-/* Straight code from the decoder's end to the halted PC, as one block. */
-static void add_walk(struct reverse *p, uint64_t last)
+/* A block of straight code between the decoder's end and the halted PC. */
+static void add_walk(struct reverse *p, uint64_t first, uint64_t last, unsigned count,
+                     enum bt_cond cond)
 {
-    const struct history_tail *tail = &p->join.tail;
     struct bt_block *b = &p->extra[p->extra_count++];
-    b->first = tail->address;
-    b->extent = (uint32_t)(last - tail->address);
-    b->info = bt_block_info(p->join.walked, tail->isa, BT_COND_UNKNOWN);
+    b->first = first;
+    b->extent = (uint32_t)(last - first);
+    b->info = bt_block_info(count, p->join.tail.isa, cond);
 }
 
 static void add_extra_blocks(struct reverse *p)
 {
     const struct history_tail *tail = &p->join.tail;
     struct code_view *view = code_select(&p->code, &p->view.key);
-    uint64_t address = tail->address, last = address;
+    uint64_t first = tail->address, address = first, last = first;
+    unsigned count = 0;
     memcpy(p->extra, tail->blocks, tail->count * sizeof *tail->blocks);
     p->extra_count = tail->count;
     for (unsigned i = 0; i < p->join.walked; i++) {
@@ -29,9 +30,15 @@ static void add_extra_blocks(struct reverse *p)
         if (!view || code_insn(&p->code, view, address, tail->isa, &insn, &opcode) != BT_OK)
             return;
         address += insn.size;
+        count++;
+        if (insn.cls != INSN_DIRECT)
+            continue;
+        add_walk(p, first, last, count, BT_COND_FAIL);
+        first = address;
+        count = 0;
     }
-    if (p->join.walked)
-        add_walk(p, last);
+    if (count)
+        add_walk(p, first, last, count, BT_COND_UNKNOWN);
 }
 
 int reverse_init(struct reverse *p, const struct btrace_view *view)

@@ -13,7 +13,8 @@ struct reverse {
     struct btrace_view view;
     struct code_cache code;
     struct halt_join join;
-    struct bt_block extra[HISTORY_TAIL_MAX + 1]; /* behind the end of the history, oldest first */
+    /* Behind the end of the history, oldest first. */
+    struct bt_block extra[HISTORY_TAIL_MAX + HALT_JOIN_BRANCHES + 1];
     size_t extra_count;
     uint64_t first;    /* oldest position */
     uint64_t end;      /* of the halted core */
