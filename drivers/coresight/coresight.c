@@ -107,6 +107,7 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
 
 #define ARCH_PRESENT 0x00100000u
 #define ARCH_ROM     0x0af7u
+#define ARCH_MTB     0x0a31u
 #define ARCH_ETM4    0x4a13u
 #define ARCH_ETE     0x5a13u
 
@@ -128,7 +129,7 @@ static const struct {
     {0x95f, CORESIGHT_PTM},    {0x95a, CORESIGHT_ETM4},       {0x95d, CORESIGHT_ETM4},
     {0x95e, CORESIGHT_ETM4},   {0x975, CORESIGHT_ETM4},       {0x961, CORESIGHT_TMC},
     {0x9e8, CORESIGHT_TMC},    {0x9e9, CORESIGHT_TMC},        {0x9ea, CORESIGHT_TMC},
-    {0x962, CORESIGHT_STM},    {0x9a0, CORESIGHT_PMU},
+    {0x962, CORESIGHT_STM},    {0x9a0, CORESIGHT_PMU},        {0x932, CORESIGHT_MTB},
 };
 
 /* By type alone, for parts that are not in the table or not ARM's. */
@@ -149,6 +150,8 @@ enum coresight_kind coresight_kind_of(const struct coresight_component *c)
         return CORESIGHT_ROM_TABLE;
     if (arch && ((c->arch & 0xffff) == ARCH_ETM4 || (c->arch & 0xffff) == ARCH_ETE))
         return CORESIGHT_ETM4;
+    if (arch && (c->arch & 0xffff) == ARCH_MTB)
+        return CORESIGHT_MTB;
     for (size_t k = 0; c->designer == CORESIGHT_ARM && k < sizeof PARTS / sizeof *PARTS; k++) {
         if (PARTS[k].part == c->part)
             return (enum coresight_kind)PARTS[k].kind;

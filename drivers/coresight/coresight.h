@@ -122,6 +122,7 @@ enum coresight_kind {
     CORESIGHT_ETM4, /* and ETE */
     CORESIGHT_ETB,
     CORESIGHT_TMC,
+    CORESIGHT_MTB,
     CORESIGHT_TPIU,
     CORESIGHT_SWO,
     CORESIGHT_FUNNEL,

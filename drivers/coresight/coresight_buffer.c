@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* ETB and TMC. ETB: DDI 0314H chapter 9. TMC: DDI 0461B. */
+/* ETB, TMC and MTB. ETB: DDI 0314H chapter 9. TMC: DDI 0461B. MTB: DDI 0486B chapter 3. */
 #include "drivers/coresight/coresight_trace.h"
 
 #define RDP    0x004u /* RSZ of a TMC: words */
@@ -36,6 +36,16 @@
 #define TMC_EMPTY   0xffffffffu
 #define FRAME_WORDS 4u
 #define READ_WORDS  256u
+
+#define MTB_POSITION 0x000u
+#define MTB_MASTER   0x004u
+#define MTB_FLOW     0x008u
+#define MTB_BASE     0x00cu
+#define MTB_WRAP     0x4u
+#define MTB_EN       0x80000000u
+#define MTB_MASK     0x1fu
+#define MTB_ACCESS   0x180u /* who may access RAM and registers: as it is */
+#define MTB_PACKET   8u
 
 int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
                           bool tmc)
@@ -77,6 +87,68 @@ int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *
     if (error == 0)
         error = coresight_read(bus, base + DEVID, &id);
     return error == 0 && (id >> 6 & 3) != TMC_ETR ? BT_ERR_UNSUPPORTED : error;
+}
+
+int coresight_buffer_init_mtb(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                              uint64_t store, uint64_t bytes)
+{
+    uint32_t ram;
+    *b = (struct coresight_buffer){
+        .bus = bus, .base = base, .mtb = true, .words = (uint32_t)(bytes / 4), .store = store};
+    if (bytes < 2 * MTB_PACKET || bytes / 4 > CORESIGHT_BUFFER_MAX_WORDS || bytes & (bytes - 1) ||
+        store % bytes != 0)
+        return BT_ERR_INVAL;
+    int error = coresight_unlock(bus, base);
+    if (error == 0)
+        error = coresight_read(bus, base + MTB_BASE, &ram);
+    return error == 0 && store < ram ? BT_ERR_RANGE : error; /* 0: it does not tell */
+}
+
+/* What MASTER says while packets are written into this buffer; MASK is its size. */
+static uint32_t mtb_master(const struct coresight_buffer *b)
+{
+    unsigned mask = 0;
+    while (16u << mask < 4 * b->words)
+        mask++;
+    return MTB_EN | mask;
+}
+
+bool coresight_mtb_runs(const struct coresight_buffer *b)
+{
+    uint32_t master;
+    return coresight_read(b->bus, b->base + MTB_MASTER, &master) == 0 &&
+           (master & ~MTB_ACCESS) == mtb_master(b);
+}
+
+int coresight_mtb_stop(struct coresight_buffer *b)
+{
+    return coresight_modify(b->bus, b->base + MTB_MASTER, MTB_EN, 0);
+}
+
+/* POSITION has as many bits of the address as the RAM needs, and ignores the others. While it runs
+ * it is moved only: a stop would leave unknown what runs up to the next branch. */
+static int start_mtb(struct coresight_buffer *b)
+{
+    const uint32_t first = (uint32_t)b->store, last = first + 4 * b->words - MTB_PACKET;
+    uint32_t master, end;
+    if (coresight_mtb_runs(b))
+        return coresight_write(b->bus, b->base + MTB_POSITION, first);
+    int error = coresight_read(b->bus, b->base + MTB_MASTER, &master);
+    if (error != 0)
+        return error;
+    const struct coresight_setting stopped[] = {{MTB_MASTER, master & MTB_ACCESS, 1},
+                                                {MTB_POSITION, last, 1}};
+    const struct coresight_setting list[] = {
+        {MTB_POSITION, first, 1},
+        {MTB_FLOW, 0, 1},
+        {MTB_MASTER, (master & MTB_ACCESS) | mtb_master(b), 1},
+    };
+    error = CORESIGHT_WRITE_ALL(b->bus, b->base, stopped);
+    if (error == 0)
+        error = coresight_read(b->bus, b->base + MTB_POSITION, &end);
+    if (error == 0 && (end ^ last) & (4 * b->words - MTB_PACKET))
+        return BT_ERR_RANGE;
+    return error == 0 ? CORESIGHT_WRITE_ALL(b->bus, b->base, list) : error;
 }
 
 int coresight_etf_pass(struct coresight_bus *bus, uint64_t base)
@@ -127,6 +199,8 @@ int coresight_buffer_start(struct coresight_buffer *b)
         {CTL, ENABLE, 1},
     };
     int error = coresight_unlock(b->bus, b->base);
+    if (b->mtb)
+        return error ? error : start_mtb(b);
     if (error == 0)
         error = coresight_write(b->bus, b->base + CTL, 0);
     if (error == 0)
@@ -138,6 +212,8 @@ int coresight_buffer_stop(struct coresight_buffer *b)
 {
     uint32_t control;
     int error = coresight_unlock(b->bus, b->base);
+    if (b->mtb)
+        return error;
     if (error == 0)
         error = coresight_read(b->bus, b->base + CTL, &control);
     if (error != 0 || (control & ENABLE) == 0)
@@ -266,10 +342,30 @@ static int read_etr(struct coresight_buffer *b, uint32_t *words,
     return error == 0 ? coresight_write(b->bus, b->base + CTL, 0) : error;
 }
 
+/* Of another size or place it is somebody else's: POSITION has no bit that the address has not. */
+static int read_mtb(struct coresight_buffer *b, uint32_t *words,
+                    struct coresight_buffer_content *content)
+{
+    uint32_t position, master;
+    const struct coresight_reading list[] = {{MTB_POSITION, &position}, {MTB_MASTER, &master}};
+    int error = CORESIGHT_READ_ALL(b->bus, b->base, list);
+    if (error != 0)
+        return error;
+    if ((master ^ mtb_master(b)) & MTB_MASK || position & ~(uint32_t)b->store & -(4 * b->words))
+        return BT_ERR_FORMAT;
+    size_t at = (position & (4 * b->words - MTB_PACKET)) / 4;
+    content->wrapped = (position & MTB_WRAP) != 0;
+    if (content->wrapped)
+        error = read_store(b, at, b->words, words, content);
+    return error == 0 ? read_store(b, 0, at, words, content) : error;
+}
+
 int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
                           struct coresight_buffer_content *content)
 {
     *content = (struct coresight_buffer_content){0};
+    if (b->mtb)
+        return read_mtb(b, words, content);
     if (b->etr)
         return read_etr(b, words, content);
     return b->tmc ? read_tmc(b, words, content) : read_etb(b, words, content);

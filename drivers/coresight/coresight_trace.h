@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Programming of trace components: buffers, ports, funnels, trace units. DDI 0314H, DDI 0461B,
- * DDI 0403E.e C1.10, IHI 0014Q chapter 3, IHI 0035B chapter 3. Addresses are bases of components;
- * results as in coresight.h.
+ * DDI 0486B chapter 3, DDI 0403E.e C1.10, IHI 0014Q chapter 3, IHI 0035B chapter 3. Addresses are
+ * bases of components; results as in coresight.h.
  *
  * Order: buffer or port, funnel, trace unit; the reverse to stop.
  */
@@ -11,16 +11,17 @@
 
 #include "drivers/coresight/coresight.h"
 
-/* ETB and TMC as a circular buffer. */
+/* ETB, TMC and MTB as a circular buffer. */
 
 struct coresight_buffer {
     struct coresight_bus *bus;
     uint64_t base;
     bool tmc;
+    bool mtb;              /* trace unit and buffer in one: what it captures are its packets */
     uint32_t words;        /* size of its RAM */
     unsigned memory_words; /* reads must come in multiples of this; 1 for an ETB */
     bool etr;              /* a TMC that stores in the system's memory ... */
-    uint64_t store;        /* ... from here on */
+    uint64_t store;        /* ... from here on; also of an MTB */
 };
 
 #define CORESIGHT_BUFFER_MAX_WORDS (1u << 24) /* a component that tells more lies */
@@ -37,14 +38,27 @@ int coresight_buffer_init(struct coresight_buffer *b, struct coresight_bus *bus,
 int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
                               uint64_t store, uint64_t bytes);
 
+/*
+ * An MTB and `bytes` at `store` of the RAM that it writes to, which nobody else uses: a power of
+ * two from 16 on, at a multiple of that. BT_ERR_RANGE: its RAM is elsewhere.
+ */
+int coresight_buffer_init_mtb(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                              uint64_t store, uint64_t bytes);
+
 /* A TMC between sources and port (ETF) lets all through: hardware FIFO. */
 int coresight_etf_pass(struct coresight_bus *bus, uint64_t base);
 
-/* Empty it and begin to capture, formatting on, overwriting the oldest. */
+/* Empty it and begin to capture, formatting on, overwriting the oldest. An MTB that captures into
+ * this buffer goes on without a break. BT_ERR_RANGE: an MTB has no room for so many bytes. */
 int coresight_buffer_start(struct coresight_buffer *b);
 
-/* Flush and stop. What was captured stays. Also for a capture that somebody else began. */
+/* Flush and stop. What was captured stays. Also for a capture that somebody else began. An MTB is
+ * not stopped: of a halted core it writes nothing. */
 int coresight_buffer_stop(struct coresight_buffer *b);
+
+/* Of an MTB: no packets any more; does it write them into this buffer? */
+int coresight_mtb_stop(struct coresight_buffer *b);
+bool coresight_mtb_runs(const struct coresight_buffer *b);
 
 struct coresight_buffer_content {
     size_t words; /* read */

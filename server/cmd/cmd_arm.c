@@ -64,10 +64,11 @@ static int load_arm_config(struct arm *a)
                 a->config.path);
         return EXIT_USAGE;
     }
-    if (a->config.sink != CONFIG_SINK_ETB && a->config.sink != CONFIG_SINK_TMC) {
+    if (a->config.sink != CONFIG_SINK_ETB && a->config.sink != CONFIG_SINK_TMC &&
+        a->config.sink != CONFIG_SINK_MTB) {
         fprintf(stderr,
-                "btraced arm: %s has no buffer to record into: allowed: [trace] sink = etb or "
-                "tmc, if the chip has one\n",
+                "btraced arm: %s has no buffer to record into: allowed: [trace] sink = etb, "
+                "tmc or mtb, if the chip has one\n",
                 a->config.path);
         return EXIT_USAGE;
     }

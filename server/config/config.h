@@ -13,7 +13,7 @@
  *              swo_rate, trace_clock, tpiu_width, itm, itm_id, itm_timestamps, itm_console,
  *              itm_listen, dwt, watch
  *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
- *   [coresight] rom, etb, tmc, tpiu, funnel, replicator
+ *   [coresight] rom, etb, tmc, mtb, mtb_memory, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
  *   [past]     snapshot, snapshot_bytes, memory
  *   [gdb]      listen, allow, unix_mode, unix_owner, others
@@ -187,6 +187,7 @@ enum config_sink {
     CONFIG_SINK_NONE,  /* no trace */
     CONFIG_SINK_ETB,
     CONFIG_SINK_TMC,
+    CONFIG_SINK_MTB, /* trace unit and buffer in one; without frames */
     CONFIG_SINK_SWO,
     CONFIG_SINK_TPIU,
 };
@@ -196,12 +197,14 @@ struct config_coresight {
     uint64_t rom;
     uint64_t etb;
     uint64_t tmc;
+    uint64_t mtb;
     uint64_t etf; /* between the sources and the sink; 0: none that must be opened */
     uint64_t tpiu;
     uint64_t funnel;
     uint64_t replicator;
     unsigned replicator_port;       /* its output that leads to the sink; CONFIG_ALL_PORTS: both */
     struct config_range etr_memory; /* of a TMC that stores in the system's memory; size 0: none */
+    struct config_range mtb_memory; /* of an MTB: a power of two, at a multiple of that */
 };
 
 #define CONFIG_MAX_WATCHES 4

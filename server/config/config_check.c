@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MTB_MIN 16u
+#define MTB_MAX (64u << 20)
+
 /* "[section] name: is missing", `because` behind it. */
 static int missing_key(struct config_parser *p, const char *section, const char *name,
                        const char *because)
@@ -272,6 +275,44 @@ static int check_swo(struct config_parser *p)
     return BT_OK;
 }
 
+static bool is_power_of_two(uint64_t n)
+{
+    return n && !(n & (n - 1));
+}
+
+static bool may_have_mtb(const struct config_core *core)
+{
+    static const char *const types[] = {"Cortex-M0+", "Cortex-M23", "Cortex-M33"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        found |= strcmp(core->type, types[i]) == 0;
+    return found;
+}
+
+/* One core's, in RAM that nobody but the board file can name. */
+static int check_mtb(struct config_parser *p)
+{
+    const struct config *c = p->config;
+    const struct config_range *m = &c->coresight.mtb_memory;
+    unsigned line = config_line_of(p, "coresight", "mtb_memory");
+    unsigned sink = config_line_of(p, "trace", "sink");
+    if (line && (m->size < MTB_MIN || m->size > MTB_MAX || !is_power_of_two(m->size) ||
+                 m->address % m->size != 0))
+        return config_fail(p, line, "mtb_memory", "is no place for an MTB; allowed: %s",
+                           config_find_key("coresight", "mtb_memory")->allowed);
+    if (c->sink != CONFIG_SINK_MTB)
+        return BT_OK;
+    for (unsigned i = 0; i < c->core_count; i++)
+        if (i > 0 || !may_have_mtb(&c->cores[i]))
+            return config_fail(p, sink, "sink",
+                               i ? "mtb is of one core, and [core %s] is a second, a %s; allowed: "
+                                   "one [core]"
+                                 : "mtb is not in [core %s], a %s; allowed: mtb with a Cortex-M0+, "
+                                   "Cortex-M23 or Cortex-M33",
+                               c->cores[i].name, c->cores[i].type);
+    return line ? BT_OK : missing_key(p, "coresight", "mtb_memory", ", which sink = mtb needs");
+}
+
 /* Keys that say nothing with this sink. */
 static int check_unused(struct config_parser *p)
 {
@@ -314,7 +355,7 @@ static int set_format(struct config_parser *p)
             p, line, "format",
             "is what 'sink' makes it; allowed: with listen, connect or [capture], or "
             "raw with sink = swo and 'itm', 'dwt' or 'watch'");
-    c->formatted = !raw;
+    c->formatted = !raw && c->sink != CONFIG_SINK_MTB;
     c->mode = c->sink == CONFIG_SINK_SWO && !orbtrace ? FORMATTER_SYNC : FORMATTER_ALIGNED;
     return BT_OK;
 }
@@ -362,8 +403,8 @@ static int check_trace(struct config_parser *p)
                     : check_way(p, listen ? listen : connect, listen ? "listen" : "connect");
     if (!error)
         error = set_format(p);
-    int swo = check_swo(p);
-    error = error ? error : swo;
+    int swo = check_swo(p), mtb = check_mtb(p);
+    error = error ? error : swo ? swo : mtb;
     if (c->sink == CONFIG_SINK_UNSET && !config_has_probe(c))
         return error;
     int unused = check_unused(p);

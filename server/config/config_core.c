@@ -292,7 +292,7 @@ static int check_source(struct config_parser *p, unsigned i)
         return config_fail(p, core_key_line(p, i, "source"), "source",
                            "the protocol of '%s' is not known; allowed: %s",
                            core->source_device.type, config_find_key("core", "source")->allowed);
-    int error = programmed ? default_trace_id(p->config, i) : BT_OK;
+    int error = programmed && p->config->formatted ? default_trace_id(p->config, i) : BT_OK;
     if (!error)
         error = check_trace_id(p, i);
     if (error || programmed) /* the rest is read from the hardware */
@@ -512,8 +512,8 @@ static const char *no_trace_unit(const struct config *c, const struct config_cor
     static const char *const behind_jtag[] = {"ARM7", "ARM9", "ARM10"};
     if (strcmp(core->type, "Cortex-M0") == 0 || strcmp(core->type, "Cortex-M1") == 0)
         return "has no trace unit";
-    if (strcmp(core->type, "Cortex-M0+") == 0)
-        return "has an MTB at most, which is not programmed or read out yet";
+    if (strcmp(core->type, "Cortex-M0+") == 0 && c->sink != CONFIG_SINK_MTB)
+        return "has an MTB at most, which sink = mtb reads";
     for (size_t k = 0; k < sizeof behind_jtag / sizeof *behind_jtag; k++)
         if (config_programs_trace(c) &&
             strncmp(core->type, behind_jtag[k], strlen(behind_jtag[k])) == 0)

@@ -277,9 +277,10 @@ int config_check_itm_source(struct config_parser *p)
                            "is not used: a %s has no ITM; allowed: with a Cortex-M3, "
                            "M4, M7, M33 and later",
                            c->cores[0].type);
-    if (c->sink == CONFIG_SINK_NONE)
+    if (c->sink == CONFIG_SINK_NONE || c->sink == CONFIG_SINK_MTB)
         return config_fail(p, line, key,
-                           "is not used with sink = none; allowed: etb, tmc, swo or tpiu");
+                           "is not used with sink = %s; allowed: etb, tmc, swo or tpiu",
+                           c->sink == CONFIG_SINK_MTB ? "mtb" : "none");
     for (unsigned i = 0; i < c->core_count && !c->formatted; i++)
         if (c->cores[i].has_source)
             return config_fail(p, line, key,

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,13 +123,39 @@ struct found {
     unsigned count;
 };
 
+/* What a sink is, in the hardware and in words; its address in the board file. */
+struct sink_kind {
+    enum coresight_kind kind;
+    const char *name, *key;
+    size_t address;
+};
+
+static const struct sink_kind *sink_kind_of(unsigned sink)
+{
+#define ADDRESS_OF(part) offsetof(struct config_coresight, part)
+    static const struct sink_kind kinds[] = {
+        [CONFIG_SINK_ETB] = {CORESIGHT_ETB, "ETB", "etb", ADDRESS_OF(etb)},
+        [CONFIG_SINK_TMC] = {CORESIGHT_TMC, "TMC", "tmc", ADDRESS_OF(tmc)},
+        [CONFIG_SINK_MTB] = {CORESIGHT_MTB, "MTB", "mtb", ADDRESS_OF(mtb)},
+        [CONFIG_SINK_TPIU] = {CORESIGHT_TPIU, "TPIU", "tpiu or swo", ADDRESS_OF(tpiu)},
+        [CONFIG_SINK_SWO] = {CORESIGHT_TPIU, "TPIU", NULL, ADDRESS_OF(tpiu)},
+    };
+    return sink < sizeof kinds / sizeof *kinds ? &kinds[sink] : NULL;
+}
+
+static uint64_t named_sink(const struct config *c)
+{
+    uint64_t address;
+    memcpy(&address, (const char *)&c->coresight + sink_kind_of(c->sink)->address, sizeof address);
+    return address;
+}
+
 /* With all addresses in the board file nothing else is touched. */
 static bool is_complete(const struct config *c)
 {
-    bool sink = c->sink == CONFIG_SINK_ETB   ? c->coresight.etb != 0
-                : c->sink == CONFIG_SINK_TMC ? c->coresight.tmc != 0
-                                             : c->coresight.tpiu != 0;
-    for (unsigned i = 0; i < c->core_count && sink && !config_is_itm_alone(c); i++)
+    bool units = config_is_itm_alone(c) || c->sink == CONFIG_SINK_MTB;
+    bool sink = named_sink(c) != 0;
+    for (unsigned i = 0; i < c->core_count && sink && !units; i++)
         sink = c->cores[i].trace_unit != 0;
     return sink;
 }
@@ -238,12 +265,11 @@ static void take_sink(struct trace_setup *t, const struct found *found)
 {
     const struct config_coresight *c = &t->config->coresight;
     uint64_t tpiu = either(c->tpiu, first_of(found, CORESIGHT_TPIU));
-    if (t->config->sink == CONFIG_SINK_ETB)
-        t->sink = either(c->etb, first_of(found, CORESIGHT_ETB));
-    else if (t->config->sink == CONFIG_SINK_TMC)
-        t->sink = either(c->tmc, first_of(found, CORESIGHT_TMC));
-    else
-        t->sink = tpiu;
+    t->sink = either(named_sink(t->config), first_of(found, sink_kind_of(t->config->sink)->kind));
+    if (t->config->sink == CONFIG_SINK_MTB) {
+        t->cores[0].unit = t->sink;
+        t->cores[0].kind = CORESIGHT_MTB;
+    }
     if (t->sink != tpiu && !t->m_profile)
         t->tpiu = tpiu;
     t->replicator = either(c->replicator, first_of(found, CORESIGHT_REPLICATOR));
@@ -251,22 +277,19 @@ static void take_sink(struct trace_setup *t, const struct found *found)
 
 static const char *sink_name(const struct config *c)
 {
-    return c->sink == CONFIG_SINK_ETB ? "ETB" : c->sink == CONFIG_SINK_TMC ? "TMC" : "TPIU";
+    return sink_kind_of(c->sink)->name;
 }
 
 /* What else could be the sink, for the one whose board file names another. */
 static void note_no_sink(struct trace_setup *t, const struct found *found)
 {
-    static const struct {
-        enum coresight_kind kind;
-        const char *sink;
-    } sinks[] = {{CORESIGHT_ETB, "etb"}, {CORESIGHT_TMC, "tmc"}, {CORESIGHT_TPIU, "tpiu or swo"}};
+    const struct sink_kind *kind;
     char others[80] = "";
-    for (size_t i = 0; i < sizeof sinks / sizeof *sinks; i++) {
+    for (unsigned sink = CONFIG_SINK_ETB; (kind = sink_kind_of(sink)); sink++) {
         size_t used = strlen(others);
-        if (first_of(found, sinks[i].kind))
+        if (kind->key && first_of(found, kind->kind))
             snprintf(others + used, sizeof others - used, "%s%s",
-                     used ? ", " : "; there is: sink = ", sinks[i].sink);
+                     used ? ", " : "; there is: sink = ", kind->key);
     }
     trace_setup_note(t, "no history: this chip has no %s%s", sink_name(t->config), others);
 }
@@ -283,20 +306,28 @@ static int open_port(struct trace_setup *t)
     return trace_setup_is_dead(t, error) ? error : BT_OK;
 }
 
+static int open_buffer(struct trace_setup *t)
+{
+    const struct config_range *etr = &t->config->coresight.etr_memory;
+    const struct config_range *mtb = &t->config->coresight.mtb_memory;
+    if (t->config->sink == CONFIG_SINK_MTB)
+        return coresight_buffer_init_mtb(&t->buffer, t->bus, t->sink, mtb->address, mtb->size);
+    int error =
+        coresight_buffer_init(&t->buffer, t->bus, t->sink, t->config->sink == CONFIG_SINK_TMC);
+    if (error == BT_ERR_UNSUPPORTED && etr->size)
+        error = coresight_buffer_init_etr(&t->buffer, t->bus, t->sink, etr->address, etr->size);
+    return error;
+}
+
 static int open_sink(struct trace_setup *t, const struct found *found)
 {
-    bool tmc = t->config->sink == CONFIG_SINK_TMC;
     if (!t->sink) {
         note_no_sink(t, found);
         return BT_OK;
     }
-    if (!tmc && t->config->sink != CONFIG_SINK_ETB)
+    if (sink_kind_of(t->config->sink)->kind == CORESIGHT_TPIU)
         return open_port(t);
-    const struct config_range *memory = &t->config->coresight.etr_memory;
-    int error = coresight_buffer_init(&t->buffer, t->bus, t->sink, tmc);
-    if (error == BT_ERR_UNSUPPORTED && memory->size)
-        error =
-            coresight_buffer_init_etr(&t->buffer, t->bus, t->sink, memory->address, memory->size);
+    int error = open_buffer(t);
     if (!error) {
         t->words = malloc(t->buffer.words * sizeof *t->words);
         return t->words ? BT_OK : BT_ERR_NOMEM;
@@ -308,6 +339,7 @@ static int open_sink(struct trace_setup *t, const struct found *found)
                      error == BT_ERR_UNSUPPORTED
                          ? "it stores into the system's memory, and [coresight] has no etr_memory"
                      : error == BT_ERR_INVAL ? "etr_memory must be a multiple of 16, at most 64 MB"
+                     : error == BT_ERR_RANGE ? "mtb_memory is not in the RAM that it writes to"
                                              : trace_setup_reason(t, error));
     t->sink = 0;
     return BT_OK;
@@ -395,14 +427,21 @@ static int start_swo(struct trace_setup *t, struct message *why)
     return error ? trace_setup_failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
 }
 
+static int start_buffer(struct trace_setup *t, struct message *why)
+{
+    int error = coresight_buffer_start(&t->buffer);
+    if (error == BT_ERR_RANGE)
+        message_set(why, "mtb_memory is larger than the RAM that the MTB writes to");
+    else if (error)
+        trace_setup_failed(t, error, "the trace buffer cannot be started", why);
+    return error;
+}
+
 static int start_sink(struct trace_setup *t, struct message *why)
 {
     int error;
-    if (has_buffer(t)) {
-        error = coresight_buffer_start(&t->buffer);
-        return error ? trace_setup_failed(t, error, "the trace buffer cannot be started", why)
-                     : BT_OK;
-    }
+    if (has_buffer(t))
+        return start_buffer(t, why);
     error = t->m_profile && !t->full_tpiu ? enable_syncs(t) : BT_OK;
     if (error)
         return trace_setup_failed(t, error, "frame syncs cannot be switched on", why);
@@ -448,6 +487,8 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
     error = start_sink(t, why);
     if (error)
         return error;
+    if (t->config->sink == CONFIG_SINK_MTB && t->collected == TRACE_SETUP_ON)
+        t->collected = TRACE_SETUP_ANEW;
     if (t->config->coresight.etf)
         error = coresight_etf_pass(t->bus, t->config->coresight.etf);
     if (!error && t->replicator)
@@ -520,6 +561,8 @@ static void note_scarce(struct trace_setup *t, const struct coresight_buffer_con
     formatter_init(&frames, FORMATTER_ALIGNED);
     for (unsigned i = 0; i < t->config->core_count; i++)
         t->cores[i].bytes = 0;
+    if (!t->config->formatted) /* of one */
+        return;
     for (size_t k = 0; k < content->words && content->wrapped; k++) {
         const uint32_t w = t->words[k];
         const uint8_t bytes[4] = {(uint8_t)w, (uint8_t)(w >> 8), (uint8_t)(w >> 16),
@@ -548,6 +591,9 @@ int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, st
         return trace_setup_failed(t, error, "the trace buffer cannot be read", why);
     }
     note_scarce(t, &content);
+    if (t->collected == TRACE_SETUP_ANEW)
+        sink->lost(sink->user, BT_GAP_TRACE_ON);
+    t->collected = TRACE_SETUP_ON;
     if (content.wrapped)
         sink->lost(sink->user, BT_GAP_OVERWRITTEN);
     deliver_words(t->words, content.words, sink);
@@ -560,10 +606,8 @@ int trace_setup_rearm(struct trace_setup *t, struct message *why)
 {
     if (!t->history || !has_buffer(t))
         return BT_OK;
-    int error = coresight_buffer_start(&t->buffer);
-    if (error)
-        return trace_setup_failed(t, error, "the trace buffer cannot be started", why);
-    return trace_setup_start_units(t, true, why);
+    int error = start_buffer(t, why);
+    return error ? error : trace_setup_start_units(t, true, why);
 }
 
 struct filter {

@@ -26,7 +26,7 @@
 
 struct trace_setup_core {
     uint64_t unit;            /* base of its trace unit; 0: none */
-    enum coresight_kind kind; /* CORESIGHT_ETM, _PTM, _ETM4 or _OTHER */
+    enum coresight_kind kind; /* CORESIGHT_ETM, _PTM, _ETM4, _MTB or _OTHER */
     bool traced;
     union {
         struct {
@@ -58,13 +58,13 @@ struct trace_setup {
     struct config *config;
     bool m_profile;
     struct trace_setup_core cores[CONFIG_MAX_CORES]; /* as in the configuration */
-    uint64_t sink;  /* base of ETB, TMC or TPIU; 0: not there, so nothing is programmed */
+    uint64_t sink;  /* base of ETB, TMC, MTB or TPIU; 0: not there, so nothing is programmed */
     bool full_tpiu; /* the sink is a TPIU of the system, not the small one of a Cortex-M */
     uint64_t tpiu;  /* the other leg of a replicator: stopped, so that it holds nothing up */
     uint64_t funnels[TRACE_SETUP_FUNNELS];
     unsigned funnel_count;
     uint64_t replicator;
-    struct coresight_buffer buffer; /* of an ETB or TMC; words is its size */
+    struct coresight_buffer buffer; /* of an ETB, TMC or MTB; words is its size */
     uint32_t *words;                /* private */
     bool history;                   /* at least one core, or an ITM, is traced into the sink */
     struct {
@@ -75,6 +75,11 @@ struct trace_setup {
         bool told;                           /* which comparators it has */
     } itm;
     bool programmed;
+    enum {
+        TRACE_SETUP_FIRST, /* nothing was collected yet */
+        TRACE_SETUP_ON,
+        TRACE_SETUP_ANEW, /* an MTB was started since: nothing leads on from what it had */
+    } collected;
     /* By command: of all cores. */
     struct coresight_etm4_range filter[CORESIGHT_ETM4_RANGES];
     unsigned filter_count;
@@ -138,12 +143,12 @@ int trace_setup_set_itm(struct trace_setup *t, const char *text, struct message 
 int trace_setup_stop(struct trace_setup *t, struct message *why);
 
 /*
- * At a halt: flush and stop the ETB or TMC, read it out and hand all of it to `sink`, the oldest
- * bytes first. If it has wrapped, sink->lost with BT_GAP_OVERWRITTEN goes before the first byte.
- * Also for a capture that was begun by another tool or by the target's own program. With
- * SWO and TPIU the last, unfinished frame of a Cortex-M is pushed out of the port instead, for what
- * captures it; nothing is handed to `sink`. Returns 0 or an error as coresight.h says, with *why
- * filled; then sink->lost with BT_GAP_LOST_BYTES has been called.
+ * At a halt: flush and stop the ETB or TMC, read it or the MTB out and hand all of it to `sink`,
+ * the oldest bytes first. If it has wrapped, sink->lost with BT_GAP_OVERWRITTEN goes before the
+ * first byte. Also for a capture that was begun by another tool or by the target's own program.
+ * With SWO and TPIU the last, unfinished frame of a Cortex-M is pushed out of the port instead, for
+ * what captures it; nothing is handed to `sink`. Returns 0 or an error as coresight.h says, with
+ * *why filled; then sink->lost with BT_GAP_LOST_BYTES has been called.
  */
 int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, struct message *why);
 

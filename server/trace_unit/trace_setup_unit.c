@@ -2,7 +2,7 @@
 /*
  * The trace units of a target, by kind: identified, compared with the board file, set, started and
  * stopped. ETMv3: IHI 0014Q chapter 3; PTM: IHI 0035B chapter 3; ETMv4 and ETE: IHI 0064H.b
- * chapters 4 and 7.
+ * chapters 4 and 7; MTB: DDI 0486B chapter 3.
  */
 #include "trace_setup_internal.h"
 
@@ -378,11 +378,49 @@ static const struct trace_unit_ops trace_unit_etm4 = {
     .failure = etm4_failure,
 };
 
+/* An MTB is its own buffer, which is started and read with it. */
+static int mtb_take(struct trace_setup *t, unsigned i)
+{
+    const struct unit_description d = {.type = "MTB", .foreign = "ETM", .control = "mtb_memory"};
+    if (t->config->attach && !coresight_mtb_runs(&t->buffer))
+        trace_setup_note(t, "core %s: the MTB does not trace into mtb_memory: was it armed?",
+                         t->config->cores[i].name);
+    return store_unit(t, i, &d);
+}
+
+static int mtb_start(struct trace_setup *t, unsigned i)
+{
+    (void)t, (void)i;
+    return BT_OK;
+}
+
+static int mtb_stop(struct trace_setup *t, unsigned i)
+{
+    (void)i;
+    return coresight_mtb_stop(&t->buffer);
+}
+
+static bool mtb_runs(const struct trace_setup *t, unsigned i)
+{
+    (void)i;
+    return coresight_mtb_runs(&t->buffer);
+}
+
+static const struct trace_unit_ops trace_unit_mtb = {
+    .control = "MASTER",
+    .take = mtb_take,
+    .start = mtb_start,
+    .stop = mtb_stop,
+    .runs = mtb_runs,
+    .failure = etm_failure,
+};
+
 /* NULL: there is no trace unit that could be used. */
 static const struct trace_unit_ops *unit_ops_of(const struct trace_setup_core *core)
 {
     return core->unit == 0                ? NULL
            : core->kind == CORESIGHT_ETM4 ? &trace_unit_etm4
+           : core->kind == CORESIGHT_MTB  ? &trace_unit_mtb
                                           : &trace_unit_etm;
 }
 
