@@ -346,6 +346,8 @@ static int set_ranges(struct core_qemu *c, const char *what, const struct core_t
 /* Settings of the trace unit, which is off. */
 static int program_unit(struct core_qemu *c, const struct core_trace *t)
 {
+    if (c->mtb) /* it has no settings */
+        return 0;
     if (!c->etmv4)
         return qemu_link_command(&c->link, NULL, "etmcr %x", t->etmcr);
     if (set_ranges(c, "include", t->v4.include, t->v4.includes) < 0 ||
@@ -415,6 +417,7 @@ int core_qemu_start(struct core_qemu *c, const struct qemu_link_options *o, char
     char body[256];
     memset(c, 0, sizeof *c);
     c->etmv4 = o->etmv4;
+    c->mtb = o->mtb;
     if (qemu_link_start(&c->link, o, message, size) < 0)
         return -1;
     /* The gdbstub answers `p` and `P` only to who has read its description. */

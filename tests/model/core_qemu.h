@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A Cortex-M3 (mps2-an385), M4 (netduinoplus2), M7 (mps2-an500) or M33 (mps2-an505) that QEMU
- * emulates, with peripherals, exceptions and the virtual board's trace unit, as a core behind the
- * modelled debug logic.
+ * A Cortex-M0 (microbit), M3 (mps2-an385), M4 (netduinoplus2), M7 (mps2-an500) or M33 (mps2-an505)
+ * that QEMU emulates, with peripherals, exceptions and the virtual board's trace unit, as a core
+ * behind the modelled debug logic.
  *
  * Known differences from silicon: C_MASKINTS holds for steps only; a reset that the program asks
  * for itself is not seen by the debug logic; a locked-up core ends QEMU, and then every access
@@ -29,7 +29,7 @@ struct core_qemu {
     bool masked;    /* C_MASKINTS */
     uint32_t dhcsr; /* as told last */
     uint32_t demcr;
-    bool etmv4;
+    bool etmv4, mtb;
     struct core_trace trace;
     uint32_t code_breakpoint[32]; /* addresses, bit 0: 32-bit; */
     unsigned code_breakpoints;

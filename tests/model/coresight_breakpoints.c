@@ -12,6 +12,7 @@
 #define FP_NONE      1u
 #define FP_BOTH      (1u << 31)  /* in fp_set: both halfwords */
 #define FP_V1        0x00000260u /* six code comparators, two for literals */
+#define FP_V6        0x00000040u /* four code comparators */
 #define FP_V2        0x10000080u /* eight code comparators */
 
 #define DWT_CTRL_RW    0x007f1fffu
@@ -123,7 +124,7 @@ static void watch(struct coresight_model *m, unsigned i, bool on)
 
 void cs_breakpoints_clear(struct coresight_model *m)
 {
-    m->fp_ctrl = cs_is_v4(m) ? FP_V2 : FP_V1;
+    m->fp_ctrl = cs_is_v4(m) ? FP_V2 : m->kind == CS_M0 ? FP_V6 : FP_V1;
     memset(m->fp_comp, 0, sizeof m->fp_comp);
     cs_breakpoints_apply(m);
     for (unsigned i = 0; i < CS_DWT_COUNT; i++) {
@@ -131,7 +132,7 @@ void cs_breakpoints_clear(struct coresight_model *m)
         m->dwt_comp[i] = m->dwt_mask[i] = m->dwt_function[i] = 0;
         m->dwt_matched[i] = m->dwt_set[i] = false;
     }
-    m->dwt_ctrl = CS_DWT_COUNT << 28;
+    m->dwt_ctrl = (m->kind == CS_M0 ? 2u : CS_DWT_COUNT) << 28;
     m->dwt_cyccnt = 0;
 }
 

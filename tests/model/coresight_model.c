@@ -21,10 +21,14 @@
 #define AHB_AP_IDR    0x24770011u
 #define AHB_AP_IDR_M7 0x84770001u
 #define AHB5_AP_IDR   0x14770015u
+#define AHB_AP_IDR_M0 0x04770031u
 
 static enum cs_kind kind_of(uint32_t cpuid)
 {
     switch (cpuid >> 4 & 0xfff) {
+    case 0xc20:
+    case 0xc60:
+        return CS_M0;
     case 0xc23:
         return CS_M3;
     case 0xc27:
@@ -50,6 +54,7 @@ static void start_trace(struct coresight_model *m)
     sink_release(&m->etb);
     sink_init(&m->etb, tmc, words);
     cs_etm_reset(m);
+    mtb_model_reset(&m->mtb);
     etm4_init(&m->etm4_unit, &unit);
     m->etm4_unit.counters = counters;
     m->etm4_unit.faults = faults;
@@ -85,6 +90,12 @@ int coresight_model_set_etb(struct coresight_model *m, uint32_t words, bool tmc)
     return 0;
 }
 
+void coresight_model_set_mtb(struct coresight_model *m)
+{
+    (void)coresight_model_set_etb(m, 0, false);
+    m->mtb.present = true;
+}
+
 uint32_t coresight_model_base(const struct coresight_model *m)
 {
     return (m->kind == CS_M7 ? CS_TOP : CS_ROM) | 3;
@@ -92,8 +103,11 @@ uint32_t coresight_model_base(const struct coresight_model *m)
 
 uint32_t coresight_model_ap(const struct coresight_model *m, uint32_t *span)
 {
-    *span = m->kind == CS_M7 ? 0x400 : 0x1000;
-    return m->kind == CS_M33 ? AHB5_AP_IDR : m->kind == CS_M7 ? AHB_AP_IDR_M7 : AHB_AP_IDR;
+    *span = m->kind == CS_M7 || m->kind == CS_M0 ? 0x400 : 0x1000;
+    return m->kind == CS_M33  ? AHB5_AP_IDR
+           : m->kind == CS_M7 ? AHB_AP_IDR_M7
+           : m->kind == CS_M0 ? AHB_AP_IDR_M0
+                              : AHB_AP_IDR;
 }
 
 int coresight_model_fault(struct coresight_model *m, const char *name, size_t size, unsigned value)
@@ -218,6 +232,15 @@ static void put(struct coresight_model *m, uint8_t id, const uint8_t *bytes, siz
         frame_builder_write(&m->frames, id, bytes, size);
 }
 
+/* Packets of an MTB: much for a small buffer. */
+static void take_packets(struct coresight_model *m)
+{
+    static uint8_t bytes[1u << 16];
+    size_t n;
+    while ((n = m->core.ops->trace(m->core.ctx, bytes, sizeof bytes)) > 0)
+        mtb_model_put(&m->mtb, bytes, n);
+}
+
 static void take_trace(struct coresight_model *m)
 {
     uint8_t bytes[256];
@@ -284,7 +307,7 @@ static void flow(struct coresight_model *m, bool let_go)
     if (m->core.ops->set_trace)
         set_trace(m);
     if (m->core.ops->trace && !held && (m->core.ops->set_trace || let_go || cs_etm_tracing(m)))
-        take_trace(m);
+        m->mtb.present ? take_packets(m) : take_trace(m);
     if (m->core.ops->instrumentation)
         take_instrumentation(m);
 }
@@ -334,7 +357,7 @@ static uint32_t read_component(struct coresight_model *m, uint32_t base, unsigne
     case CS_ETM:
         return cs_etm_read(m, offset);
     case CS_ETB:
-        return cs_etb_read(m, offset);
+        return m->mtb.present ? mtb_model_read(&m->mtb, offset) : cs_etb_read(m, offset);
     default: /* a ROM table; 0xfcc: the AP sees system memory too */
         return offset == 0xfcc ? 1 : cs_rom_read(m, base, offset / 4);
     }
@@ -365,10 +388,30 @@ static void write_component(struct coresight_model *m, uint32_t base, unsigned o
         cs_etm_write(m, offset, value);
         break;
     case CS_ETB:
-        cs_etb_write(m, offset, value);
+        if (m->mtb.present)
+            mtb_model_write(&m->mtb, offset, value);
+        else
+            cs_etb_write(m, offset, value);
         break;
     default:
         break;
+    }
+}
+
+/* Is a component there that not all systems have? */
+static bool is_there(const struct coresight_model *m, uint32_t base)
+{
+    switch (base) {
+    case CS_ETB:
+        return m->etb.words > 0 || m->mtb.present;
+    case CS_TOP:
+        return m->kind == CS_M7;
+    case CS_ITM:
+    case CS_TPIU:
+    case CS_ETM:
+        return m->kind != CS_M0;
+    default:
+        return true;
     }
 }
 
@@ -383,9 +426,7 @@ static bool ppb_answers(struct coresight_model *m, uint32_t address, unsigned si
     }
     for (unsigned i = 0; i < sizeof bases / sizeof *bases; i++) {
         if ((address & ~PAGE) == bases[i])
-            return bases[i] == CS_ETB   ? m->etb.words > 0
-                   : bases[i] == CS_TOP ? m->kind == CS_M7
-                                        : true;
+            return is_there(m, bases[i]);
     }
     return false;
 }
@@ -415,7 +456,10 @@ static int bus_read(void *ctx, uint32_t address, unsigned size, uint32_t *value)
         *value = read_component(m, address & ~PAGE, address & PAGE);
         return 0;
     }
-    if (m->core.ops->read_memory(m->core.ctx, address, bytes, size) < 0)
+    const uint8_t *ram = mtb_model_ram(&m->mtb, address, size);
+    if (ram)
+        memcpy(bytes, ram, size);
+    else if (m->core.ops->read_memory(m->core.ctx, address, bytes, size) < 0)
         return -1;
     *value = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
              (uint32_t)bytes[3] << 24;
@@ -436,7 +480,10 @@ static int bus_write(void *ctx, uint32_t address, unsigned size, uint32_t value)
         write_component(m, address & ~PAGE, address & PAGE, size, value);
         return 0;
     }
-    return m->core.ops->write_memory(m->core.ctx, address, bytes, size) < 0 ? -1 : 0;
+    uint8_t *ram = mtb_model_ram(&m->mtb, address, size);
+    if (ram)
+        memcpy(ram, bytes, size);
+    return ram || m->core.ops->write_memory(m->core.ctx, address, bytes, size) == 0 ? 0 : -1;
 }
 
 struct model_bus coresight_model_bus(struct coresight_model *m)

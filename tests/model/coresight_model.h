@@ -7,7 +7,8 @@
  * does, and bits that hardware changes later are not yet changed at the first look.
  *
  * A Cortex-M3 or M4 has FPB v1 and an ETMv3, an M7 FPB v2 and an ETMv4, an M33 the DWT and FPB of
- * v8-M and an ETMv4. Debug of both security states of an M33 is allowed.
+ * v8-M and an ETMv4, an M0+ four breakpoints and two watchpoints, and nothing to trace with but an
+ * MTB. Debug of both security states of an M33 is allowed.
  */
 #ifndef TESTS_USB_CORESIGHT_MODEL_H
 #define TESTS_USB_CORESIGHT_MODEL_H
@@ -15,6 +16,7 @@
 #include "core_model.h"
 #include "etm4_model.h"
 #include "model_bus.h"
+#include "mtb_model.h"
 #include "sink_model.h"
 #include "trace_pins.h"
 
@@ -25,6 +27,7 @@
 #define CS_TPIU 0xe0040000u
 #define CS_ETM  0xe0041000u
 #define CS_ETB  0xe0043000u
+#define CS_MTB  CS_ETB      /* in its place */
 #define CS_TOP  0xe00fe000u /* of a Cortex-M7: the table that leads to CS_ROM */
 #define CS_ROM  0xe00ff000u
 
@@ -53,6 +56,7 @@ enum cs_kind {
     CS_M4,
     CS_M7,
     CS_M33,
+    CS_M0, /* plus */
 };
 
 struct cs_etm {
@@ -94,6 +98,7 @@ struct coresight_model {
     struct sink_model etb; /* words 0: the board has none; its counters are in those below */
     struct cs_etm etm;
     struct etm4_model etm4_unit; /* of an M7 or M33 */
+    struct mtb_model mtb;        /* instead of trace unit and ETB */
     struct cs_tpiu tpiu;
     struct cs_itm itm;
     uint32_t fp_ctrl;
@@ -172,6 +177,9 @@ void cs_breakpoints_apply(struct coresight_model *m);
 /* The core has none of the breakpoints any more, and the registers are those of a
  * chip that starts. */
 void cs_breakpoints_clear(struct coresight_model *m);
+/* An MTB instead of the trace unit and the ETB. */
+void coresight_model_set_mtb(struct coresight_model *m);
+
 uint32_t cs_etb_read(struct coresight_model *m, unsigned offset);
 void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value);
 bool cs_etb_capturing(const struct coresight_model *m);

@@ -162,11 +162,9 @@ static void write_dcrsr(struct coresight_model *m, uint32_t value)
 /* Registers without a debug function: those of a core that has none of its own. */
 static uint32_t read_system(struct coresight_model *m, unsigned offset)
 {
-    static const uint32_t cpuids[] = {[CS_BY_CPUID] = 0x410fc241,
-                                      [CS_M3] = 0x412fc231,
-                                      [CS_M4] = 0x410fc241,
-                                      [CS_M7] = 0x411fc271,
-                                      [CS_M33] = 0x410fd214};
+    static const uint32_t cpuids[] = {
+        [CS_BY_CPUID] = 0x410fc241, [CS_M3] = 0x412fc231,  [CS_M4] = 0x410fc241,
+        [CS_M7] = 0x411fc271,       [CS_M33] = 0x410fd214, [CS_M0] = 0x410cc601};
     uint8_t b[4] = {0};
     if (m->core.ops->owns_system) {
         if (m->core.ops->read_memory(m->core.ctx, CS_SCS + offset, b, sizeof b) < 0)

@@ -46,6 +46,8 @@ bool cs_is_v4(const struct coresight_model *m)
 bool cs_etm_tracing(const struct coresight_model *m)
 {
     const struct cs_etm *e = &m->etm;
+    if (m->mtb.present)
+        return mtb_model_traces(&m->mtb);
     if (cs_is_v4(m))
         return m->scs.demcr >> 24 & 1 && etm4_traces(&m->etm4_unit);
     return m->scs.demcr >> 24 & 1 && !(e->reg[ETMCR / 4] & CR_POWER_DOWN) && !e->prog &&

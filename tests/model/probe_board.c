@@ -159,6 +159,8 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
     uint32_t words = options->etb_words ? options->etb_words : CS_ETB_WORDS;
     if (coresight_model_set_etb(&b->system, options->no_etb ? 0 : words, options->tmc) < 0)
         return -1;
+    if (options->mtb)
+        coresight_model_set_mtb(&b->system);
     if (cmsis_dap_init(&b->probe, &probe, &b->dap) < 0)
         return -1;
     return options->chain ? tap_chain_parse(&b->probe.chain, options->chain) : 0;
@@ -262,6 +264,7 @@ void probe_board_report(const struct probe_board *b, FILE *out)
         {"running-accesses", s->running_accesses},
         {"untraced", s->untraced},
         {"resets", s->resets},
+        {"mtb-unprogrammed", b->system.mtb.unprogrammed},
         {"halted", b->system.scs.halted},
         {"etm4-locked-writes", e->locked_writes},
         {"etm4-os-locked", e->os_locked},

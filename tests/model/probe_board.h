@@ -62,6 +62,7 @@ struct probe_board_options {
     enum cs_kind kind;                 /* the system around the core */
     unsigned etm_pairs;                /* address comparators of an ETMv4, see etm4_options */
     bool tmc;                          /* instead of the ETB */
+    bool mtb;                          /* instead of the trace unit and the ETB */
     bool resets_trace;                 /* see coresight_model.resets_trace */
     unsigned etb_words;                /* 0: CS_ETB_WORDS */
     const struct core_model *core;     /* NULL: the built-in core */

@@ -28,6 +28,7 @@ struct qemu_link_options {
     const char *truth;  /* file for what really ran, or NULL */
     bool itm;           /* M profile, a second source: PC samples and exceptions */
     uint32_t etmv4;     /* M profile: TRCDEVARCH of its trace unit; 0: an ETMv3 */
+    bool mtb;           /* M profile: its trace unit is an MTB */
 };
 
 /* Private, but for the buffers of trace, which the user empties. */

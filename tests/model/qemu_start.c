@@ -80,7 +80,9 @@ static int accept_from(struct qemu_link *l, int listener)
 /* The trace units, and the ITM, as the plugin is told of them. */
 static void describe_unit(const struct qemu_link_options *o, char *text, size_t size)
 {
-    if (o->etmv4)
+    if (o->mtb)
+        snprintf(text, size, "protocol=mtb,profile=m");
+    else if (o->etmv4)
         snprintf(text, size, "protocol=etmv4,profile=m,trcdevarch=0x%x,returnstack=%d,itm=%d",
                  o->etmv4, STACK_V4, o->itm ? QEMU_LINK_ID + 1 : 0);
     else if (!o->a_cores)

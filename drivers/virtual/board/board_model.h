@@ -72,5 +72,6 @@ int board_model_init(struct board_model *m, const struct board_options *o, struc
 int board_ptm_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out);
 int board_etmv3_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out);
 int board_etmv4_init(struct board_model *m, const struct board_options *o, struct trace_bytes *out);
+int board_mtb_init(struct board_model *m, struct trace_bytes *out);
 
 #endif

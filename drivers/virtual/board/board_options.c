@@ -83,7 +83,7 @@ static const struct option table[] = {
 
 static const char *const switches[] = {"off", "on"};
 static const char *const formats[] = {"tpiu", "frames", "etb", "raw", "tagged"};
-static const char *const protocols[] = {"ptm", "etmv3", "etmv4"};
+static const char *const protocols[] = {"ptm", "etmv3", "etmv4", "mtb"};
 static const char *const profiles[] = {"a", "m", "a64"};
 
 const char *board_options_protocol(const struct board_options *o)
@@ -207,6 +207,8 @@ static const char *contradiction(const struct board_options *o)
         return "cores of the M profile have no PTM: argument 'protocol' must be etmv3 or etmv4";
     if (o->profile == BOARD_PROFILE_A64 && o->protocol != BOARD_PROTOCOL_ETMV4)
         return "argument 'protocol' must be etmv4 for cores in AArch64 state";
+    if (o->protocol == BOARD_PROTOCOL_MTB && o->profile != BOARD_PROFILE_M)
+        return "only cores of the M profile have an MTB";
     if (o->itm && o->format == BOARD_FORMAT_RAW)
         return "argument 'itm' needs frames: 'format' must not be raw";
     if (o->watch.count && !o->itm)

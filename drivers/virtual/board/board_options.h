@@ -13,6 +13,7 @@ enum board_protocol {
     BOARD_PROTOCOL_PTM,
     BOARD_PROTOCOL_ETMV3,
     BOARD_PROTOCOL_ETMV4,
+    BOARD_PROTOCOL_MTB, /* M profile: its packets, as a source without frames */
 };
 
 enum board_profile {

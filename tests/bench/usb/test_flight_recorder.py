@@ -25,10 +25,10 @@ LATE = "warning: the core is"
 COMPARED = 3000  # instructions at the end of the history
 
 
-def late_crash(messages):
+def late_crash(messages, elf=ELF):
     """The program with another number of messages that it survives."""
-    data = bytearray(ELF.read_bytes())
-    address = symbol(ELF, "crash_after")
+    data = bytearray(elf.read_bytes())
+    address = symbol(elf, "crash_after")
     start, = struct.unpack_from("<I", data, 28)
     count, = struct.unpack_from("<H", data, 44)
     for i in range(count):

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define CPUID_M0_PLUS 0x410cc601u
+
 const char umock_options_usage[] =
     "usage: umockdev_probe [options] -- COMMAND ARGS...\n"
     "  --probe cmsis-dap|ftdi|orbtrace  ftdi: an FT2232H. Behind orbtrace, comma separated:\n"
@@ -35,9 +37,10 @@ const char umock_options_usage[] =
     "  --quirks LIST    what other firmware does, comma separated: deaf: a missing answer leaves\n"
     "                   SWDIO an input until the next Connect; pin-wait: a wait in SWJ_Pins is\n"
     "                   never answered; polled: SWO has no endpoint; no-swo\n"
-    "  --core qemu:BOARD,ELF  the core is QEMU's, running ELF. BOARD: mps2-an385, netduinoplus2,\n"
+    "  --core qemu:BOARD,ELF  the core is QEMU's, running ELF. BOARD: microbit, mps2-an385, "
+    "netduinoplus2,\n"
     "                   mps2-an500, mps2-an505, vexpress-a9\n"
-    "  --kind m3|m4|m7|m33  the system around the built-in core, else an M4's\n"
+    "  --kind m0|m3|m4|m7|m33  the system around the built-in core, else an M4's\n"
     "  --etm-pairs N    address comparators of an ETMv4: 0 to 4 pairs, else 0\n"
     "  --smp N          cores of vexpress-a9: 1 or 2\n"
     "  --etmv3          their trace units, else PTMs\n"
@@ -45,7 +48,7 @@ const char umock_options_usage[] =
     "  --resets LIST    comma separated: core: a core may ask for a reset by itself; trace: "
     "nRESET\n"
     "                   resets trace units, funnel, ETB and TPIU, too; of a Cortex-M any reset\n"
-    "  --sink tmc       instead of an ETB\n"
+    "  --sink tmc|mtb   instead of an ETB, or of ETB and trace unit\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
@@ -105,6 +108,8 @@ static int parse_core(struct umock_options *o, const char *text)
     o->qemu.elf = comma + 1;
     if (strcmp(o->machine, "vexpress-a9") == 0 && !o->qemu.a_cores)
         o->qemu.a_cores = 1;
+    if (strcmp(o->machine, "microbit") == 0) /* QEMU has an M0 */
+        o->board.cpuid = CPUID_M0_PLUS;
     if (strcmp(o->machine, "mps2-an500") == 0)
         o->qemu.etmv4 = ETM4_DEVARCH_M7;
     if (strcmp(o->machine, "mps2-an505") == 0)
@@ -130,7 +135,8 @@ static int parse_sink(struct umock_options *o, const char *text)
     o->board.no_etb = o->board.swo_quiet || o->board.parallel || strcmp(text, "swo") == 0;
     o->trace_a.tmc = o->board.tmc = strcmp(text, "tmc") == 0;
     o->trace_a.pins = o->board.parallel;
-    return o->board.no_etb || o->trace_a.tmc || strcmp(text, "etb") == 0 ? 0 : -1;
+    o->board.mtb = o->qemu.mtb = strcmp(text, "mtb") == 0;
+    return o->board.no_etb || o->trace_a.tmc || o->board.mtb || strcmp(text, "etb") == 0 ? 0 : -1;
 }
 
 static int parse_trait(struct usb_orbtrace_options *o, const char *name)
@@ -298,8 +304,8 @@ static int parse_stream(struct umock_options *o, int option, char *text)
 
 static int parse_system(struct umock_options *o, const char *name)
 {
-    static const char *const names[] = {"", "m3", "m4", "m7", "m33"};
-    for (unsigned i = CS_M3; i <= CS_M33; i++)
+    static const char *const names[] = {"", "m3", "m4", "m7", "m33", "m0"};
+    for (unsigned i = CS_M3; i <= CS_M0; i++)
         if (strcmp(names[i], name) == 0)
             o->board.kind = (enum cs_kind)i;
     return o->board.kind == CS_BY_CPUID ? -1 : 0;

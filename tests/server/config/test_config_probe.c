@@ -150,7 +150,8 @@ END_TEST
 
 START_TEST(trace_needs)
 {
-    refuse(PROBE CPU, "dir/b.conf: [trace] sink: is missing; allowed: etb, tmc, swo, tpiu or none");
+    refuse(PROBE CPU, "dir/b.conf: [trace] sink: is missing; allowed: etb, tmc, mtb, swo, "
+                      "tpiu or none");
     refuse(PROBE "[trace]\nsink = tpiu\n" CPU, "dir/b.conf: [trace] listen or connect: is missing");
     refuse("[target]\nconnect = :1\n[trace]\nsink = swo\nswo_rate = 1M\ntrace_clock = 8M\n" CPU,
            "dir/b.conf: [trace] listen or connect: is missing");
@@ -167,6 +168,32 @@ START_TEST(trace_needs)
            "dir/b.conf:5: swo_rate: is faster than 'trace_clock'");
     refuse(PROBE ETB CPU "source = ETM9\n", "dir/b.conf:7: source: the protocol of 'ETM9'");
     refuse(PROBE ETB CPU "ETMTRACEIDR = 0x70\n", "dir/b.conf:7: ETMTRACEIDR: 0x70 is not the ID");
+}
+END_TEST
+
+#define MTB "[trace]\nsink = mtb\n"
+#define M0  "[core m]\ntype = Cortex-M0+\n"
+
+START_TEST(mtb_needs)
+{
+    static const char *const wrong[] = {"0x20000800+4K", "0x20000000+3K", "0x20000000+8",
+                                        "0x20000004+16"};
+    accepts(PROBE MTB "[coresight]\nmtb = 0x41006000\nmtb_memory = 0x20001000+4K\n" M0);
+    ck_assert(config.coresight.mtb == 0x41006000 && config.coresight.mtb_memory.size == 4096);
+    ck_assert(!config.formatted && config.cores[0].source_device.reg_count == 0);
+    config_release(&config);
+    refuse(PROBE MTB M0, "dir/b.conf: [coresight] mtb_memory: is missing, which sink = mtb needs");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char text[256];
+        snprintf(text, sizeof text, PROBE MTB "[coresight]\nmtb_memory = %s\n" M0, wrong[i]);
+        refuse(text, "dir/b.conf:6: mtb_memory: is no place for an MTB; allowed: ADDRESS+SIZE of");
+    }
+    refuse(PROBE MTB CPU, "dir/b.conf:4: sink: mtb is not in [core");
+    refuse(PROBE MTB M0 "[core b]\ntype = Cortex-M0+\n",
+           "dir/b.conf:4: sink: mtb is of one core, and [core b] is a second, a Cortex-M0+");
+    refuse(PROBE MTB "itm = all\n[coresight]\nmtb_memory = 0x20001000+4K\n"
+                     "[core m]\ntype = Cortex-M33\n",
+           "dir/b.conf:5: itm: is not used with sink = mtb; allowed: etb, tmc, swo or tpiu");
 }
 END_TEST
 
@@ -319,6 +346,7 @@ Suite *unit_suite(void)
     unit_case(s, "config: sinks", sinks);
     unit_case(s, "config: probe and target exclude each other", probe_and_target);
     unit_case(s, "config: what a sink needs and excludes", trace_needs);
+    unit_case(s, "config: what sink = mtb needs", mtb_needs);
     unit_case(s, "config: where a probe is plugged in", usb_place);
     unit_case(s, "config: values of probes and sinks", values);
     unit_case(s, "config: the hardware completes a core", hardware_reports);
