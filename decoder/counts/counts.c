@@ -345,15 +345,17 @@ static void counts_keep(struct counts *c, const struct bt_block *blocks, size_t 
 static size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
                           uint64_t position)
 {
+    const struct bt_block *blocks = out->blocks;
     uint64_t number = c->number;
-    size_t i = first;
-    for (; i < out->block_count && number < position; i++) {
-        if (!(out->blocks[i].info & FLOW_COUNTED))
-            counts_add_times(c, &out->blocks[i], 1);
-        number += bt_block_count(&out->blocks[i]);
+    size_t i = first, count = out->block_count;
+    for (; i < count && number < position; i++) {
+        uint32_t info = blocks[i].info;
+        if (!(info & FLOW_COUNTED))
+            counts_add_times(c, &blocks[i], 1);
+        number += info >> 8;
     }
     c->number = number;
-    counts_keep(c, out->blocks + first, i - first);
+    counts_keep(c, blocks + first, i - first);
     return i;
 }
 
