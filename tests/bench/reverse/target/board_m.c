@@ -164,7 +164,8 @@ __attribute__((naked)) void finished(u32 sum)
             "    ldr r1, =0x20026\n"
             "    .global halt_here\n"
             "halt_here:\n"
+            "1:\n"
             "    bkpt 0xab\n"
-            "    b halt_here\n"
+            "    b 1b\n"
             "    .ltorg\n");
 }

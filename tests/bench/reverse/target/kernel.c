@@ -324,8 +324,9 @@ __attribute__((naked)) void finished(void)
             "    ldr r1, =0x20026\n"
             "    .global halt_here\n"
             "halt_here:\n"
+            "1:\n"
             "    bkpt 0xab\n"
-            "    b halt_here\n"
+            "    b 1b\n"
             "    .ltorg\n");
 }
 
