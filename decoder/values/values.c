@@ -141,6 +141,7 @@ static void keep_registers(struct values *r, const struct values_pair *p)
     for (unsigned reg = 0; reg < VALUES_MODE; reg++)
         if (reg != 14 || keeps_lr(r, p))
             keep_register(r, p, reg);
+    keep_register(r, p, VALUES_BASIC);
 }
 
 static void enter_stage(struct values *r, enum values_stage stage)
@@ -374,6 +375,23 @@ bool values_register(const struct values *r, size_t position, unsigned reg,
 {
     uint32_t id = position <= r->count && reg < VALUES_REGS ? value_at(r, position, reg) : 0;
     return answer_of(r, id, answer);
+}
+
+unsigned values_stacks(const struct values *r, size_t position, uint32_t stacks[2], bool *process)
+{
+    struct values_answer answer;
+    unsigned known = 4;
+    *process = false;
+    if (position > r->count || !answer_of(r, value_at(r, position, VALUES_MODE), &answer))
+        return 0;
+    *process = answer.value & 4;
+    for (unsigned i = 0; i < 2; i++) {
+        bool used = i == *process;
+        known |= (unsigned)answer_of(r, value_at(r, position, used ? 13 : VALUES_MSP + i), &answer)
+                 << i;
+        stacks[i] = answer.value;
+    }
+    return known;
 }
 
 bool values_stacks_kept(const struct values *r, size_t position)

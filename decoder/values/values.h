@@ -53,6 +53,8 @@ struct values_window {
     uint32_t final[16];   /* registers of the halted core, PC included */
     uint32_t final_known; /* bit n: final[n] is valid */
     uint32_t final_cpsr;  /* CPSR or xPSR */
+    uint32_t final_msp, final_psp;
+    bool final_stacks_known; /* both are valid */
     bool final_cpsr_known;
     uint8_t final_isa;
     values_read_fn *read; /* NULL: no memory is known */
@@ -130,6 +132,11 @@ bool values_register(const struct values *r, size_t position, unsigned reg,
  * those of them that rest on an assumption.
  */
 uint32_t values_flags(const struct values *r, size_t position, uint32_t *mask, uint32_t *inferred);
+
+/*
+ * M-profile: MSP and PSP at a position. Bits 0 and 1 of what is returned: which are known; bit 2:
+ * it is known which is SP, the second if *process. */
+unsigned values_stacks(const struct values *r, size_t position, uint32_t stacks[2], bool *process);
 
 /* M-profile: the stack pointers that are not in use at a position are those of the window's end. */
 bool values_stacks_kept(const struct values *r, size_t position);

@@ -164,6 +164,8 @@ static struct build_status new_status(struct build *b, uint32_t word)
 void build_a_lost(struct build *b)
 {
     uint32_t pred = b->pred;
+    if (b->w->m_profile)
+        return;
     b->pred = 0; /* whether or not */
     build_assign(b, VALUES_MODE, fresh_value(b));
     for (int i = 0; i < BUILD_BANKS; i++) {

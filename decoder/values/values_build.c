@@ -12,6 +12,7 @@
 
 #define KEPT_BY_CALL    0x2ff0u
 #define KEPT_BY_SERVICE (0x6ff0u | 1u << VALUES_MODE)
+#define KEPT_BY_HANDLER (0x7fffu | EFFECT_FLAGS | 1u << VALUES_MODE | 1u << VALUES_BASIC)
 #define INSN_UNITS      4 /* of a budget */
 
 static uint32_t make_value(struct build *b, enum rule_op op, uint32_t a, uint32_t x, uint32_t c,
@@ -202,6 +203,7 @@ static void transfer_register(struct build *b, const struct insn_effect *e, unsi
     if (e->load) {
         data = rules_value(&b->r->rules);
         *loaded = data;
+        b->target = reg == 15 ? data : b->target;
         if (reg == 15 && e->width == 4 && !b->w->v4t && build_target(b, &target))
             rules_learn_at(&b->r->rules, data, target, VALUES_BRANCH, b->step);
     } else if (reg < 15) {
@@ -276,7 +278,9 @@ static void execute_branch(struct build *b, const struct insn_effect *e)
 {
     uint32_t target;
     const struct values_insn *i = &b->w->insns[b->step];
-    if (e->rn != EFFECT_NO_REG && !e->zero && e->rn < 15 && build_target(b, &target))
+    bool indirect = e->rn != EFFECT_NO_REG && !e->zero && e->rn < 15;
+    b->target = indirect ? b->cur[e->rn] : 0;
+    if (indirect && build_target(b, &target))
         rules_learn_at(&b->r->rules, b->cur[e->rn], target, VALUES_BRANCH, b->step);
     if (!e->link)
         return;
@@ -323,6 +327,8 @@ static void build_execute(struct build *b, const struct insn_effect *e)
         build_a_system(b, e);
         return;
     }
+    if (e->kind == EFFECT_OTHER && b->w->m_profile && build_m_special(b))
+        return;
     if (e->kind == EFFECT_ALU && (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL))
         execute_multiply_long(b, e);
     else if (e->kind == EFFECT_ALU)
@@ -381,13 +387,15 @@ static void enter_exception(struct build *b, const struct bt_event *event)
         return;
     }
     if (x->has_return) {
+        if (b->jumped && b->w->m_profile)
+            build_m_perhaps_chained(b, (uint32_t)x->return_address);
         if (b->jumped)
             build_pair(b, (uint32_t)x->return_address, false);
         if (b->returned)
             build_pair(b, (uint32_t)x->return_address, true);
         /* A service may give something back. */
         bool service = !b->w->m_profile && x->number == BUILD_NUMBER_SVC;
-        uint32_t kept = service ? KEPT_BY_SERVICE : 0x7fff | EFFECT_FLAGS | 1u << VALUES_MODE;
+        uint32_t kept = service ? KEPT_BY_SERVICE : KEPT_BY_HANDLER;
         if (b->w->m_profile && !is_interrupt(x->number))
             kept = KEPT_BY_CALL;
         build_push_frame(b, (uint32_t)x->return_address, kept, true);
@@ -449,7 +457,10 @@ static void return_from_exception(struct build *b)
         b->jumped = true;
         return;
     }
-    if (w->m_profile)
+    bool at_once = next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION;
+    if (w->m_profile && at_once && !w->m_one_stack && !build_is_innermost(b, address))
+        build_m_unsure(b);
+    else if (w->m_profile)
         build_m_return(b);
     else
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
@@ -604,16 +615,6 @@ static bool check_condition(struct build *b, const struct insn_effect *e)
     return true;
 }
 
-/* M-profile: MSR names the special register in bits 7..0. */
-static void clobber_special_register(uint32_t op, struct insn_effect *e)
-{
-    unsigned which = op & 0xff;
-    if ((op & 0xffe0d000) != 0xf3808000)
-        return;
-    e->clobber_memory = false;
-    e->clobber = which < 4 ? EFFECT_FLAGS : which >= 16 && which < 20 ? 0 : 1u << 13;
-}
-
 static void decode_instruction(struct build *b, struct insn_effect *e)
 {
     const struct values_insn *i = &b->w->insns[b->step];
@@ -629,7 +630,7 @@ static void decode_instruction(struct build *b, struct insn_effect *e)
     else
         effect_t32(i->opcode, i->address, e);
     if (b->w->m_profile && i->size == 4)
-        clobber_special_register(i->opcode, e);
+        build_m_decoded(i->opcode, e);
     if (!b->w->a_banks && e->kind == EFFECT_SYSTEM)
         e->kind = EFFECT_OTHER;
     if (e->kind == EFFECT_IT) {
@@ -706,6 +707,7 @@ static void build_instruction(struct build *b)
     size_t first_access = b->r->memory.access_count;
     look_ahead(b);
     const struct bt_event *behind = b->behind;
+    b->target = 0;
     if (b->jumped)
         build_pair(b, i->address, false);
     if (b->returned)

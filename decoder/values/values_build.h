@@ -36,8 +36,11 @@
 #define BUILD_NUMBER_PENDSV  14
 #define BUILD_NUMBER_SYSTICK 15
 
-/* Have floating-point registers been used since the exception that is handled, or ever? */
-enum build_float { BUILD_FLOAT_MAYBE, BUILD_FLOAT_UNUSED, BUILD_FLOAT_USED };
+/* M profile, values: VALUES_MODE and VALUES_BASIC of what was interrupted. */
+struct build_outer {
+    uint32_t context, basic;
+    enum values_saved saved;
+};
 
 /* A status register: values of the whole and of its parts. */
 struct build_status {
@@ -83,14 +86,16 @@ struct build {
     } saved[BUILD_SAVED]; /* IT state at interrupted instructions */
     unsigned saved_next;
     unsigned nesting; /* M-profile: exceptions entered in the window and not left */
-    enum build_float floats;
-    uint8_t outer[BUILD_NESTING];    /* `floats` of what they interrupted */
+    struct build_outer outer[BUILD_NESTING]; /* what they interrupted */
     uint32_t stacked[BUILD_NESTING]; /* their frames: numbers of r->stacked, plus 1; 0: none */
     uint16_t number;                 /* of the handler that runs, as far as the window tells */
     uint32_t pending;                /* value: frame whose room is not filled yet; 0: none */
+    uint32_t pending_with;           /* value: 1 if it has room; 0: it has */
     bool pending_anywhere;           /* there may be one that is not known */
-    uint32_t base_lr[2]; /* values: what LR becomes when what ran first of all is interrupted,
-                            without and with floating-point registers; 0: none yet */
+    unsigned switched;               /* stack pointers written since the outermost of them */
+    uint32_t target;                 /* value: where the instruction goes, if indirectly; 0: none */
+    uint32_t base_lr; /* value: what is the same in each LR when what ran first of all is
+                         interrupted; 0: none yet */
     struct build_bank banks[BUILD_BANKS]; /* User and System share the first */
     uint32_t high[2][BUILD_HIGH];         /* r8-r12 of all other modes, and of FIQ */
     uint32_t tested;                      /* mode that `tests` are of */
@@ -127,6 +132,9 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
 /* One came back to `address`: what was begun last of that kind, if it was to come back there. */
 void build_pair(struct build *b, uint32_t address, bool exception);
 
+/* Is it where the innermost exception that is open was taken? */
+bool build_is_innermost(const struct build *b, uint32_t address);
+
 /*
  * values_stack.c: SP is of another stack now, or of another place of its stack that nobody knows:
  * calls and exceptions that are open do not come back as they went. `process`: it was PSP, in a
@@ -147,10 +155,16 @@ void build_restore_it(struct build *b, uint32_t address);
  * is lost; an instruction has run. */
 void build_m_entry(struct build *b, const struct bt_event *event);
 void build_m_return(struct build *b);
+/* A return, or a chained handler, of which nothing has run. */
+void build_m_unsure(struct build *b);
+/* Likewise, of an indirect branch in front of an exception that is to come back to `address`. */
+void build_m_perhaps_chained(struct build *b, uint32_t address);
 void build_m_chained(struct build *b, const struct bt_event *event);
 void build_m_lost(struct build *b);
 void build_m_states(struct build *b); /* first: does the window change the security state? */
 void build_m_executed(struct build *b);
+void build_m_decoded(uint32_t op, struct insn_effect *e); /* an MSR changes less */
+bool build_m_special(struct build *b);                    /* an MRS or MSR of the stacks: true */
 
 /* values_a.c: modes of A- and R-profile cores; the path is lost; an exception; a halt. */
 void build_a_lost(struct build *b);

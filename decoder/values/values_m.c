@@ -1,29 +1,76 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Exceptions of M-profile cores. Where floating-point registers may be in the frames, the core's
- * CONTROL.FPCA decides: an instruction that uses them sets it, an exception clears it and a return
- * gives it back. Their room is often filled later,
- * by the first such instruction of a handler. */
+ * Exceptions of M-profile cores, and their two stacks. Which stack is in use, and whether
+ * floating-point registers go to a frame, is what EXC_RETURN would say if an exception were taken
+ * now: bits 3 and 2, and bit 4 (DDI 0403E.e B1.5.8). They are values as any other, so that what is
+ * learnt of them later counts as well; a return sets them to those of the EXC_RETURN that it goes
+ * by, wherever that was meanwhile. SP of the stack that is not in use is a value, too.
+ *
+ * An instruction that uses floating-point registers makes room for them in the next frame. It is
+ * often filled later, by the first such instruction of a handler. */
 #include "values_build.h"
 
 #include <string.h>
 
+#define SP           13
+#define LR           14
 #define FRAME_REGS   0x500fu /* r0-r3, r12, LR */
 #define KEPT_REGS    0x0ff0u /* r4-r11 */
+#define STACKED_PC   24u
 #define FLOAT_OFFSET 0x20u
 #define FLOAT_WORDS  17u /* s0-s15, FPSCR */
 #define CONTROL      20u /* special register */
 #define NUMBER_MASK  0x1ffu
 
-/* EXC_RETURN of a core without a second stack in use; of v8-M in Secure state. */
-#define RETURN_HANDLER       0xfffffff1u
-#define RETURN_HANDLER_FLOAT 0xffffffe1u
-#define RETURN_THREAD        0xfffffff9u
-#define RETURN_THREAD_FLOAT  0xffffffe9u
+/* EXC_RETURN but for what it says of the interrupted code; of v8-M in Secure state. */
+#define RETURN_BASE    0xffffffe1u
+#define RETURN_CONTEXT 0x0cu
+#define RETURN_THREAD  0x08u
+#define RETURN_PROCESS 0x04u /* thread mode, on the process stack */
+#define RETURN_BASIC   0x10u /* no room for floating-point registers */
 
-static bool has_one_stack(const struct build *b)
+/* MRS and MSR (DDI 0403E.e B5.2.2): bits 7..0 name the special register. */
+#define MRS         0xf3ef8000u
+#define MRS_MASK    0xffffd000u
+#define MSR         0xf3808000u
+#define MSR_MASK    0xffe0d000u
+#define SPECIAL_MSP 8
+#define SPECIAL_PSP 9
+
+static uint32_t fresh_value(struct build *b)
 {
-    return b->w->m_one_stack && !b->two_states;
+    return rules_value(&b->r->rules);
+}
+
+static uint32_t known_value(struct build *b, uint32_t number)
+{
+    return rules_constant(&b->r->rules, number, b->step);
+}
+
+static uint32_t stack_rule(struct build *b, enum rule_op op, uint32_t x, uint32_t y, uint32_t k)
+{
+    uint32_t d = fresh_value(b);
+    rules_add(&b->r->rules,
+              &(struct values_rule){.op = (uint8_t)op, .slot = {d, x, y}, .k = k, .step = b->step});
+    return d;
+}
+
+static bool known_number(const struct build *b, uint32_t value, uint32_t *number)
+{
+    *number = b->r->rules.values[value].number;
+    return rules_known(&b->r->rules, value);
+}
+
+/* The bits of a word. */
+static uint32_t masked_value(struct build *b, uint32_t word, uint32_t mask)
+{
+    return stack_rule(b, RULE_AND, word, known_value(b, mask), 0);
+}
+
+/* All that is known is lost at exceptions. */
+static bool loses_all(const struct build *b)
+{
+    return b->two_states;
 }
 
 static bool is_nonsecure(const struct build *b)
@@ -31,9 +78,58 @@ static bool is_nonsecure(const struct build *b)
     return b->w->m_nonsecure || b->two_states;
 }
 
-static enum build_float outer(const struct build *b)
+/* Which stack. */
+
+static uint32_t choose_value(struct build *b, enum build_is is, uint32_t condition, uint32_t yes,
+                             uint32_t no)
 {
-    return b->nesting < BUILD_NESTING ? (enum build_float)b->outer[b->nesting] : BUILD_FLOAT_MAYBE;
+    if (is != BUILD_IS_PERHAPS || yes == no)
+        return is == BUILD_IS_NOT ? no : yes;
+    uint32_t d = fresh_value(b);
+    rules_add(
+        &b->r->rules,
+        &(struct values_rule){.op = RULE_SELECT, .slot = {d, condition, no, yes}, .step = b->step});
+    return d;
+}
+
+/* Is it PSP? *condition: value that is 1 then. A handler has MSP. */
+static enum build_is on_process(struct build *b, uint32_t *condition)
+{
+    uint32_t number, context = b->cur[VALUES_MODE];
+    *condition = 0;
+    if (b->nesting || b->w->m_one_stack)
+        return BUILD_IS_NOT;
+    if (known_number(b, context, &number))
+        return number & RETURN_PROCESS ? BUILD_IS : BUILD_IS_NOT;
+    if (b->tested != context) {
+        b->tested = context;
+        b->tests[0] = stack_rule(b, RULE_FIELD, context, 0, 2 | 1u << 8);
+    }
+    *condition = b->tests[0];
+    return BUILD_IS_PERHAPS;
+}
+
+/* SP goes to where it is kept while the other one is in use. */
+static void leave_stack(struct build *b)
+{
+    uint32_t p;
+    enum build_is is = on_process(b, &p);
+    build_assign(b, VALUES_MSP, choose_value(b, is, p, b->cur[VALUES_MSP], b->cur[SP]));
+    build_assign(b, VALUES_PSP, choose_value(b, is, p, b->cur[SP], b->cur[VALUES_PSP]));
+}
+
+static uint32_t stack_pointer(struct build *b)
+{
+    uint32_t p;
+    enum build_is is = on_process(b, &p);
+    return choose_value(b, is, p, b->cur[VALUES_PSP], b->cur[VALUES_MSP]);
+}
+
+/* The core runs an exception return, or has said so: it is in a handler. */
+static void learn_handler(struct build *b)
+{
+    rules_learn_at(&b->r->rules, b->cur[VALUES_MODE], 0, VALUES_EXCEPTION, b->step);
+    rules_run(&b->r->rules);
 }
 
 /* An access of the core itself. */
@@ -47,11 +143,18 @@ static void stack_word(struct build *b, enum access_kind kind, uint32_t base, ui
     a->saved = (uint8_t)saved;
 }
 
-/* Floating-point registers: now, or when a handler uses some (lazily), or never. */
-static void fill_frame(struct build *b, uint32_t base)
+/* Floating-point registers: now, or when a handler uses some (lazily), or never. `with`: value that
+ * is 1 if there is room for them; 0: there is. */
+static void fill_frame(struct build *b, uint32_t base, uint32_t with)
 {
-    for (uint32_t i = 0; i < FLOAT_WORDS; i++)
-        stack_word(b, ACCESS_KILL, base, FLOAT_OFFSET + 4 * i, 0, SAVED_NOT);
+    for (uint32_t i = 0; i < FLOAT_WORDS; i++) {
+        struct values_access *a = build_access(b, ACCESS_KILL, base, FLOAT_OFFSET + 4 * i, 0);
+        if (!a)
+            return;
+        a->stack = true;
+        if (with)
+            a->cond = with;
+    }
 }
 
 /*
@@ -67,11 +170,11 @@ static enum values_saved stacked_by(const struct bt_event *entry)
 }
 
 /* The eight words at the exception's frame; those loaded become the registers. */
-static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry)
+static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry,
+                        enum values_saved saved)
 {
     static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
     enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
-    enum values_saved saved = entry ? stacked_by(entry) : SAVED;
     uint32_t loaded[6];
     for (unsigned i = 0; i < 6; i++) {
         loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
@@ -91,58 +194,71 @@ static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const str
         build_assign(b, order[i], loaded[i]);
 }
 
-static uint32_t base_value(struct build *b, bool with_floats)
+/* Of a handler within a handler in Non-secure state it depends on what the core implements. */
+static uint32_t return_base(struct build *b)
 {
-    struct values_rules *rules = &b->r->rules;
-    if (b->base_lr[0])
-        return b->base_lr[with_floats];
-    b->base_lr[0] = rules_value(rules);
-    b->base_lr[1] = rules_value(rules);
-    rules_add(rules, &(struct values_rule){.op = RULE_XOR,
-                                           .slot = {b->base_lr[0], b->base_lr[1]},
-                                           .k = RETURN_THREAD ^ RETURN_THREAD_FLOAT,
-                                           .step = b->step,
-                                           .how = VALUES_EXCEPTION});
-    return b->base_lr[with_floats];
+    if (!is_nonsecure(b))
+        return known_value(b, RETURN_BASE);
+    if (b->nesting > 1)
+        return fresh_value(b);
+    if (!b->base_lr)
+        b->base_lr = fresh_value(b);
+    return b->base_lr;
 }
 
-/*
- * LR says what was interrupted. A handler that began in the window is known as one; of what ran
- * before all of them each entry tells the same.
- */
-static void learn_return(struct build *b)
+/* LR says what was interrupted, and so what the return is to. */
+static uint32_t return_value(struct build *b, uint32_t context, uint32_t basic)
 {
-    if (!b->nesting || b->nesting > BUILD_NESTING)
+    struct values_rules *rules = &b->r->rules;
+    uint32_t lr =
+        stack_rule(b, RULE_ADD, return_base(b), stack_rule(b, RULE_ADD, context, basic, 0), 0);
+    uint32_t parts[2] = {context, basic}, masks[2] = {RETURN_CONTEXT, RETURN_BASIC};
+    for (unsigned i = 0; i < 2; i++)
+        rules_equal(rules, parts[i], masked_value(b, lr, masks[i]), b->step, VALUES_EXCEPTION);
+    return lr;
+}
+
+/* SP and MSP are not PSP where the halt says so. */
+static void learn_stacks(struct build *b, bool thread)
+{
+    struct values_rules *rules = &b->r->rules;
+    const struct values_window *w = b->w;
+    if (!w->final_stacks_known || !(w->final_known >> SP & 1) || b->w->m_one_stack)
         return;
-    enum build_float was = (enum build_float)b->outer[b->nesting - 1];
-    bool with_floats = was == BUILD_FLOAT_USED;
-    if (was == BUILD_FLOAT_MAYBE)
-        return;
-    if (is_nonsecure(b) && b->nesting > 1) /* it depends on what the core implements */
-        return;
-    if (b->nesting == 1)
-        rules_equal(&b->r->rules, b->cur[14], base_value(b, with_floats), b->step,
-                    VALUES_EXCEPTION);
-    else
-        rules_learn_at(&b->r->rules, b->cur[14],
-                       with_floats ? RETURN_HANDLER_FLOAT : RETURN_HANDLER, VALUES_EXCEPTION,
-                       b->step);
+    if (thread && w->final_msp != w->final_psp)
+        rules_learn(rules, b->cur[VALUES_MODE],
+                    RETURN_THREAD | (w->final[SP] == w->final_psp ? RETURN_PROCESS : 0),
+                    VALUES_HALTED);
+    leave_stack(b);
+    rules_learn(rules, b->cur[VALUES_MSP], w->final_msp, VALUES_HALTED);
+    rules_learn(rules, b->cur[VALUES_PSP], w->final_psp, VALUES_HALTED);
 }
 
 void build_m_halted(struct build *b, uint32_t psr)
 {
-    if (b->nesting == 0 && !(psr & NUMBER_MASK) && b->base_lr[0] && !is_nonsecure(b))
-        rules_learn(&b->r->rules, b->base_lr[0], RETURN_THREAD, VALUES_EXCEPTION);
+    bool thread = !(psr & NUMBER_MASK);
+    if (loses_all(b))
+        return;
+    if (!thread)
+        learn_handler(b);
+    else if (!b->nesting && b->w->m_one_stack)
+        rules_learn(&b->r->rules, b->cur[VALUES_MODE], RETURN_THREAD, VALUES_HALTED);
+    learn_stacks(b, thread);
 }
 
 static void enter_context(struct build *b)
 {
     if (b->nesting < BUILD_NESTING) {
-        b->outer[b->nesting] = (uint8_t)b->floats;
+        b->outer[b->nesting].context = b->cur[VALUES_MODE];
+        b->outer[b->nesting].basic = b->cur[VALUES_BASIC];
+        b->outer[b->nesting].saved = SAVED;
         b->stacked[b->nesting] = 0;
     }
+    if (!b->nesting)
+        b->switched = 0;
     b->nesting++;
-    b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
+    build_assign(b, VALUES_MODE, known_value(b, 0));
+    build_assign(b, VALUES_BASIC, known_value(b, RETURN_BASIC));
 }
 
 /* Keeps where the frame is for values_status(). */
@@ -155,6 +271,34 @@ static void note_frame(struct build *b, uint32_t frame, uint32_t sp, uint16_t nu
     r->stacked[r->stacked_count++] = (struct values_stacked){
         .from = b->step, .until = UINT32_MAX, .frame = frame, .sp = sp, .number = number};
     b->stacked[b->nesting - 1] = (uint32_t)r->stacked_count;
+}
+
+/* Nobody but handlers as this one may have changed what was stacked. */
+static void note_saved(struct build *b, enum values_saved saved)
+{
+    if (!b->nesting || b->nesting > BUILD_NESTING)
+        return;
+    struct build_outer *o = &b->outer[b->nesting - 1];
+    o->saved = saved < o->saved ? saved : o->saved;
+}
+
+/* What the innermost handler gives back has been there since it began. */
+static enum values_saved saved_for(const struct build *b)
+{
+    bool same = b->nesting > 1 || (b->nesting == 1 && !b->switched);
+    bool kept = same && b->nesting <= BUILD_NESTING && b->outer[b->nesting - 1].saved == SAVED;
+    return kept ? SAVED : SAVED_FRAME;
+}
+
+/* Another stack may be in use from now on. `sp`: as it is then. */
+static void note_switch(struct build *b, uint32_t frame, uint32_t sp)
+{
+    uint32_t to = b->step < b->r->count ? b->w->insns[b->step].address : b->w->final[15];
+    if (b->w->m_one_stack || b->nesting)
+        return;
+    struct values_access *a = build_access(b, ACCESS_SWITCH, frame, STACKED_PC, known_value(b, to));
+    if (a)
+        a->word = sp;
 }
 
 /* The innermost handler has returned. */
@@ -175,80 +319,153 @@ static void kept_taken(struct build *b)
         build_clobber(b, KEPT_REGS);
 }
 
+/* An exception where nothing is followed. */
+static void lose_stacks(struct build *b, bool entry)
+{
+    b->pending_anywhere |= b->w->m_fpu;
+    if (entry)
+        build_clobber_memory(b);
+    build_clobber(b, FRAME_REGS | 1u << SP | EFFECT_FLAGS | 1u << VALUES_MODE | 1u << VALUES_BASIC |
+                         1u << VALUES_MSP | 1u << VALUES_PSP);
+}
+
+static uint32_t frame_rule(struct build *b, uint32_t frame, uint32_t sp, uint32_t xpsr,
+                           uint32_t basic, uint32_t k)
+{
+    uint32_t number;
+    if (known_number(b, basic, &number)) {
+        k |= number ? 0 : RULE_STACKED_FLOAT;
+        basic = 0;
+    }
+    rules_add(&b->r->rules, &(struct values_rule){.op = RULE_STACKED,
+                                                  .slot = {frame, sp, xpsr, basic},
+                                                  .k = k,
+                                                  .step = b->step,
+                                                  .how = VALUES_EXCEPTION});
+    return k;
+}
+
+/* There may be room for floating-point registers in the frame, which are written now or later. */
+static void stack_floats(struct build *b, uint32_t frame, uint32_t basic)
+{
+    uint32_t number;
+    bool known = known_number(b, basic, &number);
+    if (known && number)
+        return;
+    uint32_t with = known ? 0 : stack_rule(b, RULE_COND, stack_rule(b, RULE_NZ, basic, 0, 0), 0, 0);
+    b->pending_anywhere |= with && b->pending;
+    fill_frame(b, frame, with);
+    b->pending = frame;
+    b->pending_with = with;
+}
+
 void build_m_entry(struct build *b, const struct bt_event *event)
 {
-    struct values_rules *rules = &b->r->rules;
-    enum build_float was = b->floats;
-    enter_context(b);
+    uint32_t context = b->cur[VALUES_MODE], basic = b->cur[VALUES_BASIC], sp = b->cur[SP];
     uint16_t number = b->number;
     b->number = event->u.exception.number & NUMBER_MASK;
     kept_taken(b);
-    if (!has_one_stack(b) || was == BUILD_FLOAT_MAYBE) {
-        b->pending_anywhere = b->w->m_fpu;
-        build_clobber_memory(b);
-        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
+    if (loses_all(b)) {
+        enter_context(b);
+        lose_stacks(b, true);
         return;
     }
-    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
-    bool with_floats = was == BUILD_FLOAT_USED;
-    rules_add(rules, &(struct values_rule){.op = RULE_STACKED,
-                                           .slot = {sp, b->cur[13], xpsr},
-                                           .k = RULE_STACKED_ENTRY |
-                                                (with_floats ? RULE_STACKED_FLOAT : 0),
-                                           .step = b->step,
-                                           .how = VALUES_EXCEPTION});
-    stack_frame(b, sp, xpsr, event);
-    note_frame(b, sp, b->cur[13], number);
-    if (with_floats) {
-        fill_frame(b, sp);
-        b->pending = sp;
-    }
+    uint32_t frame = fresh_value(b), xpsr = fresh_value(b);
+    frame_rule(b, frame, sp, xpsr, basic, RULE_STACKED_ENTRY);
+    enum values_saved saved = stacked_by(event);
+    stack_frame(b, frame, xpsr, event, saved);
+    stack_floats(b, frame, basic);
+    build_assign(b, SP, frame);
+    leave_stack(b);
+    enter_context(b);
+    note_frame(b, frame, sp, number);
+    note_saved(b, saved);
     build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
-    build_assign(b, 13, sp);
-    learn_return(b);
+    build_assign(b, SP, b->cur[VALUES_MSP]);
+    build_assign(b, LR, return_value(b, context, basic));
+}
+
+/* A handler was interrupted, which nobody takes the core away from: the window has begun in it. */
+static bool returns_as_entered(const struct build *b)
+{
+    return b->nesting < BUILD_NESTING && (b->nesting || b->w->m_one_stack);
+}
+
+/* What the return is to: as it was interrupted, or as the EXC_RETURN says that it goes by. */
+static void return_to_context(struct build *b, bool entered)
+{
+    uint32_t back = b->target ? b->target : fresh_value(b);
+    if (entered && returns_as_entered(b)) {
+        build_assign(b, VALUES_MODE, b->outer[b->nesting].context);
+        build_assign(b, VALUES_BASIC, b->outer[b->nesting].basic);
+        return;
+    }
+    uint32_t context = fresh_value(b);
+    uint32_t basic = b->w->m_fpu ? fresh_value(b) : known_value(b, RETURN_BASIC);
+    rules_equal(&b->r->rules, back, return_value(b, context, basic), b->step, VALUES_EXCEPTION);
+    rules_run(&b->r->rules);
+    build_assign(b, VALUES_MODE, context);
+    build_assign(b, VALUES_BASIC, basic);
 }
 
 void build_m_return(struct build *b)
 {
-    struct values_rules *rules = &b->r->rules;
-    if (b->nesting) {
+    uint32_t number;
+    bool entered = b->nesting;
+    enum values_saved saved = saved_for(b);
+    kept_taken(b);
+    if (!loses_all(b)) {
+        learn_handler(b);
+        build_assign(b, VALUES_MSP, b->cur[SP]);
+    }
+    if (entered) {
         b->nesting--;
-        b->floats = outer(b);
         leave_frame(b);
     } else {
-        build_m_lost(b);
+        b->base_lr = 0;
     }
-    kept_taken(b);
-    if (!has_one_stack(b) || b->floats == BUILD_FLOAT_MAYBE) {
-        uint32_t before = b->cur[13];
-        build_clobber(b, FRAME_REGS | 1u << 13 | EFFECT_FLAGS);
-        build_access(b, ACCESS_RAISE, b->cur[13], 0, before);
+    if (loses_all(b)) {
+        uint32_t before = b->cur[SP];
+        lose_stacks(b, false);
+        build_access(b, ACCESS_RAISE, b->cur[SP], 0, before);
         return;
     }
-    bool with_floats = b->floats == BUILD_FLOAT_USED;
-    uint32_t sp = rules_value(rules), xpsr = rules_value(rules);
-    rules_add(rules, &(struct values_rule){.op = RULE_STACKED,
-                                           .slot = {b->cur[13], sp, xpsr},
-                                           .k = with_floats ? RULE_STACKED_FLOAT : 0,
-                                           .step = b->step,
-                                           .how = VALUES_EXCEPTION});
-    stack_frame(b, b->cur[13], xpsr, NULL);
-    if (with_floats)
+    return_to_context(b, entered);
+    uint32_t frame = stack_pointer(b), sp = fresh_value(b), xpsr = fresh_value(b);
+    uint32_t basic = b->cur[VALUES_BASIC];
+    frame_rule(b, frame, sp, xpsr, basic, 0);
+    note_switch(b, frame, sp);
+    stack_frame(b, frame, xpsr, NULL, saved);
+    if ((known_number(b, basic, &number) && !number) || (!b->nesting && !b->switched))
         b->pending = 0;
     build_clobber(b, EFFECT_FLAGS);
-    build_assign(b, 13, sp);
+    build_assign(b, SP, sp);
+    leave_stack(b);
 }
 
 void build_m_chained(struct build *b, const struct bt_event *event)
 {
+    uint32_t back = b->target;
+    note_saved(b, stacked_by(event));
     b->number = event->u.exception.number & NUMBER_MASK;
-    b->floats = b->w->m_fpu ? BUILD_FLOAT_UNUSED : b->floats;
     b->it = 0;
     b->jumped = false;
     build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
     kept_taken(b);
-    if (has_one_stack(b))
-        learn_return(b);
+    if (loses_all(b))
+        return;
+    learn_handler(b);
+    build_assign(b, VALUES_MODE, known_value(b, 0));
+    build_assign(b, VALUES_BASIC, known_value(b, RETURN_BASIC));
+    if (b->nesting && b->nesting <= BUILD_NESTING) {
+        b->nesting--;
+        bool same = returns_as_entered(b);
+        const struct build_outer *o = &b->outer[b->nesting++];
+        if (same)
+            back = return_value(b, o->context, o->basic);
+    }
+    if (back)
+        build_assign(b, LR, back);
 }
 
 void build_m_states(struct build *b)
@@ -260,17 +477,113 @@ void build_m_states(struct build *b)
     b->two_states = w->m_two_states || changes;
 }
 
+void build_m_unsure(struct build *b)
+{
+    kept_taken(b);
+    build_m_lost(b);
+    lose_stacks(b, true);
+}
+
+/* Nobody sees a handler that was chained and interrupted before its first instruction. */
+void build_m_perhaps_chained(struct build *b, uint32_t address)
+{
+    const uint32_t regs = FRAME_REGS | EFFECT_FLAGS;
+    uint32_t context, same = fresh_value(b);
+    bool thread = !b->nesting && known_number(b, b->cur[VALUES_MODE], &context) && context;
+    if (thread || loses_all(b))
+        return;
+    if (b->target) { /* the branch went to `address` */
+        uint32_t to = masked_value(b, b->target, ~1u);
+        uint32_t apart = stack_rule(b, RULE_XOR, to, 0, address);
+        same = stack_rule(b, RULE_COND, stack_rule(b, RULE_NZ, apart, 0, 0), 0, 0);
+    }
+    for (unsigned reg = 0; reg < VALUES_STATE_REGS; reg++)
+        if (regs >> reg & 1)
+            build_assign(b, reg,
+                         choose_value(b, BUILD_IS_PERHAPS, same, b->cur[reg], fresh_value(b)));
+    build_assign(b, VALUES_BASIC,
+                 choose_value(b, BUILD_IS_PERHAPS, same, b->cur[VALUES_BASIC],
+                              known_value(b, RETURN_BASIC)));
+}
+
 void build_m_lost(struct build *b)
 {
+    uint32_t pred = b->pred;
+    b->pred = 0; /* whether or not */
     for (unsigned i = 0; i < b->nesting && i < BUILD_NESTING; i++)
         if (b->stacked[i])
             b->r->stacked[b->stacked[i] - 1].until = b->step;
     b->nesting = 0;
     b->number = 0;
-    memset(b->base_lr, 0, sizeof b->base_lr);
-    b->floats = b->w->m_fpu ? BUILD_FLOAT_MAYBE : BUILD_FLOAT_UNUSED;
+    b->base_lr = 0;
     b->pending = 0;
     b->pending_anywhere = b->w->m_fpu;
+    b->target = 0;
+    build_clobber(b, 1u << VALUES_MODE | 1u << VALUES_MSP | 1u << VALUES_PSP | 1u << VALUES_BASIC);
+    if (!b->w->m_fpu)
+        build_assign(b, VALUES_BASIC, known_value(b, RETURN_BASIC));
+    b->pred = pred;
+}
+
+/* Special registers that are stack pointers, or choose them. Code without privileges cannot write
+ * them, and reads 0; handlers can. */
+
+static bool is_handler(const struct build *b)
+{
+    uint32_t number;
+    return b->nesting || (known_number(b, b->cur[VALUES_MODE], &number) && !number);
+}
+
+static void write_control(struct build *b)
+{
+    uint32_t kept = b->cur[SP];
+    leave_stack(b);
+    build_clobber(b, 1u << VALUES_MODE | (b->w->m_fpu ? 1u << VALUES_BASIC : 0));
+    kept = is_handler(b) ? kept : stack_pointer(b);
+    if (kept != b->cur[SP])
+        build_assign(b, SP, kept);
+}
+
+static void write_stack(struct build *b, unsigned which, unsigned reg)
+{
+    uint32_t p, value = is_handler(b) ? b->cur[reg] : fresh_value(b);
+    enum build_is is = on_process(b, &p);
+    bool process = which == SPECIAL_PSP;
+    b->switched++;
+    build_assign(b, process ? VALUES_PSP : VALUES_MSP, value);
+    if (is == BUILD_IS_PERHAPS)
+        value = fresh_value(b);
+    if (is == BUILD_IS_PERHAPS || (is == BUILD_IS) == process)
+        build_assign(b, SP, value);
+}
+
+void build_m_decoded(uint32_t op, struct insn_effect *e)
+{
+    unsigned which = op & 0xff;
+    if ((op & MSR_MASK) != MSR)
+        return;
+    e->clobber_memory = false;
+    e->clobber = which < 4 ? EFFECT_FLAGS : which >= 16 && which < 20 ? 0 : 1u << SP;
+}
+
+bool build_m_special(struct build *b)
+{
+    const struct values_insn *i = &b->w->insns[b->step];
+    unsigned which = i->opcode & 0xff;
+    bool stack = which == SPECIAL_MSP || which == SPECIAL_PSP;
+    if (i->size != 4 || loses_all(b))
+        return false;
+    if ((i->opcode & MRS_MASK) == MRS && stack && is_handler(b)) {
+        build_assign(b, i->opcode >> 8 & 15, b->cur[which == SPECIAL_PSP ? VALUES_PSP : SP]);
+        return true;
+    }
+    if ((i->opcode & MSR_MASK) != MSR || (!stack && which != CONTROL))
+        return false;
+    if (stack)
+        write_stack(b, which, i->opcode >> 16 & 15);
+    else
+        write_control(b);
+    return true;
 }
 
 /* Bits 27..24 of coprocessor space, coprocessors 10 and 11. */
@@ -282,22 +595,17 @@ static bool uses_floats(const struct values_insn *i)
 
 void build_m_executed(struct build *b)
 {
-    const struct values_insn *i = &b->w->insns[b->step];
-    if (i->size == 4 && (i->opcode & 0xffe0d0ff) == (0xf3808000 | CONTROL)) {
-        b->floats = BUILD_FLOAT_MAYBE;
+    uint32_t number;
+    if (!uses_floats(&b->w->insns[b->step]))
         return;
-    }
-    if (!uses_floats(i))
-        return;
-    if (b->floats != BUILD_FLOAT_USED && b->pending_anywhere)
+    bool used = known_number(b, b->cur[VALUES_BASIC], &number) && !number;
+    if (!used && b->pending_anywhere)
         build_clobber_memory(b);
     if (b->pending)
-        fill_frame(b, b->pending);
+        fill_frame(b, b->pending, b->pred ? 0 : b->pending_with);
     if (!b->pred) {
         b->pending = 0;
         b->pending_anywhere = false;
-        b->floats = BUILD_FLOAT_USED;
-    } else if (b->floats == BUILD_FLOAT_UNUSED) {
-        b->floats = BUILD_FLOAT_MAYBE;
     }
+    build_assign(b, VALUES_BASIC, known_value(b, 0));
 }

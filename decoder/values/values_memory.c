@@ -184,6 +184,25 @@ static void give_back_any(struct values *r, const struct values_access *a)
     }
 }
 
+/* An exception returns to another one's frame. Where it was stacked in the window what is saved
+ * above it is that stack's, unless it was made up there again. */
+static void switch_stack(struct values *r, const struct values_access *a)
+{
+    const struct values_value *values = r->rules.values;
+    uint32_t address = values[a->base].number + a->offset;
+    if (!r->memory.listed_count)
+        return;
+    if (!rules_known(&r->rules, a->base) || !rules_known(&r->rules, a->word)) {
+        forget_listed(r, 0, UINT32_MAX);
+        return;
+    }
+    const struct values_cell *c = cell_at(r, address & ~3u);
+    bool stacked = c && c->saved && rules_known(&r->rules, c->version) &&
+                   values[c->version].number == values[a->data].number;
+    if (!stacked)
+        forget_listed(r, address - a->offset, UINT32_MAX);
+}
+
 static uint32_t word_value(struct values *r, uint32_t *value)
 {
     if (!*value)
@@ -249,7 +268,7 @@ static void memory_load(struct values *r, struct values_access *a, struct values
     if (!c->version) {
         c->version = whole ? a->data : word_value(r, &a->word);
         uint32_t since = c->since > a->floor ? c->since : a->floor;
-        if (a->saved && a->stack && since < c->from) /* it was there since it was saved */
+        if (a->saved == SAVED && a->stack && since < c->from) /* it was there since it was saved */
             c->from = since;
     }
     if (a->saved) {
@@ -361,21 +380,56 @@ static bool hits_others(struct values *r, const struct values_access *a, uint32_
     return none && may_be_alias(r, address);
 }
 
+/* The value of that word behind a store to one of several: the same one in each pass. */
+static uint32_t word_among(struct values *r, struct values_access *a, uint32_t address,
+                           uint32_t words)
+{
+    if (!a->among) {
+        for (a->among_count = 1; a->among_count < words;)
+            a->among_count *= 2;
+        a->among = rules_value(&r->rules);
+        for (uint32_t i = 1; i < a->among_count; i++)
+            rules_value(&r->rules);
+    }
+    return a->among + (address >> 2 & (a->among_count - 1));
+}
+
+/* The address is not known, but that it is one of a few: false if it is not. */
+static bool store_among(struct values *r, struct values_access *a)
+{
+    struct values_range range;
+    if (!rules_range(&r->rules, a->base, &range))
+        return false;
+    uint32_t first = (range.from + a->offset) & ~3u;
+    uint32_t last = range.from + a->offset + range.span + a->width - 1;
+    uint32_t words = ((last & ~3u) - first) / 4 + 1;
+    if (last < first || (a->among && words > a->among_count))
+        return false;
+    for (uint32_t i = 0; i < words; i++) {
+        const struct values_cell *c = cell_at(r, first + 4 * i);
+        if (!c || (c->kind != VALUES_MEMORY_RAM && c->kind != VALUES_MEMORY_UNREAD))
+            return false;
+    }
+    for (uint32_t at = first; at - first < 4 * words; at += 4)
+        replace_word(r, cell_at(r, at), word_among(r, a, at, words), a->when);
+    return true;
+}
+
 static void visit_access(struct values *r, struct values_access *a)
 {
     const struct values_value *values = r->rules.values;
     bool certain = !a->cond || values[a->cond].how;
     if (a->cond && values[a->cond].how && !values[a->cond].number)
         return;
-    if (a->kind == ACCESS_RAISE) {
-        raise_stack(r, a);
+    if (a->kind == ACCESS_RAISE || a->kind == ACCESS_SWITCH) {
+        (a->kind == ACCESS_RAISE ? raise_stack : switch_stack)(r, a);
         return;
     }
     if (a->kind == ACCESS_LOAD && a->saved && a->stack &&
         !(certain && rules_known(&r->rules, a->base)))
         give_back_any(r, a);
     if (a->kind == ACCESS_CLOBBER || !rules_known(&r->rules, a->base)) {
-        if (a->kind != ACCESS_LOAD)
+        if (a->kind != ACCESS_LOAD && (a->kind == ACCESS_CLOBBER || !store_among(r, a)))
             memory_clobber(r, a->when, a, a->kind == ACCESS_CLOBBER || !r->keep_saved);
         return;
     }

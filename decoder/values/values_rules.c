@@ -344,14 +344,19 @@ static void apply_stacked(struct values_rules *r, const struct values_rule *rule
     bool has_d = known_number(r, rule->slot[0], &d);
     bool has_a = known_number(r, rule->slot[1], &a);
     bool has_b = known_number(r, rule->slot[2], &b);
-    uint32_t size = rule->k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
+    uint32_t basic, k = rule->k;
+    if (!known_number(r, rule->slot[3], &basic))
+        return;
+    if (rule->slot[3] && !basic)
+        k |= RULE_STACKED_FLOAT;
+    uint32_t size = k & RULE_STACKED_FLOAT ? 0x68 : 0x20;
     if (has_d && has_b)
         conclude_slot(r, rule, 1, b >> 9 & 1 ? (d + size) | 4 : d + size);
     else if (has_a && !(a & 4))
         conclude_slot(r, rule, 0, a - size);
-    else if (has_a && rule->k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
+    else if (has_a && k & (RULE_STACKED_FLOAT | RULE_STACKED_ALIGNED))
         conclude_slot(r, rule, 0, (a - size) & ~7u);
-    else if (has_a && has_b && rule->k & RULE_STACKED_ENTRY)
+    else if (has_a && has_b && k & RULE_STACKED_ENTRY)
         conclude_slot(r, rule, 0, a - (b >> 9 & 1 ? size + 4 : size));
 }
 
@@ -472,6 +477,107 @@ bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
         use = next_use(r, use, words);
     }
     return false;
+}
+
+#define RANGE_DEPTH 6
+#define RANGE_USES  64
+
+static bool range_of(const struct values_rules *r, uint32_t value, unsigned depth,
+                     struct values_range *range);
+
+/* Bits that may be set are all in `mask`. */
+static bool range_of_mask(uint32_t mask, struct values_range *range)
+{
+    *range = (struct values_range){.span = mask};
+    return mask < RULES_SPAN_MAX;
+}
+
+static bool range_of_sum(const struct values_rules *r, const struct values_rule *rule,
+                         unsigned depth, struct values_range *range)
+{
+    struct values_range a, b = {0};
+    if (!range_of(r, rule->slot[1], depth, &a) ||
+        (rule->slot[2] && !range_of(r, rule->slot[2], depth, &b)))
+        return false;
+    range->from = rule->k + a.from + (rule->op == RULE_SUB ? 0 - b.from - b.span : b.from);
+    range->span = a.span + b.span;
+    return range->span < RULES_SPAN_MAX;
+}
+
+static bool range_of_and(const struct values_rules *r, const struct values_rule *rule,
+                         struct values_range *range)
+{
+    for (unsigned i = 1; i < 3; i++) {
+        const struct values_value *v = &r->values[rule->slot[i]];
+        if (rule->slot[i] && v->how && range_of_mask(v->number, range))
+            return true;
+    }
+    return false;
+}
+
+static bool range_of_shift(const struct values_rules *r, const struct values_rule *rule,
+                           unsigned depth, struct values_range *range)
+{
+    unsigned type = rule->k & 7, by = rule->k >> 8;
+    if (rule->slot[2] || by > 31)
+        return false;
+    if (type == EFFECT_LSR && by)
+        return range_of_mask(UINT32_MAX >> by, range);
+    if (type != EFFECT_LSL || !range_of(r, rule->slot[1], depth, range) ||
+        range->from + range->span < range->from ||
+        (uint64_t)(range->from + range->span) << by > UINT32_MAX)
+        return false;
+    range->from <<= by;
+    range->span <<= by;
+    return range->span < RULES_SPAN_MAX;
+}
+
+static bool range_of_either(const struct values_rules *r, const struct values_rule *rule,
+                            unsigned depth, struct values_range *range)
+{
+    struct values_range a, b;
+    if (!range_of(r, rule->slot[2], depth, &a) || !range_of(r, rule->slot[3], depth, &b))
+        return false;
+    if (b.from - a.from >= RULES_SPAN_MAX) {
+        struct values_range other = a;
+        a = b;
+        b = other;
+    }
+    uint32_t apart = b.from - a.from;
+    range->from = a.from;
+    range->span = a.span > apart + b.span ? a.span : apart + b.span;
+    return apart < RULES_SPAN_MAX && range->span < RULES_SPAN_MAX;
+}
+
+static bool range_of(const struct values_rules *r, uint32_t value, unsigned depth,
+                     struct values_range *range)
+{
+    struct values_rule rule;
+    *range = (struct values_range){.from = r->values[value].number};
+    if (value && r->values[value].how)
+        return true;
+    if (!value || !depth || !rules_defines(r, value, RANGE_USES, &rule))
+        return false;
+    switch (rule.op) {
+    case RULE_ADD:
+    case RULE_SUB:
+        return range_of_sum(r, &rule, depth - 1, range);
+    case RULE_AND:
+        return range_of_and(r, &rule, range);
+    case RULE_SHIFT:
+        return range_of_shift(r, &rule, depth - 1, range);
+    case RULE_SELECT:
+        return range_of_either(r, &rule, depth - 1, range);
+    case RULE_FIELD:
+        return !(rule.k >> 16 & 1) && range_of_mask(field_mask(rule.k >> 8 & 0xff), range);
+    default:
+        return false;
+    }
+}
+
+bool rules_range(const struct values_rules *r, uint32_t value, struct values_range *range)
+{
+    return range_of(r, value, RANGE_DEPTH, range);
 }
 
 void rules_align_frames(struct values_rules *r)

@@ -16,7 +16,8 @@ enum rule_op {
     RULE_SELECT,  /* d = a ? c : b */
     RULE_COND,    /* d = condition k of flags NZ a, C b, V c */
     RULE_NZ,      /* d = N << 1 | Z of a */
-    RULE_STACKED, /* a = d + size, + 4 if bit 9 of b: exception frame at d. k: RULE_STACKED_* */
+    RULE_STACKED, /* a = d + size, + 4 if bit 9 of b: exception frame at d. k: RULE_STACKED_*; c: if
+                     it is 0 with RULE_STACKED_FLOAT */
     RULE_FORWARD, /* those below are functions of their operands */
     RULE_AND = RULE_FORWARD,
     RULE_ORR,
@@ -108,6 +109,15 @@ void rules_add(struct values_rules *r, const struct values_rule *rule);
  * and was kept. */
 bool rules_defines(const struct values_rules *r, uint32_t value, size_t uses,
                    struct values_rule *rule);
+
+/* A value is `from` or up to `span` more, modulo 2^32. */
+struct values_range {
+    uint32_t from, span;
+};
+
+/* As the rules that the value follows from allow; false: no less than RULES_SPAN_MAX. */
+#define RULES_SPAN_MAX 1024u
+bool rules_range(const struct values_rules *r, uint32_t value, struct values_range *range);
 
 /* The two are equal; `how` explains what that gives. */
 static inline void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, uint32_t step,

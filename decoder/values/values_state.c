@@ -119,6 +119,14 @@ static bool handler_goes_on(const struct build *b, const struct values_frame *f,
            address - f->address <= FAULT_SPAN;
 }
 
+bool build_is_innermost(const struct build *b, uint32_t address)
+{
+    size_t i = b->frame_count;
+    while (i && !b->frames[i - 1].exception)
+        i--;
+    return i && b->frames[i - 1].address == address;
+}
+
 void build_pair(struct build *b, uint32_t address, bool exception)
 {
     struct values *r = b->r;

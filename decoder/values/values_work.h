@@ -6,8 +6,11 @@
 #include "decoder/effect/effect.h"
 #include "values_rules.h"
 
-#define VALUES_STATE_REGS 20 /* r0-r14, the PC (unused), NZ, C, V, the mode */
-#define VALUES_MODE       19 /* A and R profile: the low five bits of the CPSR */
+#define VALUES_STATE_REGS 23 /* r0-r14, the PC (unused), NZ, C, V and: */
+#define VALUES_MODE       19 /* the low five bits of the CPSR; M profile: EXC_RETURN, bits 3 and 2 */
+#define VALUES_BASIC      20 /* M profile: EXC_RETURN, bit 4, if an exception were taken now */
+#define VALUES_MSP        21 /* M profile: of the stack that is not in use */
+#define VALUES_PSP        22
 
 /* From state `from` on the register is `value`. */
 struct values_def {
@@ -25,6 +28,7 @@ enum access_kind {
     ACCESS_STORE,
     ACCESS_KILL,    /* a store of an unknown value, or one that may not have happened */
     ACCESS_CLOBBER, /* any RAM may have changed */
+    ACCESS_SWITCH,  /* another stack may be in use, if `data` was not stacked there */
     ACCESS_RAISE,   /* SP was `data` and is the base: below it nothing is saved any more */
 };
 
@@ -41,12 +45,14 @@ struct values_access {
     uint32_t when; /* state that is the first to see a store */
     uint32_t base; /* value; the address is base + offset */
     uint32_t offset;
-    uint32_t data;   /* value: 32 bits, of a narrow load as extended; 0: none */
-    uint32_t cond;   /* value: happened if it is 1; 0: happened */
-    uint32_t word;   /* value of the whole word, if it needed one */
-    uint32_t second; /* as word, of the next word if the access crosses */
-    uint32_t linked; /* version of the word that rules tie this access to */
-    uint8_t kind;    /* enum access_kind */
+    uint32_t data;        /* value: 32 bits, of a narrow load as extended; 0: none */
+    uint32_t cond;        /* value: happened if it is 1; 0: happened */
+    uint32_t word;        /* value of the whole word, if it needed one */
+    uint32_t second;      /* as word, of the next word if the access crosses */
+    uint32_t among;       /* values of the words that it may write, from this one on; */
+    uint32_t among_count; /* so many, a power of two */
+    uint32_t linked;      /* version of the word that rules tie this access to */
+    uint8_t kind;         /* enum access_kind */
     uint8_t width;
     bool sign;
     bool stack;     /* SP is the base */

@@ -453,32 +453,49 @@ static bool was_nonsecure(const struct target_regs *now, const struct target_reg
            !stacks_are_equal(now, TARGET_STACK_MSP, TARGET_STACK_MSP_S);
 }
 
-/*
- * GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
- * The one in use is SP: as at the halt, but that handlers have the main stack. Of the others nobody
- * knows where they were, if the program uses more than one.
- */
-static void fill_stacks(const struct reverse_machine *m, struct target_regs *regs, bool kept)
-{
-    const struct target_regs *now = &m->regs;
-    bool handler = regs->value[TARGET_REG_PSR] & XPSR_NUMBER;
-    bool psp = now->stack_known >> TARGET_STACK_PSP & now->known >> SP & 1 &&
-               now->stack[TARGET_STACK_PSP] == now->value[SP];
-    unsigned used = !handler && psp ? TARGET_STACK_PSP : TARGET_STACK_MSP;
-    unsigned banked = used + (was_nonsecure(now, regs) ? TARGET_STACK_MSP_NS : TARGET_STACK_MSP_S);
-    bool alone = kept || (m->program.one_stack && !m->program.two_states);
-    for (unsigned i = 0; i < TARGET_STACKS; i++)
-        regs->stack[i] = alone ? now->stack[i] : REVERSE_NO_STACK;
-    regs->stack[used] = regs->stack[banked] = (uint32_t)regs->value[SP];
-    regs->stack_known = now->stack_known | 1u << used | 1u << banked;
-}
-
 /* Nothing has changed the other stack pointers up to the halt. */
 static bool stacks_kept(const struct reverse_values *v, uint64_t position)
 {
     const struct reverse_known *k = &v->now;
     return now_holds(v, position) && k->halted && k->values &&
            values_stacks_kept(k->values, (size_t)(position - k->from));
+}
+
+/* As values_stacks(); a value that is inferred counts as others. */
+static unsigned stacks_at(const struct reverse_values *v, uint64_t position, uint32_t stacks[2],
+                          bool *process)
+{
+    const struct reverse_known *k = &v->now;
+    if (!now_holds(v, position) || k->conflict || !k->values)
+        return 0;
+    return values_stacks(k->values, (size_t)(position - k->from), stacks, process);
+}
+
+/*
+ * GDB asks for all stack pointers of an M-profile core when it unwinds, and gives up without one.
+ * The one in use is SP: as at the halt, but that handlers have the main stack. Of the others nobody
+ * knows where they were, if the program uses more than one.
+ */
+static void fill_stacks(const struct reverse_values *v, const struct reverse_machine *m,
+                        uint64_t position, struct target_regs *regs)
+{
+    uint32_t stacks[2];
+    bool process;
+    unsigned known = stacks_at(v, position, stacks, &process);
+    const struct target_regs *now = &m->regs;
+    bool handler = regs->value[TARGET_REG_PSR] & XPSR_NUMBER;
+    bool psp = now->stack_known >> TARGET_STACK_PSP & now->known >> SP & 1 &&
+               now->stack[TARGET_STACK_PSP] == now->value[SP];
+    unsigned used = known ? process : !handler && psp ? TARGET_STACK_PSP : TARGET_STACK_MSP;
+    unsigned bank = was_nonsecure(now, regs) ? TARGET_STACK_MSP_NS : TARGET_STACK_MSP_S;
+    bool alone = stacks_kept(v, position) || (m->program.one_stack && !m->program.two_states);
+    for (unsigned i = 0; i < TARGET_STACKS; i++)
+        regs->stack[i] = alone ? now->stack[i] : REVERSE_NO_STACK;
+    regs->stack_known = now->stack_known | 1u << used | 1u << (bank + used);
+    for (unsigned i = 0; i < 2; i++)
+        if (known >> i & 1)
+            regs->stack[i] = regs->stack[bank + i] = stacks[i];
+    regs->stack[used] = regs->stack[bank + used] = (uint32_t)regs->value[SP];
 }
 
 /* What is known backwards, and numbers that GDB needs: returns which of them are estimates. */
@@ -502,7 +519,7 @@ static uint32_t fill_regs(struct reverse_values *v, struct reverse *p,
         guessed |= (uint32_t)(!known && needed) << reg;
     }
     if (is_m_profile(m))
-        fill_stacks(m, regs, stacks_kept(v, position));
+        fill_stacks(v, m, position, regs);
     return guessed;
 }
 

@@ -245,6 +245,10 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->final_known = regs->known & 0xffff;
     w->final_cpsr = regs->value[TARGET_REG_PSR];
     w->final_cpsr_known = regs->known >> TARGET_REG_PSR & 1;
+    w->final_msp = regs->stack[TARGET_STACK_MSP];
+    w->final_psp = regs->stack[TARGET_STACK_PSP];
+    w->final_stacks_known = w->m_profile && regs->stack_known >> TARGET_STACK_MSP & 1 &&
+                            regs->stack_known >> TARGET_STACK_PSP & 1;
 }
 
 /*

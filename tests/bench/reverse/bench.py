@@ -141,6 +141,8 @@ class Case:
         truth = {"states": out / "states", "accesses": out / "accesses", "ram": out / "ram.bin",
                  "base": f"{machine.ram:x}", "size": f"{RAM_SIZE:x}",
                  "halt": f"{self.symbols['halt_here']:x}", **self.more_truth}
+        if machine.m_profile and not self.more_truth.get("twostates"):
+            truth["stacks"] = out / "stacks"
         plugins = []
         for path, options in ((BOARD, board), (TRUTH, truth)):
             text = ",".join(f"{name}={value}" for name, value in options.items())
@@ -186,6 +188,9 @@ class Case:
             return
         self.states, self.count = kept, len(kept) // STATE - 1
         self.accesses = [(numbers[a[0]], *a[1:]) for a in self.accesses if a[0] in numbers]
+        if (stacks := self.folder / "stacks").exists():
+            old = stacks.read_bytes()
+            stacks.write_bytes(b"".join(old[8 * position:8 * position + 8] for position in numbers))
         (self.folder / "states").write_bytes(kept.tobytes())
         (self.folder / "accesses").write_bytes(
             b"".join(struct.pack("<IIHHQ", *a) for a in self.accesses))

@@ -170,6 +170,11 @@ static int examine(struct engine *e, uint32_t infer)
                               .m_bit_band = p->bit_band,
                               .m_fpu = e->fpu};
     memcpy(w.final, state, sizeof w.final);
+    if (e->truth->stacks) {
+        w.final_stacks_known = true;
+        w.final_msp = e->truth->stacks[e->halt][0];
+        w.final_psp = e->truth->stacks[e->halt][1];
+    }
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
     bool done;
     int error = values_begin(&r, &w);

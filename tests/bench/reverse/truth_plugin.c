@@ -40,6 +40,7 @@
 
 #define SECURE_ALIAS             0x10000000u /* address bit of mps2-an505 */
 #define SECURE_GATE              0xe97fe97fu /* SG */
+#define NUMBER_MSP               0x11u       /* of board_qemu_get(); then PSP */
 #define NUMBER_STACK             0x18u       /* of board_qemu_get(): MSP and PSP of either state */
 #define NUMBER_NONSECURE_CONTROL 0x23u
 #define CONTROL_SPSEL            (2u << 24)
@@ -71,6 +72,7 @@ static struct {
     bool two_states;    /* a Cortex-M33, */
     bool nonsecure;     /* which is in Non-secure state */
     uint32_t stacks[4]; /* its stack pointers */
+    FILE *stacks_file;
 } truth;
 
 static uint32_t word_at(uint32_t address)
@@ -206,6 +208,16 @@ static void save_ram(void)
     fclose(file);
 }
 
+/* MSP and PSP. */
+static void save_stacks(void)
+{
+    uint32_t stacks[2] = {0, 0};
+
+    for (uint32_t i = 0; i < 2; i++)
+        board_qemu_get(&truth.qemu, 0, NUMBER_MSP + i, &stacks[i]);
+    fwrite(stacks, sizeof stacks, 1, truth.stacks_file);
+}
+
 static void end_here(uint32_t pc)
 {
     truth.count++;
@@ -214,6 +226,8 @@ static void end_here(uint32_t pc)
     truth.done = true;
     save_ram();
     fflush(truth.states);
+    if (truth.stacks_file)
+        fflush(truth.stacks_file);
     fflush(truth.accesses);
 }
 
@@ -256,6 +270,8 @@ static void on_insn(unsigned vcpu, void *data)
             note_frame(truth.frames[i]);
     }
     fwrite(state, sizeof state, 1, truth.states);
+    if (truth.stacks_file)
+        save_stacks();
     end_here(state[15]);
 }
 
@@ -296,6 +312,8 @@ static bool option(const char *text)
         return false;
     if (strncmp(text, "states=", 7) == 0)
         return (truth.states = fopen(value, "wb")) != NULL;
+    if (strncmp(text, "stacks=", 7) == 0)
+        return (truth.stacks_file = fopen(value, "wb")) != NULL;
     if (strncmp(text, "accesses=", 9) == 0)
         return (truth.accesses = fopen(value, "wb")) != NULL;
     uint32_t number = (uint32_t)strtoul(value, NULL, 16);

@@ -17,7 +17,7 @@ struct path {
     struct values_insn insns[32];
     struct bt_event events[4];
     struct values_window w;
-    uint32_t ram[32]; /* present, from RAM */
+    uint32_t ram[64]; /* present, from RAM */
     uint32_t next;
 };
 
@@ -455,6 +455,7 @@ START_TEST(test_exception_frame)
                                     .u.exception = {.return_address = 0x8004, .has_return = true}};
     p.w.event_count = 1;
     p.w.final[13] = RAM + 16;
+    p.w.final[14] = 0xfffffff9;
     p.ram[4] = 1000;
     p.ram[9] = 0x8111;      /* LR */
     p.ram[11] = 0x01000200; /* xPSR: SP was moved by 4 */
@@ -474,6 +475,7 @@ START_TEST(test_exception_frame)
     p.w.event_count = 1;
     add(&p, 0xe1a00000, BT_COND_PASS);
     p.w.final[13] = RAM + 16;
+    p.w.final[14] = 0xfffffff9;
     p.ram[4] = 1000;
     p.ram[9] = 0x8111;
     p.ram[10] = 0x8004;
@@ -489,29 +491,37 @@ START_TEST(test_exception_frame)
 }
 END_TEST
 
-/* The instruction in front has used floating-point registers: there is room for them. */
+/* The instruction in front has used floating-point registers: there is room for them. Otherwise LR
+ * tells; `mov lr, r0` leaves nothing of it. */
 START_TEST(test_exception_floats)
 {
-    for (unsigned floats = 0; floats < 2; floats++) {
+    static const struct {
+        uint32_t before, after, lr, size;
+    } cases[4] = {{0xee300a20, 0x4686, 0, 0x68},          /* vadd.f32 s0, s0, s1 */
+                  {0xf3af8000, 0x4686, 0, 0},             /* nop.w */
+                  {0xf3af8000, 0x3201, 0xfffffff9, 0x20}, /* adds r2, #1 */
+                  {0xf3af8000, 0x3201, 0xffffffe9, 0x68}};
+    for (unsigned i = 0; i < 4; i++) {
         struct path p;
         struct values_answer a;
         begin(&p, BT_ISA_T32);
         p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
-        for (unsigned i = 0; i < 8; i++) /* the IT state is known */
+        for (unsigned k = 0; k < 8; k++) /* the IT state is known */
             add(&p, 0xbf00, BT_COND_PASS);
-        add(&p, floats ? 0xee300a20 : 0xf3af8000, BT_COND_PASS); /* vadd.f32 s0, s0, s1 or nop.w */
+        add(&p, cases[i].before, BT_COND_PASS);
         p.next = 0x8200;
-        add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
+        add(&p, cases[i].after, BT_COND_PASS);
         p.events[0] =
             (struct bt_event){.position = 9,
                               .kind = BT_EVENT_EXCEPTION,
                               .u.exception = {.return_address = 0x8014, .has_return = true}};
         p.w.event_count = 1;
         p.w.final[13] = RAM;
+        p.w.final[14] = cases[i].lr;
         p.ram[7] = 0x01000000; /* xPSR */
         struct values *r = work(&p);
         ck_assert(is_known(r, 9, 13, RAM));
-        ck_assert_int_eq(is_known(r, 8, 13, RAM + 0x68), floats);
+        ck_assert_int_eq(is_known(r, 8, 13, RAM + cases[i].size), cases[i].size != 0);
         ck_assert_int_eq(values_word(r, 8, RAM + 0x18, &a), 0);
         values_free(r);
     }
@@ -560,6 +570,83 @@ START_TEST(test_exception_chained)
 {
     check_chained(false);
     check_chained(true);
+}
+END_TEST
+
+/* A store to one of four words, nobody knows which: all others are as they were. */
+START_TEST(test_store_among)
+{
+    struct path p;
+    struct values_answer a;
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe5940000, BT_COND_PASS); /* ldr r0, [r4]: a device */
+    add(&p, 0xe2001003, BT_COND_PASS); /* and r1, r0, #3 */
+    add(&p, 0xe7832101, BT_COND_PASS); /* str r2, [r3, r1, lsl #2] */
+    add(&p, 0xe3a00000, BT_COND_PASS); /* mov r0, #0 */
+    add(&p, 0xe3a01000, BT_COND_PASS); /* mov r1, #0 */
+    p.w.final[3] = RAM + 16;
+    p.w.final[4] = 0x40000000;
+    for (uint32_t i = 0; i < 8; i++)
+        p.ram[2 + i] = 1000 + i;
+    struct values *r = work(&p);
+    ck_assert(!is_known(r, 2, 1, 0));
+    for (uint32_t i = 0; i < 8; i++)
+        for (size_t at = 0; at <= p.w.count; at++) {
+            bool among = i >= 2 && i < 6;
+            ck_assert_int_eq(values_word(r, at, RAM + 8 + 4 * i, &a), !among || at > 2);
+            ck_assert(!a.how || a.value == 1000 + i);
+        }
+    values_free(r);
+}
+END_TEST
+
+/* A scheduler: PendSV keeps one task's PSP in memory and takes another's from there. */
+START_TEST(test_two_stacks)
+{
+    static const uint32_t handler[] = {
+        0xf3ef8009, 0xf2400200, 0xf2c20200, /* mrs r0, psp; movw r2, #0; movt r2, #0x2000 */
+        0xe9200ff0, 0x6010,     0x6850,  /* stmdb r0!, {r4-r11}; str r0, [r2]; ldr r0, [r2, #4] */
+        0xe8b00ff0, 0xf3808809, 0x4770}; /* ldmia r0!, {r4-r11}; msr psp, r0; bx lr */
+    for (unsigned told = 0; told < 2; told++) {
+        struct path p;
+        uint32_t stacks[2];
+        bool process;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = true;
+        for (unsigned i = 0; i < 8; i++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.next = 0x8200;
+        for (unsigned i = 0; i < sizeof handler / sizeof *handler; i++)
+            add(&p, handler[i], BT_COND_PASS);
+        p.events[0] = (struct bt_event){
+            .position = 8,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 14, .return_address = 0x8010, .has_return = true, .m_profile = true}};
+        p.events[1] = (struct bt_event){.position = 17, .kind = BT_EVENT_EXCEPTION_RET};
+        p.w.event_count = 2;
+        p.next = 0x8010; /* where the first one was, too */
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.ram[0] = RAM + 0x40;  /* top of the first task */
+        p.ram[1] = RAM + 0x80;  /* and of the other one */
+        p.ram[31] = 0x01000000; /* their status */
+        p.ram[47] = 0x01000000;
+        p.w.final[13] = p.w.final_psp = RAM + 0xc0;
+        p.w.final_msp = RAM + 0xf0;
+        p.w.final_stacks_known = told;
+        p.w.final_cpsr = 0x01000000;
+        p.w.final_cpsr_known = true;
+        struct values *r = work(&p);
+        ck_assert_int_eq(is_known(r, 17, 13, RAM + 0xc0), 1);
+        ck_assert_int_eq(is_known(r, 16, 13, RAM + 0xf0), told);
+        ck_assert_int_eq(is_known(r, 16, 14, 0xfffffffd), told);
+        ck_assert_int_eq(is_known(r, 7, 13, RAM + 0x80), told);
+        ck_assert_uint_eq(values_stacks(r, 7, stacks, &process), told ? 7 : 0);
+        ck_assert(!told || (process && stacks[0] == RAM + 0xf0 && stacks[1] == RAM + 0x80));
+        ck_assert_uint_eq(values_stacks(r, 15, stacks, &process), told ? 7 : 6);
+        ck_assert(!process && (!told || stacks[0] == RAM + 0xf0) && stacks[1] == RAM + 0x60);
+        values_free(r);
+    }
 }
 END_TEST
 
@@ -921,6 +1008,8 @@ Suite *unit_suite(void)
     unit_case(s, "values: what a service may change", test_service);
     unit_case(s, "values: second addresses", test_second_addresses);
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
+    unit_case(s, "values: a store to one of a few words", test_store_among);
+    unit_case(s, "values: M-profile, two stacks", test_two_stacks);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
     unit_case(s, "values: M profile, handlers in Non-secure state", test_nonsecure);
