@@ -22,6 +22,11 @@ uint64_t history_end(const struct history *h)
     return stream_instructions(&h->live);
 }
 
+bool history_has_all_conditions(const struct history *h)
+{
+    return h->live.protocol == STREAM_ETMV3;
+}
+
 /* A contiguous piece of stored bytes at `offset`, at most `len` long;
  * in `buffer` or in the ring. */
 static int stored_bytes(struct history *h, uint64_t offset, size_t len, uint8_t *buffer,

@@ -41,6 +41,15 @@ static void add_extra_blocks(struct reverse *p)
         add_walk(p, first, last, count, BT_COND_UNKNOWN);
 }
 
+enum bt_cond reverse_inner_condition(const struct reverse *p,
+                                     const struct reverse_history_window *s,
+                                     const struct bt_block *b)
+{
+    bool told = !s->extra && bt_block_cond(b) != BT_COND_UNKNOWN &&
+                history_has_all_conditions(p->view.history);
+    return told ? BT_COND_PASS : BT_COND_UNKNOWN;
+}
+
 int reverse_init(struct reverse *p, const struct btrace_view *view)
 {
     const struct code_options options = {0};

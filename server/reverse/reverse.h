@@ -47,6 +47,11 @@ static inline bool reverse_active(const struct reverse *p)
     return p->position < p->end;
 }
 
+/* Whether the instructions of a block before its last one have run. */
+enum bt_cond reverse_inner_condition(const struct reverse *p,
+                                     const struct reverse_history_window *s,
+                                     const struct bt_block *b);
+
 /* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
 int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
 

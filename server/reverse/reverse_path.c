@@ -81,9 +81,10 @@ static struct code_view *cursor_view(struct path_cursor *c)
     return c->view;
 }
 
-static uint32_t shape_of_block(const struct bt_block *b)
+static uint32_t shape_of_block(const struct path_cursor *c, const struct bt_block *b)
 {
-    return bt_block_info(bt_block_count(b), bt_block_isa(b), BT_COND_UNKNOWN);
+    return bt_block_info(bt_block_count(b), bt_block_isa(b),
+                         reverse_inner_condition(c->reverse, &c->window, b));
 }
 
 /* Instructions of a block; an enum reverse_path_stop or BT_ERR_NOMEM. */
@@ -96,8 +97,9 @@ static int read_block(struct path_cursor *c, const struct bt_block *b, struct ex
     size_t count = bt_block_count(b);
     uint64_t address = b->first;
     *out = e->insns;
-    if (e->shape == shape_of_block(b) && e->first == b->first && e->extent == b->extent)
+    if (e->shape == shape_of_block(c, b) && e->first == b->first && e->extent == b->extent)
         return REVERSE_PATH_THERE;
+    enum bt_cond inner = reverse_inner_condition(c->reverse, &c->window, b);
     struct execute_insn *insns = view ? realloc(e->insns, count * sizeof *insns) : NULL;
     if (!insns)
         return BT_ERR_NOMEM;
@@ -111,12 +113,12 @@ static int read_block(struct path_cursor *c, const struct bt_block *b, struct ex
                                          .opcode = opcode,
                                          .isa = (uint8_t)bt_block_isa(b),
                                          .size = insn.size,
-                                         .cond = BT_COND_UNKNOWN,
+                                         .cond = (uint8_t)inner,
                                          .next = address + insn.size,
                                          .has_next = true};
         address += insn.size;
     }
-    e->shape = shape_of_block(b);
+    e->shape = shape_of_block(c, b);
     *out = insns;
     return REVERSE_PATH_THERE;
 }

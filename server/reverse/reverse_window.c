@@ -69,17 +69,17 @@ static size_t seen_place_of(const struct bt_block *block)
     return (size_t)(block->first >> 1 ^ block->first >> 9 ^ block->extent >> 1) & (SEEN - 1);
 }
 
-static uint32_t shape_of(const struct bt_block *block)
+static uint32_t shape_of(const struct bt_block *block, enum bt_cond inner)
 {
-    return bt_block_info(bt_block_count(block), bt_block_isa(block), BT_COND_UNKNOWN);
+    return bt_block_info(bt_block_count(block), bt_block_isa(block), inner);
 }
 
 /* A whole block that is in the window already. */
-static bool fill_again(struct reverse_window *f, const struct bt_block *block)
+static bool fill_again(struct reverse_window *f, const struct bt_block *block, enum bt_cond inner)
 {
     size_t i = seen_place_of(block), count = bt_block_count(block);
     if (f->code->seen[i].first != block->first || f->code->seen[i].extent != block->extent ||
-        f->code->seen[i].info != shape_of(block))
+        f->code->seen[i].info != shape_of(block, inner))
         return false;
     memcpy(&f->insns[f->w.count], &f->insns[f->code->seen[i].at], count * sizeof *f->insns);
     f->w.count += count;
@@ -87,12 +87,12 @@ static bool fill_again(struct reverse_window *f, const struct bt_block *block)
     return true;
 }
 
-static void note_seen(struct reverse_window *f, const struct bt_block *block)
+static void note_seen(struct reverse_window *f, const struct bt_block *block, enum bt_cond inner)
 {
     size_t i = seen_place_of(block);
     f->code->seen[i].first = block->first;
     f->code->seen[i].extent = block->extent;
-    f->code->seen[i].info = shape_of(block);
+    f->code->seen[i].info = shape_of(block, inner);
     f->code->seen[i].at = f->w.count - bt_block_count(block);
 }
 
@@ -105,13 +105,15 @@ static void begin_window_at(struct reverse_window *f, uint64_t position)
     forget_code(f);
 }
 
-/* Instructions of a block from number `number` on, as far as they are wanted. */
-static int fill_block(struct reverse_window *f, const struct bt_block *block, uint64_t number)
+/* Instructions of a block from number `number` on, as far as they are wanted. `inner`: condition of
+ * all but the last. */
+static int fill_block(struct reverse_window *f, const struct bt_block *block, uint64_t number,
+                      enum bt_cond inner)
 {
     uint64_t address = block->first, end = number + bt_block_count(block);
     enum bt_isa isa = bt_block_isa(block);
     bool whole = number >= f->from && end <= f->to && end > number;
-    if (whole && fill_again(f, block))
+    if (whole && fill_again(f, block, inner))
         return BT_OK;
     struct code_view *view = view_of(f);
     if (!view)
@@ -131,11 +133,11 @@ static int fill_block(struct reverse_window *f, const struct bt_block *block, ui
                 .opcode = opcode,
                 .isa = (uint8_t)isa,
                 .size = insn.size,
-                .cond = number + 1 == end ? (uint8_t)bt_block_cond(block) : BT_COND_UNKNOWN};
+                .cond = (uint8_t)(number + 1 == end ? bt_block_cond(block) : inner)};
         address += insn.size;
     }
     if (whole)
-        note_seen(f, block);
+        note_seen(f, block, inner);
     return BT_OK;
 }
 
@@ -187,7 +189,8 @@ static int fill_window(struct reverse_window *f, const struct reverse_history_wi
         reverse_block(s, f->block, &block);
         error = take_events(f, s, &f->event, f->number);
         if (!error && f->number + bt_block_count(&block) > f->from)
-            error = fill_block(f, &block, f->number);
+            error = fill_block(f, &block, f->number,
+                               reverse_inner_condition(f->reverse, s, &block));
         f->number += bt_block_count(&block);
     }
     *over = f->block >= s->block_count || f->number >= f->to;
