@@ -6,10 +6,9 @@
 #include <string.h>
 
 #define CODE_SLOTS 8192u /* a power of two */
-#define IT_BITS    0x0600fc00u
-#define IT_LENGTH  4
 #define CCR        0xe000ed14u
 #define FPCCR      0xe000ef34u
+#define RANGE_MAX  0x4000u /* bytes that a store may hit without making all unknown */
 
 struct execute_code {
     struct {
@@ -135,14 +134,17 @@ static int condition_of(struct execute_work *w, unsigned cond)
     if (w->e->zero) {
         struct execute_value v = execute_read(w, w->e->rn);
         known = !v.known ? -1 : (v.number == 0) == (w->e->cond == 0);
-        if (path >= 0 && !v.known && (path == 1) == (w->e->cond == 0))
-            execute_write(w, w->e->rn, (struct execute_value){0, true});
+        if (path >= 0 && !v.known && w->e->rn < EXECUTE_PC)
+            execute_learn(w, w->e->rn, 0, w->e->cond, path);
     } else {
         if (cond >= EFFECT_ALWAYS)
             return 1;
         known = flags_pass(r, cond);
-        if (path >= 0 && known < 0)
+        if (path >= 0 && known < 0) {
+            if (r->compared && !w->maybe)
+                execute_learn(w, r->compared - 1u, r->compared_with, cond, path);
             learn_flags(r, cond, path);
+        }
     }
     if (path >= 0 && known >= 0 && path != known)
         w->error = BT_ERR_RANGE;
@@ -152,10 +154,26 @@ static int condition_of(struct execute_work *w, unsigned cond)
 static void forget_all(struct execute_work *w)
 {
     uint8_t it = it_state(w->x->regs.psr);
-    bool known = (w->x->regs.psr_known & IT_BITS) == IT_BITS;
+    bool known = (w->x->regs.psr_known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS;
     execute_forget_registers(w->x);
     if (known)
         execute_set_it(&w->x->regs, it);
+}
+
+static void store_bit(struct execute_work *w, uint32_t address, unsigned width,
+                      struct execute_value v)
+{
+    struct execute *x = w->x;
+    uint32_t at = execute_bit_byte(address);
+    uint8_t byte, bit = (uint8_t)(1u << (address >> 2 & 7));
+    if (!v.known || w->maybe || x->core.big_endian || width != 4 || address & 3 ||
+        !execute_memory_read(&x->memory, at, &byte, 1)) {
+        execute_clobber_range(w, address, width);
+        return;
+    }
+    byte = (uint8_t)(v.number & 1 ? byte | bit : byte & ~bit);
+    int error = execute_memory_write(&x->memory, at, &byte, 1);
+    w->error = error ? error : w->error;
 }
 
 static void store(struct execute_work *w, uint32_t address, unsigned width, struct execute_value v)
@@ -167,9 +185,8 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
     bool odd = address & (width - 1);
     x->last_access = address;
     x->has_access = true;
-    /* A second address of each bit of RAM is not followed. */
-    if (x->core.bit_band && address - 0x22000000u < 0x02000000u) {
-        execute_clobber_store(w);
+    if (execute_is_bit(x, address)) {
+        store_bit(w, address, width, v);
         return;
     }
     if (x->core.profile == EXECUTE_PROFILE_M && (address == CCR || address == FPCCR))
@@ -186,6 +203,15 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
     w->error = error ? error : w->error;
 }
 
+/* What a load may give at most. */
+static struct execute_value unknown_load(unsigned width, bool sign)
+{
+    return (struct execute_value){0, false,
+                                  width == 4 || sign ? 0
+                                  : width == 1       ? UINT8_MAX
+                                                     : UINT16_MAX};
+}
+
 static struct execute_value load(struct execute_work *w, uint32_t address, unsigned width,
                                  bool sign)
 {
@@ -195,13 +221,13 @@ static struct execute_value load(struct execute_work *w, uint32_t address, unsig
     w->x->has_access = true;
     if ((w->x->core.v4t && address & (width - 1)) ||
         !execute_memory_read(&w->x->memory, address, bytes, width))
-        return (struct execute_value){0, false};
+        return unknown_load(width, sign);
     execute_swap(w->x, bytes, width);
     for (unsigned i = 0; i < width; i++)
         number |= (uint32_t)bytes[i] << (8 * i);
     if (sign && number >> (8 * width - 1))
         number |= width == 1 ? 0xffffff00u : width == 2 ? 0xffff0000u : 0;
-    return (struct execute_value){number, true};
+    return (struct execute_value){number, true, 0};
 }
 
 /* A branch to `v`, with bit 0 as BX has it. What goes to an exception's end is not a target. */
@@ -220,7 +246,7 @@ static void check_target(struct execute_work *w, struct execute_value v)
 static void transfer(struct execute_work *w, unsigned reg, uint32_t address, bool known)
 {
     const struct insn_effect *e = w->e;
-    struct execute_value v = {0, false};
+    struct execute_value v = {0, false, 0};
     if (!e->load) {
         v = reg == EXECUTE_PC || reg >= 16 ? v : execute_read(w, reg);
         if (reg == e->rn && e->writeback && (!e->list || e->list & ((1u << reg) - 1)))
@@ -231,8 +257,7 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
             store(w, address, e->width, v);
         return;
     }
-    if (known)
-        v = load(w, address, e->width, e->sign);
+    v = known ? load(w, address, e->width, e->sign) : unknown_load(e->width, e->sign);
     if (reg == EXECUTE_PC)
         check_target(w, v);
     else if (reg < EXECUTE_PC)
@@ -254,10 +279,10 @@ static void floats(struct execute_work *w, uint32_t address, bool known)
         if (!w->e->load) {
             if (known)
                 store(w, address, 4,
-                      (struct execute_value){(uint32_t)(r->vector[s / 2] >> half), has});
+                      (struct execute_value){(uint32_t)(r->vector[s / 2] >> half), has, 0});
             continue;
         }
-        struct execute_value v = {0, false};
+        struct execute_value v = {0, false, 0};
         if (known)
             v = load(w, address, 4, false);
         if (w->maybe)
@@ -282,25 +307,38 @@ static bool is_unpredictable(const struct insn_effect *e)
             (!e->list && !e->words && !e->load && loaded));
 }
 
+/* A store whose address is not known, or is `at` or up to `range` more. */
+static void clobber_at(struct execute_work *w, uint32_t at, uint32_t range)
+{
+    const struct insn_effect *e = w->e;
+    uint32_t size = e->list    ? 4 * (uint32_t)__builtin_popcount(e->list)
+                    : e->words ? 4u * e->words
+                               : 4u + e->width; /* of two registers, too */
+    if (range && range <= RANGE_MAX)
+        execute_clobber_range(w, at & ~3u, range + size + 4);
+    else
+        execute_clobber_store(w);
+}
+
 static void access_memory(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
     struct execute_value base = execute_read(w, e->rn), moved = base,
-                         by = {(uint32_t)e->delta, true};
+                         by = {(uint32_t)e->delta, true, 0};
     uint32_t carry, carry_known, at;
     if (e->align_pc && e->rn == EXECUTE_PC)
         moved.number = base.number &= ~3u;
     if (e->rm != EFFECT_NO_REG) {
         by = execute_operand(w, &carry, &carry_known);
-        by.number = e->subtract ? 0 - by.number : by.number;
+        if (e->subtract)
+            by = execute_sum((struct execute_value){0, true, 0}, by, 1);
     }
-    moved.number += by.number;
-    moved.known = base.known && by.known;
+    moved = execute_sum(base, by, 0);
     bool offset = !e->list && !e->words && e->index;
     at = offset ? moved.number : base.number + (e->list || e->words ? (uint32_t)e->start : 0);
     bool known = offset ? moved.known : base.known;
     if (!e->load && !known)
-        execute_clobber_store(w);
+        clobber_at(w, at, offset ? moved.range : base.range);
     if (e->writeback && e->rn < EXECUTE_PC && e->load)
         execute_write(w, e->rn, moved);
     if (e->words) {
@@ -329,7 +367,7 @@ static void branch(struct execute_work *w)
         check_target(w, execute_read(w, w->e->rn));
     if (w->e->link)
         execute_write(w, EXECUTE_LR,
-                      (struct execute_value){i->isa == BT_ISA_T32 ? back | 1 : back, true});
+                      (struct execute_value){i->isa == BT_ISA_T32 ? back | 1 : back, true, 0});
 }
 
 static void clobber(struct execute_work *w)
@@ -337,6 +375,8 @@ static void clobber(struct execute_work *w)
     struct execute_regs *r = &w->x->regs;
     uint32_t regs = w->e->clobber;
     r->known &= ~(uint64_t)(regs & 0x7fff);
+    r->bounded &= ~regs;
+    r->compared = regs ? 0 : r->compared;
     if (regs & 1u << EFFECT_NZ)
         r->psr_known &= ~0xc0000000u;
     if (regs & 1u << EFFECT_C)
@@ -447,7 +487,7 @@ static unsigned advance_it(struct execute *x, const struct execute_insn *i, uint
 static void step_blind(struct execute *x)
 {
     if (!x->regs.it_unknown)
-        x->regs.it_unknown = IT_LENGTH;
+        x->regs.it_unknown = EXECUTE_IT_LENGTH;
     if (!--x->regs.it_unknown)
         execute_set_it(&x->regs, 0);
 }
@@ -462,7 +502,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
         return BT_ERR_UNSUPPORTED;
     if (insn->isa != BT_ISA_A32 && insn->isa != BT_ISA_T32)
         return BT_ERR_UNSUPPORTED;
-    bool blind = insn->isa == BT_ISA_T32 && (r->psr_known & IT_BITS) != IT_BITS;
+    bool blind = insn->isa == BT_ISA_T32 && (r->psr_known & EXECUTE_IT_BITS) != EXECUTE_IT_BITS;
     uint8_t it = blind || insn->isa != BT_ISA_T32 ? 0 : it_state(r->psr);
     struct execute_work w = {.x = x, .insn = insn};
     w.e = effect_of(x, insn, it != 0, &local);
@@ -482,12 +522,13 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     }
     w.maybe = blind;
     int runs = blind && insn->cond != BT_COND_PASS ? -1 : condition_of(&w, cond);
-    w.maybe =
-        runs < 0 || blind || (insn->has_next && insn->next == insn->address && !writes_pc(w.e));
+    w.maybe = runs < 0 || (insn->has_next && insn->next == insn->address && !writes_pc(w.e));
     if (w.error || contradicts_path(&w, runs != 0))
         return w.error ? w.error : BT_ERR_RANGE;
     if (runs)
         run(&w);
+    if (blind && w.e->kind == EFFECT_ALU) /* in a block it leaves the flags as they are */
+        r->psr_known &= ~0xf0000000u;
     if (!goes_on(insn) && it) /* a branch ends the block */
         execute_set_it(r, 0);
     return w.error;

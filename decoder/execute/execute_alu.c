@@ -6,11 +6,106 @@
 #define FLAG_V  0x10000000u
 #define FLAG_NZ 0xc0000000u
 
+/* Conditions (DDI 0403E.e A7.3): unsigned numbers. */
+enum { COND_EQ, COND_NE, COND_CS, COND_CC, COND_HI = 8, COND_LS };
+
 static const struct execute_value unknown_value;
 
 static struct execute_value known_value(uint32_t number)
 {
-    return (struct execute_value){number, true};
+    return (struct execute_value){number, true, 0};
+}
+
+/* From `low` to `high`. */
+static struct execute_value between(uint32_t low, uint32_t high)
+{
+    return (struct execute_value){low, low == high, low <= high ? high - low : 0};
+}
+
+/* The least and the greatest that it may be. */
+static void limits_of(struct execute_value v, uint32_t *low, uint32_t *high)
+{
+    bool whole = !v.known && (!v.range || v.number + v.range < v.number);
+    *low = whole ? 0 : v.number;
+    *high = whole ? UINT32_MAX : v.number + v.range;
+}
+
+struct execute_value execute_sum(struct execute_value a, struct execute_value b, bool subtract)
+{
+    struct execute_value d = {a.number + b.number, a.known && b.known, a.range + b.range};
+    bool loose = (!a.known && !a.range) || (!b.known && !b.range) || d.range < a.range;
+    if (subtract)
+        d.number = a.number - b.number - b.range;
+    d.range = loose ? 0 : d.range;
+    return d;
+}
+
+/* Of a value that is not known, by a constant: both wrap alike. */
+static struct execute_value multiplied_range(struct execute_value v, uint32_t by)
+{
+    if ((uint64_t)v.range * by > UINT32_MAX)
+        return unknown_value;
+    return (struct execute_value){v.number * by, false, v.range * by};
+}
+
+static struct execute_value shifted_range(struct execute_value v, unsigned shift, unsigned by)
+{
+    uint32_t low, high;
+    limits_of(v, &low, &high);
+    if (!by || by > 31)
+        return unknown_value;
+    if (shift == EFFECT_LSL)
+        return multiplied_range(v, 1u << by);
+    return shift == EFFECT_LSR ? between(low >> by, high >> by) : unknown_value;
+}
+
+/* Of a and b, one of which is not known. */
+static struct execute_value masked_range(struct execute_value a, struct execute_value b)
+{
+    uint32_t low, high, mask = b.known ? b.number : a.number;
+    if (!a.known && !b.known)
+        return unknown_value;
+    limits_of(b.known ? a : b, &low, &high);
+    if (~mask & (~mask + 1)) /* bits in the middle, or high ones, are taken away */
+        return between(0, mask < high ? mask : high);
+    return between(low & mask, high & mask);
+}
+
+void execute_learn(struct execute_work *w, unsigned reg, uint32_t with, unsigned cond, bool held)
+{
+    uint32_t low, high;
+    limits_of(execute_read(w, reg), &low, &high);
+    bool beyond = false;
+    switch (held ? cond : cond ^ 1) {
+    case COND_EQ:
+        beyond = with < low || with > high;
+        low = high = with;
+        break;
+    case COND_NE:
+        low += low == with;
+        high -= high == with;
+        break;
+    case COND_CS:
+        low = with > low ? with : low;
+        break;
+    case COND_CC:
+        beyond = !with;
+        high = with - 1 < high ? with - 1 : high;
+        break;
+    case COND_HI:
+        beyond = with == UINT32_MAX;
+        low = with + 1 > low ? with + 1 : low;
+        break;
+    case COND_LS:
+        high = with < high ? with : high;
+        break;
+    default:
+        return;
+    }
+    if (beyond || low > high)
+        w->error = BT_ERR_RANGE;
+    else
+        execute_write(w, reg, between(low, high));
 }
 
 static uint32_t rotate_right(uint32_t v, unsigned by)
@@ -37,10 +132,13 @@ struct execute_value execute_operand(const struct execute_work *w, uint32_t *car
         by = execute_read(w, e->rs);
     if (e->rs == EFFECT_NO_REG && !e->amount)
         return v;
+    struct execute_value range = v;
     v.known = v.known && by.known && (!needs_carry || *carry_known);
     *carry_known = v.known && (*carry_known || (by.number & 0xff));
     v.number = effect_shift_value(e->shift, v.number, by.number & 0xff, carry);
-    return v;
+    v.range = 0;
+    return v.known || range.known || !by.known ? v
+                                               : shifted_range(range, e->shift, by.number & 0xff);
 }
 
 static void set_flags(struct execute_work *w, struct execute_value d, uint32_t mask, uint32_t bits,
@@ -57,33 +155,42 @@ static struct execute_value sum(struct execute_work *w, struct execute_value a,
     bool with_carry = e->op == EFFECT_ADC || e->op == EFFECT_SBC || e->op == EFFECT_RSC;
     struct execute_value carry = known_value(e->op != EFFECT_ADD);
     if (with_carry)
-        carry = (struct execute_value){w->x->regs.psr >> 29 & 1, w->x->regs.psr_known >> 29 & 1};
+        carry = (struct execute_value){w->x->regs.psr >> 29 & 1, w->x->regs.psr_known >> 29 & 1, 0};
     if (e->op == EFFECT_RSB || e->op == EFFECT_RSC) {
         struct execute_value swap = a;
         a = b;
         b = swap;
     }
+    struct execute_value range =
+        with_carry ? unknown_value : execute_sum(a, b, e->op != EFFECT_ADD);
+    const struct execute_value with = b;
     if (e->op != EFFECT_ADD && e->op != EFFECT_ADC)
         b.number = ~b.number;
     uint64_t wide = (uint64_t)a.number + b.number + carry.number;
-    struct execute_value d = {(uint32_t)wide, a.known && b.known && carry.known};
+    struct execute_value d = {(uint32_t)wide, a.known && b.known && carry.known, 0};
     uint32_t bits = (wide >> 32 ? FLAG_C : 0) |
                     ((~(a.number ^ b.number) & (a.number ^ d.number)) >> 31 ? FLAG_V : 0);
     if (e->set_flags)
         set_flags(w, d, FLAG_C | FLAG_V, bits, d.known ? FLAG_C | FLAG_V : 0);
-    return d;
+    if (e->set_flags && e->op == EFFECT_SUB && !a.known && with.known && !w->maybe &&
+        e->rn < EXECUTE_PC && e->rd != e->rn) {
+        w->x->regs.compared = (uint8_t)(e->rn + 1);
+        w->x->regs.compared_with = with.number;
+    }
+    return d.known ? d : range;
 }
 
 static struct execute_value logical(struct execute_work *w, struct execute_value a,
                                     struct execute_value b, uint32_t carry, uint32_t carry_known)
 {
-    struct execute_value d = {0, a.known && b.known};
+    struct execute_value d = {0, a.known && b.known, 0}, range = unknown_value;
     bool zero_a = a.known && !a.number, zero_b = b.known && !b.number;
     switch (w->e->op) {
     case EFFECT_AND:
         d.number = a.number & b.number;
         d.known |= zero_a || zero_b;
         d.number = zero_a || zero_b ? 0 : d.number;
+        range = masked_range(a, b);
         break;
     case EFFECT_EOR:
         d.number = a.number ^ b.number;
@@ -93,19 +200,21 @@ static struct execute_value logical(struct execute_work *w, struct execute_value
         break;
     case EFFECT_BIC:
         d.number = a.number & ~b.number;
+        b.number = ~b.number;
+        range = b.known ? masked_range(a, b) : unknown_value;
         break;
     case EFFECT_ORN:
         d.number = a.number | ~b.number;
         break;
     case EFFECT_MVN:
-        d = (struct execute_value){~b.number, b.known};
+        d = (struct execute_value){~b.number, b.known, 0};
         break;
     default:
-        d = b;
+        range = d = b;
     }
     if (w->e->set_flags)
         set_flags(w, d, FLAG_C, carry ? FLAG_C : 0, carry_known ? FLAG_C : 0);
-    return d;
+    return d.known ? d : range;
 }
 
 static uint32_t reverse_bits(unsigned op, uint32_t v)
@@ -157,28 +266,38 @@ static struct execute_value simple(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
     struct execute_value a = e->rn == EFFECT_NO_REG ? known_value(0) : execute_read(w, e->rn), d;
+    uint32_t low, high;
     switch (e->op) {
     case EFFECT_UDIV:
     case EFFECT_SDIV:
         d = execute_read(w, e->rm);
+        if (e->op == EFFECT_UDIV && d.known && d.number && !a.known) {
+            limits_of(a, &low, &high);
+            return between(low / d.number, high / d.number);
+        }
+        d.range = 0;
         d.known = d.known && a.known && d.number; /* by zero it may trap */
         d.number = divide(e->op == EFFECT_SDIV, a.number, d.number);
         return d;
     case EFFECT_MOVT:
         d = execute_read(w, e->rd);
         d.number = (d.number & 0xffff) | e->imm << 16;
+        d.range = 0;
         return d;
     case EFFECT_INSERT:
         d = execute_read(w, e->rd);
         d.known = d.known && a.known && valid_field(e);
+        d.range = 0;
         d.number = valid_field(e) ? field(e, d.number, a.number) : 0;
         return d;
     case EFFECT_FIELD:
         if (!valid_field(e))
             return unknown_value;
-        return (struct execute_value){field(e, 0, a.number), a.known};
+        if (!a.known && !(e->imm >> 16 & 1))
+            return between(0, UINT32_MAX >> (32 - (e->imm >> 8 & 0xff)));
+        return (struct execute_value){field(e, 0, a.number), a.known, 0};
     default:
-        return (struct execute_value){reverse_bits(e->op, a.number), a.known};
+        return (struct execute_value){reverse_bits(e->op, a.number), a.known, 0};
     }
 }
 
@@ -186,12 +305,11 @@ static struct execute_value multiplied(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
     struct execute_value a = execute_read(w, e->rn), b = execute_read(w, e->rm), d;
-    d = (struct execute_value){a.number * b.number, a.known && b.known};
-    if (e->op != EFFECT_MUL) {
-        struct execute_value add = execute_read(w, e->ra);
-        d.known = d.known && add.known;
-        d.number = e->op == EFFECT_MLA ? add.number + d.number : add.number - d.number;
-    }
+    d = (struct execute_value){a.number * b.number, a.known && b.known, 0};
+    if (a.known != b.known)
+        d = multiplied_range(a.known ? b : a, a.known ? a.number : b.number);
+    if (e->op != EFFECT_MUL)
+        d = execute_sum(execute_read(w, e->ra), d, e->op == EFFECT_MLS);
     if (e->set_flags)
         set_flags(w, d, 0, 0, 0);
     return d;
@@ -204,8 +322,9 @@ static void multiply_long(struct execute_work *w)
     uint64_t product = (uint64_t)a.number * b.number;
     if (e->op == EFFECT_SMULL)
         product = (uint64_t)((int64_t)(int32_t)a.number * (int32_t)b.number);
-    execute_write(w, e->ra, (struct execute_value){(uint32_t)product, a.known && b.known});
-    execute_write(w, e->rd, (struct execute_value){(uint32_t)(product >> 32), a.known && b.known});
+    bool known = a.known && b.known;
+    execute_write(w, e->ra, (struct execute_value){(uint32_t)product, known, 0});
+    execute_write(w, e->rd, (struct execute_value){(uint32_t)(product >> 32), known, 0});
 }
 
 void execute_arithmetic(struct execute_work *w)

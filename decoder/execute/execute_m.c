@@ -7,6 +7,7 @@
 #include "execute_work.h"
 
 #define IPSR        0x1ffu
+#define IT_HIGH     0xfc00u
 #define ALIGNED     (1u << 9) /* stacked xPSR: SP was not a multiple of 8 */
 #define STATUS_T    (1u << 24)
 #define FLAGS       0xf80f0000u
@@ -28,6 +29,8 @@ static bool is_known(const struct execute *x, unsigned reg)
 static void set_register(struct execute *x, unsigned reg, uint32_t v, bool known)
 {
     x->regs.value[reg] = v;
+    x->regs.bounded &= reg < 32 ? ~(1u << reg) : ~0u;
+    x->regs.compared = 0;
     x->regs.known = (x->regs.known & ~(UINT64_C(1) << reg)) | (uint64_t)known << reg;
 }
 
@@ -72,6 +75,7 @@ static void forget_stacks(struct execute *x)
 {
     x->regs.known &=
         ~(UINT64_C(1) << EXECUTE_SP | UINT64_C(1) << EXECUTE_MSP | UINT64_C(1) << EXECUTE_PSP);
+    x->regs.bounded &= ~(1u << EXECUTE_SP);
 }
 
 /* The stack in use becomes the other one, if `process` differs. Thread mode. */
@@ -129,7 +133,7 @@ bool execute_m_special(struct execute_work *w)
 {
     uint32_t op = w->insn->opcode;
     unsigned which = op & 0xff, place = special_place(w->x, which);
-    struct execute_value v = {0, false};
+    struct execute_value v = {0, false, 0};
     if (w->insn->size != 4 || w->insn->isa != BT_ISA_T32)
         return false;
     if ((op & 0xffe0d000) == 0xf3808000) {
@@ -141,7 +145,7 @@ bool execute_m_special(struct execute_work *w)
     if (place && is_privileged(w->x) && !w->x->core.security && which != 19)
         v = execute_read(w, place);
     if (which == 5)
-        v = (struct execute_value){w->x->regs.psr & IPSR, (w->x->regs.psr_known & IPSR) == IPSR};
+        v = (struct execute_value){w->x->regs.psr & IPSR, (w->x->regs.psr_known & IPSR) == IPSR, 0};
     if ((op >> 8 & 15) < EXECUTE_PC)
         execute_write(w, op >> 8 & 15, v);
     return true;
@@ -153,7 +157,7 @@ void execute_m_before(struct execute_work *w, bool uses_floats)
     struct execute *x = w->x;
     uint32_t op = w->insn->opcode;
     if (w->insn->size == 2 && (op & 0xffec) == 0xb660) {
-        struct execute_value v = {op >> 4 & 1, is_privileged(x)};
+        struct execute_value v = {op >> 4 & 1, is_privileged(x), 0};
         if (op & 2)
             execute_write(w, EXECUTE_PRIMASK, v);
         x->regs.known &= ~(UINT64_C(1) << EXECUTE_FAULTMASK);
@@ -193,12 +197,43 @@ static void put_word(struct execute *x, uint32_t address, uint32_t word, uint32_
 static struct execute_value get_word(struct execute *x, uint32_t address)
 {
     uint8_t b[4];
-    struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4)};
+    struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4), 0};
     if (!v.known)
         return v;
     execute_swap(x, b, 4);
     v.number = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
     return v;
+}
+
+/* As far as its bytes are known: what was interrupted may have had flags that are not. */
+static uint32_t get_status(struct execute *x, uint32_t address, uint32_t *known)
+{
+    uint32_t status = 0;
+    *known = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
+        uint8_t byte;
+        if (!execute_memory_read(&x->memory, address + i, &byte, 1))
+            continue;
+        status |= (uint32_t)byte << at;
+        *known |= 0xffu << at;
+    }
+    return status;
+}
+
+/*
+ * Bits 7..2 of ITSTATE are 0: a block goes on only at its first or second instruction, if it begins
+ * with EQ (DDI 0403E.e A7.3.3). Halfwords that may be its IT instruction are not in front?
+ */
+static bool is_in_no_block(struct execute *x, uint64_t address)
+{
+    for (unsigned back = 2; back <= 6; back += 2) {
+        uint8_t b[2];
+        if (!execute_memory_read(&x->memory, (address & ~UINT64_C(1)) - back, b, 2) ||
+            (b[1] == 0xbf && b[0] && b[0] < 16))
+            return false;
+    }
+    return true;
 }
 
 static bool is_followed(const struct execute *x, const struct bt_event *event)
@@ -238,7 +273,7 @@ static void forget_low_floats(struct execute *x)
 static void enter_handler(struct execute *x, const struct bt_event *event, uint32_t lr)
 {
     for (unsigned i = 0; i < 5; i++)
-        x->regs.known &= ~(UINT64_C(1) << frame_regs[i]);
+        set_register(x, frame_regs[i], 0, false);
     set_register(x, EXECUTE_LR, lr, true);
     x->regs.psr = (x->regs.psr & ~IPSR) | (event->u.exception.number & IPSR);
     x->regs.psr_known = (x->regs.psr_known & ~FLAGS) | IPSR;
@@ -292,7 +327,8 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
     return error;
 }
 
-static void pop_frame(struct execute *x, uint32_t frame, bool floats, uint32_t status)
+static void pop_frame(struct execute *x, uint32_t frame, bool floats, uint32_t status,
+                      uint32_t known)
 {
     for (unsigned i = 0; i < 6; i++) {
         struct execute_value v = get_word(x, frame + 4 * i);
@@ -300,9 +336,9 @@ static void pop_frame(struct execute *x, uint32_t frame, bool floats, uint32_t s
     }
     uint32_t sp = frame + (floats ? WITH_FLOATS : BASIC);
     set_register(x, EXECUTE_SP, status & ALIGNED ? sp | 4 : sp, true);
-    x->regs.psr = status & ~ALIGNED;
-    x->regs.psr_known = UINT32_MAX;
-    x->regs.it_unknown = 0;
+    x->regs.psr = (status & ~ALIGNED) | STATUS_T;
+    x->regs.psr_known = known | STATUS_T;
+    x->regs.it_unknown = (known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS ? 0 : EXECUTE_IT_LENGTH;
     if (!floats)
         return;
     forget_low_floats(x);
@@ -320,8 +356,10 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     if (x->core.profile != EXECUTE_PROFILE_M)
         return BT_OK;
     uint32_t frame = (uint32_t)x->regs.value[stack];
-    struct execute_value pc = get_word(x, frame + 24), status = get_word(x, frame + 28);
-    if (!how || x->core.security || !is_known(x, stack) || !status.known || in_handler(x) != 1) {
+    struct execute_value pc = get_word(x, frame + 24);
+    uint32_t known, status = get_status(x, frame + 28, &known);
+    if (!how || x->core.security || !is_known(x, stack) || !(known & ALIGNED) ||
+        in_handler(x) != 1) {
         execute_forget_registers(x);
         return BT_OK;
     }
@@ -332,6 +370,14 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     uint32_t control = (uint32_t)x->regs.value[EXECUTE_CONTROL] & 1;
     control |= (process && thread ? SPSEL : 0) | (floats ? FPCA : 0);
     set_register(x, EXECUTE_CONTROL, control, is_known(x, EXECUTE_CONTROL));
-    pop_frame(x, frame, floats, status.number);
+    if (thread) {
+        status &= ~IPSR;
+        known |= IPSR;
+    }
+    if ((known & EXECUTE_IT_BITS) == IT_HIGH && !(status & IT_HIGH) && is_in_no_block(x, next)) {
+        status &= ~EXECUTE_IT_BITS;
+        known |= EXECUTE_IT_BITS;
+    }
+    pop_frame(x, frame, floats, status, known);
     return BT_OK;
 }

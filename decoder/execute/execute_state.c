@@ -2,13 +2,12 @@
 /* What all parts of forward execution do to a state. */
 #include "execute_work.h"
 
-#define IT_BITS   0x0600fc00u
-#define IT_LENGTH 4
+#define SYSTEM 0xe0000000u /* from there on are CCR and FPCCR */
 
 void execute_set_it(struct execute_regs *r, uint8_t it)
 {
-    r->psr = (r->psr & ~IT_BITS) | (it & 3u) << 25 | (it & 0xfcu) << 8;
-    r->psr_known |= IT_BITS;
+    r->psr = (r->psr & ~EXECUTE_IT_BITS) | (it & 3u) << 25 | (it & 0xfcu) << 8;
+    r->psr_known |= EXECUTE_IT_BITS;
     r->it_unknown = 0;
 }
 
@@ -18,6 +17,26 @@ void execute_clobber_store(struct execute_work *w)
     w->x->clobbers++;
     r->known &= ~(UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR);
     execute_memory_forget(&w->x->memory);
+}
+
+void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t size)
+{
+    struct execute *x = w->x;
+    bool bits = x->core.bit_band && address - EXECUTE_BIT_BAND < EXECUTE_BIT_BAND_SIZE;
+    bool wraps = address + size < address, system = address >= SYSTEM || wraps;
+    if (wraps || execute_is_bit(x, address + size - 1) != bits) {
+        execute_clobber_store(w);
+        return;
+    }
+    if (system)
+        x->regs.known &= ~(UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR);
+    if (bits) { /* whole words: a big-endian core has the bytes in the other order */
+        uint32_t end = execute_bit_byte(address + size - 1) | 3;
+        address = execute_bit_byte(address) & ~3u;
+        size = end - address + 1;
+    }
+    int error = execute_memory_write(&x->memory, address, NULL, size);
+    w->error = error ? error : w->error;
 }
 
 void execute_swap(const struct execute *x, uint8_t *bytes, unsigned width)
@@ -32,11 +51,13 @@ void execute_swap(const struct execute *x, uint8_t *bytes, unsigned width)
 void execute_forget_registers(struct execute *x)
 {
     x->regs.known = 0;
+    x->regs.bounded = 0;
+    x->regs.compared = 0;
     x->regs.psr_known = 0;
     x->regs.vector_known = 0;
     x->regs.vector_known64 = 0;
     x->regs.fpscr_known = 0;
-    x->regs.it_unknown = IT_LENGTH;
+    x->regs.it_unknown = EXECUTE_IT_LENGTH;
     x->regs.returning = 0;
     x->regs.float_settled = false;
 }

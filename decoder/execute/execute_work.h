@@ -6,9 +6,14 @@
 #include "decoder/effect/effect.h"
 #include "decoder/execute/execute.h"
 
+#define EXECUTE_IT_BITS   0x0600fc00u /* of the PSR */
+#define EXECUTE_IT_LENGTH 4           /* instructions of a block */
+
+/* What is not known may be known to be `number`, or up to `range` more; range 0: it is not. */
 struct execute_value {
     uint32_t number;
     bool known;
+    uint32_t range;
 };
 
 struct execute_work {
@@ -23,18 +28,40 @@ static inline struct execute_value execute_read(const struct execute_work *w, un
 {
     uint32_t ahead = w->insn->isa == BT_ISA_T32 ? 4 : 8;
     if (reg == EXECUTE_PC)
-        return (struct execute_value){(uint32_t)w->insn->address + ahead, true};
-    return (struct execute_value){(uint32_t)w->x->regs.value[reg], w->x->regs.known >> reg & 1};
+        return (struct execute_value){(uint32_t)w->insn->address + ahead, true, 0};
+    const struct execute_regs *r = &w->x->regs;
+    bool known = r->known >> reg & 1, bounded = !known && reg < EXECUTE_PC && r->bounded >> reg & 1;
+    return (struct execute_value){(uint32_t)r->value[reg], known, bounded ? r->range[reg] : 0};
+}
+
+/* One of the two. */
+static inline struct execute_value execute_either(struct execute_value a, struct execute_value b)
+{
+    bool bounded = (a.known || a.range) && (b.known || b.range);
+    if (b.number - a.number > UINT32_MAX / 2) {
+        const struct execute_value swap = a;
+        a = b;
+        b = swap;
+    }
+    uint32_t apart = b.number - a.number, end = apart + b.range;
+    struct execute_value d = {a.number, a.known && b.known && !apart, 0};
+    if (!d.known && bounded && end >= apart)
+        d.range = a.range > end ? a.range : end;
+    return d;
 }
 
 static inline void execute_write(struct execute_work *w, unsigned reg, struct execute_value v)
 {
     struct execute_regs *r = &w->x->regs;
-    bool known = v.known;
     if (w->maybe)
-        known = known && r->known >> reg & 1 && (uint32_t)r->value[reg] == v.number;
+        v = execute_either(execute_read(w, reg), v);
+    r->compared = r->compared == reg + 1 ? 0 : r->compared;
+    if (reg < EXECUTE_PC) {
+        r->bounded = (r->bounded & ~(1u << reg)) | (uint32_t)(v.range != 0) << reg;
+        r->range[reg] = v.range;
+    }
     r->value[reg] = v.number;
-    r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)known << reg;
+    r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)v.known << reg;
 }
 
 /* Bits `mask` of the PSR become those of `bits`, as far as `known` says. */
@@ -42,6 +69,7 @@ static inline void execute_set_psr(struct execute_work *w, uint32_t mask, uint32
                                    uint32_t known)
 {
     struct execute_regs *r = &w->x->regs;
+    r->compared = 0;
     if (w->maybe)
         known &= r->psr_known & ~(r->psr ^ bits);
     r->psr = (r->psr & ~mask) | (bits & mask);
@@ -52,11 +80,32 @@ static inline void execute_set_psr(struct execute_work *w, uint32_t mask, uint32
 struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
                                      uint32_t *carry_known);
 void execute_arithmetic(struct execute_work *w);
+/* A register that was compared, as a condition that held or did not says it is. */
+void execute_learn(struct execute_work *w, unsigned reg, uint32_t with, unsigned cond, bool held);
+/* a + b, or a - b; of what is not known the range. */
+struct execute_value execute_sum(struct execute_value a, struct execute_value b, bool subtract);
 
-/* execute_state.c: ITSTATE; bytes of a big-endian core; a store to an unknown address. */
+/* execute_state.c: ITSTATE; bytes of a big-endian core; a store to an unknown address; one of which
+ * is known that it hits some of `size` bytes at `address`. */
 void execute_set_it(struct execute_regs *r, uint8_t it);
 void execute_swap(const struct execute *x, uint8_t *bytes, unsigned width);
 void execute_clobber_store(struct execute_work *w);
+void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t size);
+
+/* The second addresses of each bit of RAM that a Cortex-M3 and M4 have (DDI 0403E.e B3.1). */
+#define EXECUTE_BIT_BAND      0x22000000u
+#define EXECUTE_BIT_BAND_SIZE 0x02000000u
+
+static inline bool execute_is_bit(const struct execute *x, uint32_t address)
+{
+    return x->core.bit_band && address - EXECUTE_BIT_BAND < EXECUTE_BIT_BAND_SIZE;
+}
+
+/* The byte that has the bit. */
+static inline uint32_t execute_bit_byte(uint32_t address)
+{
+    return 0x20000000u + ((address - EXECUTE_BIT_BAND) >> 5);
+}
 
 /* execute_m.c: MRS and MSR, false if it is neither; what comes before an instruction. */
 bool execute_m_special(struct execute_work *w);

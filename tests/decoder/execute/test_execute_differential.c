@@ -29,7 +29,7 @@ struct trial {
     uint64_t seed;
     uint8_t code[0x1000], ram[RAM_SIZE];
     uint32_t before[17], after[17];
-    uint64_t ran, known, wrong, refused;
+    uint64_t ran, known, bounded, wrong, refused;
     struct execute_code *cache;
 };
 
@@ -135,6 +135,13 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
             printf("r%u is %08x, said %08x\n", k, t->after[k], (uint32_t)r->value[k]);
             wrong = true;
         }
+        bool bounded = !(r->known >> k & 1) && r->bounded >> k & 1;
+        t->bounded += bounded;
+        if (bounded && t->after[k] - (uint32_t)r->value[k] > r->range[k]) {
+            printf("r%u is %08x, said %08x or %x more\n", k, t->after[k], (uint32_t)r->value[k],
+                   r->range[k]);
+            wrong = true;
+        }
     }
     if ((r->psr ^ t->after[16]) & r->psr_known & 0xf0000000u) {
         printf("flags are %08x, said %08x known %08x\n", t->after[16], r->psr, r->psr_known);
@@ -152,6 +159,32 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
     t->wrong += wrong;
 }
 
+/* Of some registers that are not known it is known how great they may be. */
+static void draw_ranges(struct trial *t, struct execute_regs *r)
+{
+    for (unsigned k = 0; k < 15; k++) {
+        uint32_t range = draw(t) & (draw(t) & 1 ? 15 : 0xffffffu);
+        if (r->known >> k & 1 || !range || draw(t) & 1)
+            continue;
+        r->value[k] = (uint32_t)r->value[k] - draw(t) % (range + 1);
+        r->range[k] = range;
+        r->bounded |= 1u << k;
+    }
+}
+
+/* The flags are of a comparison. */
+static void draw_compared(struct trial *t, struct execute_regs *r)
+{
+    unsigned k = draw(t) % 13;
+    uint32_t a = t->before[k], b = a + draw(t) % 7 - 3, d = a - b;
+    if (draw(t) & 3)
+        return;
+    t->before[16] = (t->before[16] & 0x0fffffff) | (d & 0x80000000u) | (d ? 0 : 0x40000000u) |
+                    (a >= b ? 0x20000000u : 0) | ((a ^ b) & (a ^ d)) >> 31 << 28;
+    r->compared = (uint8_t)(k + 1);
+    r->compared_with = b;
+}
+
 static void try_one(struct trial *t, bool thumb)
 {
     struct execute_budget budget = {.limit = 1 << 20};
@@ -159,10 +192,12 @@ static void try_one(struct trial *t, bool thumb)
     struct execute_insn i;
     draw_state(t, thumb);
     draw_insn(t, thumb, &i);
+    draw_compared(t, &x.regs);
     execute_memory_init(&x.memory, &budget, kind, t);
     for (unsigned k = 0; k < 15; k++)
         x.regs.value[k] = t->before[k];
     x.regs.known = draw(t) % 3 ? 0x7fff : draw(t) & 0x7fff;
+    draw_ranges(t, &x.regs);
     x.regs.psr = t->before[16];
     x.regs.psr_known = draw(t) % 3 ? UINT32_MAX : 0x0fffffff | (draw(t) & 0xf0000000u);
     for (unsigned k = 0; k < RAM_SIZE; k += 16)
@@ -207,11 +242,12 @@ START_TEST(test_random)
     for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
         try_one(t, k & 1);
     uc_close(t->uc);
-    printf("%llu ran, %llu registers known\n", (unsigned long long)t->ran,
-           (unsigned long long)t->known);
+    printf("%llu ran, %llu registers known, %llu bounded\n", (unsigned long long)t->ran,
+           (unsigned long long)t->known, (unsigned long long)t->bounded);
     ck_assert_uint_eq(t->wrong + t->refused, 0);
     ck_assert_uint_gt(t->ran, count / 10);
     ck_assert_uint_gt(t->known, 5 * t->ran);
+    ck_assert_uint_gt(t->bounded, t->ran / 10);
     execute_code_free(t->cache);
     free(t);
 }
