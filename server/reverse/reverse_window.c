@@ -189,8 +189,8 @@ static int fill_window(struct reverse_window *f, const struct reverse_history_wi
         reverse_block(s, f->block, &block);
         error = take_events(f, s, &f->event, f->number);
         if (!error && f->number + bt_block_count(&block) > f->from)
-            error = fill_block(f, &block, f->number,
-                               reverse_inner_condition(f->reverse, s, &block));
+            error =
+                fill_block(f, &block, f->number, reverse_inner_condition(f->reverse, s, &block));
         f->number += bt_block_count(&block);
     }
     *over = f->block >= s->block_count || f->number >= f->to;
