@@ -87,7 +87,7 @@ if [ "$short" ]; then
 fi
 tests="tests/oracle/board_opencsd.py tests/oracle/board_etmv3.py tests/oracle/board_etmv4.py
     tests/oracle/board_control.py tests/demo/readme.py tests/demo/check_recording.sh
-    tests/bench/gdb/test_a15.py tests/bench/gdb/test_reverse.py"
+    tests/bench/gdb/test_a15.py tests/bench/gdb/test_reverse.py tests/bench/reverse/test_forward.py"
 loop="for t in $(echo $tests); do \$t || code=1; done; exit \${code:-0}"
 part root "make deps" "make deps && chown -R tester: /src"
 for user in tester root; do

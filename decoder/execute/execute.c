@@ -8,7 +8,6 @@
 #define CODE_SLOTS 8192u /* a power of two */
 #define CCR        0xe000ed14u
 #define FPCCR      0xe000ef34u
-#define RANGE_MAX  0x4000u /* bytes that a store may hit without making all unknown */
 
 struct execute_code {
     struct {
@@ -201,11 +200,19 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
                   !memcmp(old, bytes, width);
     int error = execute_memory_write(&x->memory, address, v.known ? bytes : NULL, width);
     w->error = error ? error : w->error;
+    if (!v.known && v.range && width == 4 && !w->maybe && !odd)
+        execute_memory_bound(&x->memory, address, v.number, v.range);
 }
 
 /* What a load may give at most. */
-static struct execute_value unknown_load(unsigned width, bool sign)
+static struct execute_value unknown_load(struct execute_work *w, uint32_t address, unsigned width,
+                                         bool sign)
 {
+    uint32_t number, range = 0;
+    if (width == 4 && !(address & 3))
+        range = execute_memory_range(&w->x->memory, address, &number);
+    if (range)
+        return (struct execute_value){number, false, range};
     return (struct execute_value){0, false,
                                   width == 4 || sign ? 0
                                   : width == 1       ? UINT8_MAX
@@ -221,7 +228,7 @@ static struct execute_value load(struct execute_work *w, uint32_t address, unsig
     w->x->has_access = true;
     if ((w->x->core.v4t && address & (width - 1)) ||
         !execute_memory_read(&w->x->memory, address, bytes, width))
-        return unknown_load(width, sign);
+        return unknown_load(w, address, width, sign);
     execute_swap(w->x, bytes, width);
     for (unsigned i = 0; i < width; i++)
         number |= (uint32_t)bytes[i] << (8 * i);
@@ -250,14 +257,14 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
     if (!e->load) {
         v = reg == EXECUTE_PC || reg >= 16 ? v : execute_read(w, reg);
         if (reg == e->rn && e->writeback && (!e->list || e->list & ((1u << reg) - 1)))
-            v.known = false;
+            v = (struct execute_value){0, false, 0};
         if (e->exclusive)
-            v.known = false;
+            v = (struct execute_value){0, false, 0};
         if (known)
             store(w, address, e->width, v);
         return;
     }
-    v = known ? load(w, address, e->width, e->sign) : unknown_load(e->width, e->sign);
+    v = known ? load(w, address, e->width, e->sign) : unknown_load(w, 1, e->width, e->sign);
     if (reg == EXECUTE_PC)
         check_target(w, v);
     else if (reg < EXECUTE_PC)
@@ -314,7 +321,7 @@ static void clobber_at(struct execute_work *w, uint32_t at, uint32_t range)
     uint32_t size = e->list    ? 4 * (uint32_t)__builtin_popcount(e->list)
                     : e->words ? 4u * e->words
                                : 4u + e->width; /* of two registers, too */
-    if (range && range <= RANGE_MAX)
+    if (range && range <= EXECUTE_RANGE_MAX)
         execute_clobber_range(w, at & ~3u, range + size + 4);
     else
         execute_clobber_store(w);
@@ -507,7 +514,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     struct execute_work w = {.x = x, .insn = insn};
     w.e = effect_of(x, insn, it != 0, &local);
     x->insns++;
-    x->has_access = false;
+    x->has_access = x->returned = false;
     unsigned cond = w.e->cond;
     if (blind) {
         step_blind(x);

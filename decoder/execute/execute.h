@@ -129,8 +129,11 @@ struct execute {
     uint64_t clobbers;    /* stores whose address was not known */
     uint64_t last_access; /* address of the latest access, if has_access */
     bool has_access;
-    bool nonsecure; /* v8-M: it runs in Non-secure state, which EXC_RETURN tells (DDI 0553B.v,
-                       D1.2.78) */
+    bool returned; /* M profile: the latest event was an exception's return, */
+    bool returned_known;
+    uint32_t returned_to; /* to there, if that is known */
+    bool nonsecure;       /* v8-M: it runs in Non-secure state, which EXC_RETURN tells (DDI 0553B.v,
+                             D1.2.78) */
 };
 
 /*

@@ -323,8 +323,15 @@ static void multiply_long(struct execute_work *w)
     if (e->op == EFFECT_SMULL)
         product = (uint64_t)((int64_t)(int32_t)a.number * (int32_t)b.number);
     bool known = a.known && b.known;
+    struct execute_value high = {(uint32_t)(product >> 32), known, 0};
+    if (a.known != b.known && e->op == EFFECT_UMULL) {
+        uint64_t by = a.known ? a.number : b.number;
+        uint32_t least, most;
+        limits_of(a.known ? b : a, &least, &most);
+        high = between((uint32_t)(by * least >> 32), (uint32_t)(by * most >> 32));
+    }
     execute_write(w, e->ra, (struct execute_value){(uint32_t)product, known, 0});
-    execute_write(w, e->rd, (struct execute_value){(uint32_t)(product >> 32), known, 0});
+    execute_write(w, e->rd, high);
 }
 
 void execute_arithmetic(struct execute_work *w)

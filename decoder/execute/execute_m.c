@@ -198,8 +198,10 @@ static struct execute_value get_word(struct execute *x, uint32_t address)
 {
     uint8_t b[4];
     struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4), 0};
-    if (!v.known)
+    if (!v.known) {
+        v.range = execute_memory_range(&x->memory, address, &v.number);
         return v;
+    }
     execute_swap(x, b, 4);
     v.number = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
     return v;
@@ -238,29 +240,50 @@ static bool is_in_no_block(struct execute *x, uint64_t address)
 
 static bool is_followed(const struct execute *x, const struct bt_event *event)
 {
-    uint32_t sp = (uint32_t)x->regs.value[EXECUTE_SP];
     return x->core.profile == EXECUTE_PROFILE_M && !x->core.security &&
            event->u.exception.m_profile && event->u.exception.number > 1 &&
-           is_known(x, EXECUTE_SP) && uses_process_stack(x) >= 0 &&
-           (is_known(x, EXECUTE_CONTROL) || !x->core.fpu) &&
-           (!(sp & 4) || is_known(x, EXECUTE_CCR));
+           uses_process_stack(x) >= 0 && (is_known(x, EXECUTE_CONTROL) || !x->core.fpu);
 }
 
-static int push_frame(struct execute *x, const struct bt_event *event, bool floats, uint32_t *frame)
+/* Where the frame goes is not known: what may be there is unknown. */
+static int push_somewhere(struct execute *x)
+{
+    uint32_t sp = (uint32_t)x->regs.value[EXECUTE_SP], range = 0;
+    struct execute_work w = {.x = x};
+    bool bounded = x->regs.bounded >> EXECUTE_SP & 1;
+    if (!is_known(x, EXECUTE_SP))
+        range = bounded ? x->regs.range[EXECUTE_SP] : UINT32_MAX;
+    if (range <= EXECUTE_RANGE_MAX)
+        execute_clobber_range(&w, sp - WITH_FLOATS - 4, range + WITH_FLOATS + 8);
+    else
+        execute_clobber_store(&w);
+    set_register(x, EXECUTE_SP, 0, false);
+    return w.error;
+}
+
+/* `pc`: where it is to return to. SP becomes the frame. */
+static int push_frame(struct execute *x, struct execute_value pc, bool floats)
 {
     int error = BT_OK;
     uint32_t sp = (uint32_t)x->regs.value[EXECUTE_SP];
+    if (!is_known(x, EXECUTE_SP) || (sp & 4 && !is_known(x, EXECUTE_CCR)))
+        return push_somewhere(x);
     bool padded = sp & 4 && (floats || x->regs.value[EXECUTE_CCR] & CCR_ALIGN);
-    *frame = sp - (floats ? WITH_FLOATS : BASIC) - (padded ? 4 : 0);
-    for (unsigned i = 0; i < 6; i++)
-        put_word(x, *frame + 4 * i, (uint32_t)x->regs.value[frame_regs[i]],
-                 is_known(x, frame_regs[i]) ? UINT32_MAX : 0, &error);
-    put_word(x, *frame + 24, (uint32_t)event->u.exception.return_address,
-             event->u.exception.has_return ? UINT32_MAX : 0, &error);
-    put_word(x, *frame + 28, (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
+    uint32_t frame = sp - (floats ? WITH_FLOATS : BASIC) - (padded ? 4 : 0);
+    for (unsigned i = 0; i < 6; i++) {
+        unsigned reg = frame_regs[i];
+        bool known = is_known(x, reg), bounded = !known && x->regs.bounded >> reg & 1;
+        put_word(x, frame + 4 * i, (uint32_t)x->regs.value[reg], known ? UINT32_MAX : 0, &error);
+        if (bounded && !error)
+            execute_memory_bound(&x->memory, frame + 4 * i, (uint32_t)x->regs.value[reg],
+                                 x->regs.range[reg]);
+    }
+    put_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, &error);
+    put_word(x, frame + 28, (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
              x->regs.psr_known | STATUS_T | ALIGNED, &error);
     if (floats && !error)
-        error = execute_memory_write(&x->memory, *frame + BASIC, NULL, WITH_FLOATS - BASIC);
+        error = execute_memory_write(&x->memory, frame + BASIC, NULL, WITH_FLOATS - BASIC);
+    set_register(x, EXECUTE_SP, frame, true);
     return error;
 }
 
@@ -293,16 +316,27 @@ static bool chain_handler(struct execute *x, const struct bt_event *event)
     return true;
 }
 
+/* Where a handler returns to: of one that is chained, where the one before would have. */
+static bool return_of(const struct execute *x, const struct bt_event *event,
+                      struct execute_value *pc)
+{
+    if (event->u.exception.has_return)
+        *pc = (struct execute_value){(uint32_t)event->u.exception.return_address, true, 0};
+    else
+        *pc = (struct execute_value){x->returned_to, x->returned_known, 0};
+    return event->u.exception.has_return || x->returned;
+}
+
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
-    uint32_t frame;
+    struct execute_value pc;
     if (x->core.profile == EXECUTE_PROFILE_A64) {
         a64_exception(x, &event->u.exception, next);
         return BT_OK;
     }
     if (chain_handler(x, event))
         return BT_OK;
-    if (!is_followed(x, event) || !event->u.exception.has_return) {
+    if (!is_followed(x, event) || !return_of(x, event, &pc)) {
         execute_forget_registers(x);
         execute_forget_memory(x);
         execute_set_it(&x->regs, 0);
@@ -310,63 +344,75 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
     }
     bool handler = in_handler(x) == 1, process = uses_process_stack(x) == 1;
     bool floats = x->core.fpu && x->regs.value[EXECUTE_CONTROL] & FPCA;
-    int error = push_frame(x, event, floats, &frame);
-    set_register(x, EXECUTE_SP, frame, true);
-    if (process)
-        select_stack(x, false);
+    int error = push_frame(x, pc, floats);
     if (floats) {
         forget_low_floats(x);
         x->regs.float_settled = false;
-        set_register(x, EXECUTE_FPCAR, frame + BASIC, true);
+        set_register(x, EXECUTE_FPCAR, (uint32_t)x->regs.value[EXECUTE_SP] + BASIC,
+                     is_known(x, EXECUTE_SP));
     }
+    if (process)
+        select_stack(x, false);
     x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)(SPSEL | FPCA);
     uint32_t low = handler ? 1 : process ? 0xd : 9, kind = floats ? 0xe0 : 0xf0;
     enter_handler(x, event,
                   x->nonsecure ? 0xffffff00u | (kind & 0xb0) | (low & 0xc)
                                : 0xffffff00u | kind | low);
+    x->returned = false;
     return error;
 }
 
-static void pop_frame(struct execute *x, uint32_t frame, bool floats, uint32_t status,
-                      uint32_t known)
+/* `known`: bits of the status. Nothing is known where SP is not. */
+static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t known)
 {
+    bool there = is_known(x, EXECUTE_SP);
+    uint32_t frame = (uint32_t)x->regs.value[EXECUTE_SP];
     for (unsigned i = 0; i < 6; i++) {
-        struct execute_value v = get_word(x, frame + 4 * i);
-        set_register(x, frame_regs[i], v.number, v.known);
+        unsigned reg = frame_regs[i];
+        struct execute_value v = {0, false, 0};
+        if (there)
+            v = get_word(x, frame + 4 * i);
+        set_register(x, reg, v.number, v.known);
+        x->regs.range[reg] = v.range;
+        x->regs.bounded |= (uint32_t)(v.range != 0) << reg;
     }
     uint32_t sp = frame + (floats ? WITH_FLOATS : BASIC);
-    set_register(x, EXECUTE_SP, status & ALIGNED ? sp | 4 : sp, true);
+    set_register(x, EXECUTE_SP, status & ALIGNED ? sp | 4 : sp, there && known & ALIGNED);
+    if (there && !(known & ALIGNED)) {
+        x->regs.range[EXECUTE_SP] = 4;
+        x->regs.bounded |= 1u << EXECUTE_SP;
+    }
     x->regs.psr = (status & ~ALIGNED) | STATUS_T;
     x->regs.psr_known = known | STATUS_T;
     x->regs.it_unknown = (known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS ? 0 : EXECUTE_IT_LENGTH;
     if (!floats)
         return;
     forget_low_floats(x);
-    if (is_known(x, EXECUTE_FPCAR) && x->regs.value[EXECUTE_FPCAR] == frame + BASIC)
+    if (there && is_known(x, EXECUTE_FPCAR) && x->regs.value[EXECUTE_FPCAR] == frame + BASIC)
         x->regs.float_settled = true;
 }
 
 int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next)
 {
-    uint32_t how = x->regs.returning;
+    uint32_t how = x->regs.returning, known = 0, status = 0;
     bool process = how & 4, thread = how & 8, floats = !(how & 0x10);
-    unsigned stack = process ? EXECUTE_PSP : EXECUTE_SP;
+    struct execute_value pc = {0, false, 0};
     (void)event;
     x->regs.returning = 0;
     if (x->core.profile != EXECUTE_PROFILE_M)
         return BT_OK;
-    uint32_t frame = (uint32_t)x->regs.value[stack];
-    struct execute_value pc = get_word(x, frame + 24);
-    uint32_t known, status = get_status(x, frame + 28, &known);
-    if (!how || x->core.security || !is_known(x, stack) || !(known & ALIGNED) ||
-        in_handler(x) != 1) {
+    if (!how || x->core.security || in_handler(x) != 1) {
         execute_forget_registers(x);
         return BT_OK;
     }
-    if (next != EXECUTE_NO_ADDRESS && pc.known && (pc.number & ~1u) != ((uint32_t)next & ~1u))
-        return BT_ERR_RANGE;
     if (process)
         select_stack(x, true);
+    if (is_known(x, EXECUTE_SP)) {
+        pc = get_word(x, (uint32_t)x->regs.value[EXECUTE_SP] + 24);
+        status = get_status(x, (uint32_t)x->regs.value[EXECUTE_SP] + 28, &known);
+    }
+    if (next != EXECUTE_NO_ADDRESS && pc.known && (pc.number & ~1u) != ((uint32_t)next & ~1u))
+        return BT_ERR_RANGE;
     uint32_t control = (uint32_t)x->regs.value[EXECUTE_CONTROL] & 1;
     control |= (process && thread ? SPSEL : 0) | (floats ? FPCA : 0);
     set_register(x, EXECUTE_CONTROL, control, is_known(x, EXECUTE_CONTROL));
@@ -378,6 +424,9 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
         status &= ~EXECUTE_IT_BITS;
         known |= EXECUTE_IT_BITS;
     }
-    pop_frame(x, frame, floats, status, known);
+    pop_frame(x, floats, status, known);
+    x->returned = true;
+    x->returned_to = pc.number;
+    x->returned_known = pc.known;
     return BT_OK;
 }

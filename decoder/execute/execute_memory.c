@@ -41,6 +41,7 @@ void execute_memory_forget(struct execute_memory *m)
         m->count--;
     }
     m->last = NOWHERE;
+    m->bound_count = 0;
 }
 
 void execute_memory_release(struct execute_memory *m)
@@ -291,9 +292,38 @@ static int write_part(struct execute_memory *m, const struct execute_range *r, u
     return BT_OK;
 }
 
+void execute_memory_bound(struct execute_memory *m, uint64_t address, uint32_t number,
+                          uint32_t range)
+{
+    if (range_of(m, address)->kind != EXECUTE_MEMORY_RAM)
+        return;
+    m->bounds[m->bound_next % EXECUTE_BOUNDS] = (struct execute_bound){address, number, range};
+    m->bound_next++;
+    m->bound_count += m->bound_count < EXECUTE_BOUNDS;
+}
+
+uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, uint32_t *number)
+{
+    for (unsigned i = 0; i < m->bound_count; i++) {
+        *number = m->bounds[i].number;
+        if (m->bounds[i].address == address && m->bounds[i].range)
+            return m->bounds[i].range;
+    }
+    return 0;
+}
+
+static void forget_bounds(struct execute_memory *m, uint64_t address, size_t size)
+{
+    for (unsigned i = 0; i < m->bound_count; i++)
+        if (m->bounds[i].address + 3 - address < size + 3)
+            m->bounds[i].range = 0;
+}
+
 int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes, size_t size)
 {
     int error = BT_OK;
+    if (m->bound_count)
+        forget_bounds(m, address, size);
     for (size_t done = 0; done < size && !error;) {
         const struct execute_range *r = range_of(m, address + done);
         uint64_t part = r->to - (address + done), page = EXECUTE_PAGE - OFFSET(address + done);

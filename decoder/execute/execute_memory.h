@@ -49,6 +49,14 @@ struct execute_range {
 
 #define EXECUTE_RANGES 4u
 
+/* A word that is not known but for its range: `number`, or up to `range` more. */
+struct execute_bound {
+    uint64_t address;
+    uint32_t number, range; /* 0: none */
+};
+
+#define EXECUTE_BOUNDS 16u /* the newest ones are kept */
+
 struct execute_memory {
     struct execute_page **pages; /* a hash by address; all that follows is private */
     size_t count, max;
@@ -57,6 +65,8 @@ struct execute_memory {
     struct execute_budget *budget;               /* shared by the states of a session */
     size_t last;                                 /* where in `pages` the latest access was */
     struct execute_range ranges[EXECUTE_RANGES]; /* answers that are kept, the latest first */
+    struct execute_bound bounds[EXECUTE_BOUNDS];
+    unsigned bound_count, bound_next;
 };
 
 /* `kind` NULL: all is OTHER. */
@@ -86,6 +96,12 @@ bool execute_memory_read(struct execute_memory *m, uint64_t address, void *bytes
  */
 int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes,
                          size_t size);
+
+/* The word that was written there as unknown has a range, until something is written to it. */
+void execute_memory_bound(struct execute_memory *m, uint64_t address, uint32_t number,
+                          uint32_t range);
+/* Its range, 0 if none is known. */
+uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, uint32_t *number);
 
 /* All of RAM is unknown: a store hit an address that is not known. */
 void execute_memory_forget(struct execute_memory *m);

@@ -75,9 +75,11 @@ def moves():
 @suite.test("A64: what is not known is refused in words")
 def refused():
     with Server(recording(), "--no-record") as server:
-        s = gdb(server.port, ["thread 2", "reverse-stepi", "set $x0 = 1", "p $x0"])
-    has(s["reverse-stepi"], "use 'record btrace' first")
+        s = gdb(server.port, ["thread 2", "reverse-stepi", "set $x0 = 1", "p $x0", "p $sp"])
+    has(s["reverse-stepi"], "0x[0-9a-f]+ in")
+    has(s["set $x0 = 1"], "Could not write register")
     has(s["p $x0"], "unavailable")
+    has(s["p $sp"], "unavailable")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 rules about calls and exceptions must not be led astray by, and firmware from a seed (firmware.py).
 No value that is called known may be wrong, with assumptions and without.
 
-usage: test_firmware.py [SEED]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
+usage: test_firmware.py [SEED [PROGRAMS]]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
+PROGRAMS: firmware of so many seeds on each core, from that one on; how much is known at the end.
 """
 
 import json
@@ -28,6 +29,8 @@ SMALL = {
     "alias": (("alias.S",), ("O0",), True),
 }
 KINDS = ("m3", "m4", "m7", "m33")
+BANDS = 5  # up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt
+GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
 
@@ -41,11 +44,15 @@ def ask(case, one_stack, halts):
     return [json.loads(text) for text in bench.run(line, timeout=300).splitlines()]
 
 
-def check(name, case, one_stack, halts=4):
-    """False, with a line about it, if anything is wrong."""
+def check(name, case, one_stack, halts=4, known=None):
+    """False, with a line about it, if anything is wrong. What is known with assumptions is added to `known`."""
     case.execute()
     bench.Memory(case)
     for answer in ask(case, one_stack, halts):
+        if known is not None and answer["infer"] and not answer["data"]:
+            for key in ("total", *GROUPS):
+                parts = [answer[f"r{reg}"] for reg in GROUPS.get(key, ())] or [answer[key]]
+                known[key] = [a + sum(b) for a, b in zip(known.get(key, BANDS * [0]), zip(*parts))]
         wrong = {key: answer[key] for key in ("wrong", "wrong_inferred", "conflicts") if answer[key]}
         if wrong:
             print(f"FAIL {name}: {wrong}, assumptions {answer['infer']}, data trace {answer['data']}")
@@ -62,18 +69,23 @@ def main():
         return needed
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().randrange(1 << 30)
     print(f"# seed {seed}", flush=True)
-    good = True
+    good, known = True, {}
     with tempfile.TemporaryDirectory(prefix="btraced-firmware.") as place:
         for name, (sources, levels, one_stack) in SMALL.items():
             for level in levels:
                 folder = os.path.join(place, name)
                 case = Small(folder, "m3", level, sources=sources)
                 good &= check(f"{name}-{level}", case, one_stack)
-        for kind in KINDS:
-            level = random.Random(f"{seed} {kind}").choice(LEVELS)
-            for steps in LENGTHS:
-                case = firmware.Firmware(place, kind, level, seed, steps)
-                good &= check(f"{case.name}, seed {seed}, {steps} steps", case, False)
+        for number in range(seed, seed + (int(sys.argv[2]) if len(sys.argv) > 2 else 1)):
+            for kind in KINDS:
+                level = random.Random(f"{number} {kind}").choice(LEVELS)
+                for steps in LENGTHS:
+                    case = firmware.Firmware(place, kind, level, number, steps)
+                    good &= check(f"{case.name}, seed {number}, {steps} steps", case, False, known=known)
+    for key, registers in GROUPS.items():
+        shares = (100 * n / max(1, of * len(registers)) for n, of in zip(known[key], known["total"]))
+        print(f"# schedulers, {key} known up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt: "
+              + ", ".join(f"{share:.1f} %" for share in shares))
     return not good
 
 

@@ -282,7 +282,8 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t info, uint64_t addres
     (void)data;
     if ((vcpu && !truth.qemu.a64) || truth.done || !truth.count)
         return;
-    note(truth.count - 1, address, size, store ? ACCESS_STORE : 0);
+    for (unsigned at = 0; at < size; at += 8) /* QEMU 10: a pair of X registers is one access */
+        note(truth.count - 1, address + at, size < 8 ? size : 8, store ? ACCESS_STORE : 0);
 }
 
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)

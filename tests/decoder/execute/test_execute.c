@@ -192,6 +192,86 @@ START_TEST(test_tail_chain)
 }
 END_TEST
 
+/* The trace unit tells of the return, too, but of no address behind it. */
+START_TEST(test_return_chain)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1234), other = entry(16, 0);
+    other.u.exception.has_return = false;
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    uint32_t frame = (uint32_t)x.regs.value[EXECUTE_PSP];
+    ck_assert_int_eq(step(&x, 0x4770, 0x8000, 0x1234), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &event, EXECUTE_NO_ADDRESS), BT_OK);
+    if (_i) /* something has run: nobody knows where it was interrupted */
+        ck_assert_int_eq(step(&x, 0xbf00, 0x1234, 0x1236), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &other, 0x9000), BT_OK);
+    ck_assert_int_eq(x.regs.known >> 4 & 1, !_i);
+    if (!_i) {
+        ck_assert_uint_eq(x.regs.value[EXECUTE_PSP], frame);
+        ck_assert_uint_eq(x.regs.value[EXECUTE_LR], 0xfffffffd);
+        ck_assert_uint_eq(word(&x, frame + 24), 0x1234);
+    }
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* Flags or SP that nobody knows cost what depends on them, and nothing else. */
+START_TEST(test_frame_unknown)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1234);
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    if (_i)
+        x.regs.known &= ~(1u << EXECUTE_SP);
+    else
+        x.regs.psr_known &= ~0xf0000000u;
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x3000, "abcd", 4), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x2000);
+    ck_assert_int_eq(step(&x, 0x4770, 0x8000, 0x1234), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1234), BT_OK);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_MSP], RAM + 0x2000);
+    ck_assert(x.regs.known >> EXECUTE_MSP & x.regs.known >> EXECUTE_CONTROL & 1);
+    ck_assert_uint_eq(x.regs.known & 0xff0, 0xff0);
+    ck_assert_uint_eq(x.regs.known & 0x700f, _i ? 0 : 0x700f);
+    ck_assert_uint_eq(x.regs.psr_known & 0xf00001ff, 0x1ff);
+    uint8_t byte;
+    ck_assert_int_eq(execute_memory_read(&x.memory, RAM + 0x3000, &byte, 1), !_i);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* `a[i & 7] = r0`: what it may hit is unknown, and nothing else. */
+START_TEST(test_range)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    for (uint32_t at = RAM; at < RAM + 0x1100; at += 4)
+        ck_assert_int_eq(execute_memory_write(&x.memory, at, "abcd", 4), BT_OK);
+    x.regs.value[2] = RAM + 0x100;
+    x.regs.known &= ~2u;
+    ck_assert_int_eq(step(&x, 0xf0010107, 0x8000, 0x8004), BT_OK); /* AND r1, r1, #7 */
+    ck_assert_int_eq(step(&x, 0xf84d1c10, 0x8004, 0x8008), BT_OK); /* STR r1, [sp, #-16] */
+    ck_assert_int_eq(step(&x, 0x4619, 0x8008, 0x800a), BT_OK);     /* MOV r1, r3 */
+    ck_assert_int_eq(step(&x, 0xf85d1c10, 0x800a, 0x800e), BT_OK); /* LDR r1, [sp, #-16] */
+    ck_assert_int_eq(step(&x, 0xf8420021, 0x800e, 0x8012), BT_OK); /* STR r0, [r2, r1, LSL #2] */
+    for (uint32_t i = 0; i < 32; i++) {
+        uint8_t byte;
+        bool hit = i >= 16 && i < 24, around = i >= 15 && i <= 25;
+        bool known = execute_memory_read(&x.memory, RAM + 0xc0 + 4 * i, &byte, 1);
+        ck_assert(known ? !hit : around);
+    }
+    ck_assert_uint_eq(x.clobbers, 0);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Back to another place than the frame says. */
 START_TEST(test_frame_contradicts)
 {
@@ -215,6 +295,9 @@ Suite *unit_suite(void)
     unit_case(s, "execute: conditions, and what contradicts the path", test_conditions);
     unit_cases(s, "execute: M-profile exception frame", test_frame, 0, 2);
     unit_cases(s, "execute: a handler behind another one", test_tail_chain, 0, 2);
+    unit_cases(s, "execute: a handler behind a return", test_return_chain, 0, 2);
+    unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);
+    unit_case(s, "execute: a store of which the range is known", test_range);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     return s;
 }

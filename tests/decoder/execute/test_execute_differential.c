@@ -154,6 +154,14 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
             wrong = true;
         }
     }
+    for (unsigned k = 0; k < RAM_SIZE; k += 4) {
+        uint32_t number, word, range = execute_memory_range(&x->memory, RAM + k, &number);
+        memcpy(&word, t->ram + k, 4);
+        if (range && word - number > range) {
+            printf("word %08x is %08x, said %08x or %x more\n", RAM + k, word, number, range);
+            wrong = true;
+        }
+    }
     if (wrong)
         printf("  insn %08x isa %u size %u\n", i->opcode, i->isa, i->size);
     t->wrong += wrong;
@@ -185,6 +193,13 @@ static void draw_compared(struct trial *t, struct execute_regs *r)
     r->compared_with = b;
 }
 
+static void draw_bound(struct trial *t, struct execute_memory *m, unsigned at)
+{
+    uint32_t word, range = 1 + (draw(t) & 0xff);
+    memcpy(&word, t->ram + at, 4);
+    execute_memory_bound(m, RAM + at, word - draw(t) % (range + 1), range);
+}
+
 static void try_one(struct trial *t, bool thumb)
 {
     struct execute_budget budget = {.limit = 1 << 20};
@@ -203,6 +218,8 @@ static void try_one(struct trial *t, bool thumb)
     for (unsigned k = 0; k < RAM_SIZE; k += 16)
         if (draw(t) & 7)
             ck_assert(!execute_memory_write(&x.memory, RAM + k, t->ram + k, 16));
+        else
+            draw_bound(t, &x.memory, k + (draw(t) & 12));
     if (!is_unpredictable(&i) && emulate(t, thumb, &i)) {
         i.next = t->after[15];
         i.has_next = true;
