@@ -27,7 +27,12 @@ def listed():
     gdb.execute("info record", to_string=True)
     record = gdb.current_recording()
     rows = record.instruction_history
-    return [row.pc & ((1 << BITS) - 1) for row in rows[max(0, len(rows) - SHOWN):]]
+    found = []
+    for row in reversed(rows[max(0, len(rows) - SHOWN):]):
+        if hasattr(row, "error_string") and os.environ.get("STOPS_GAPS"):
+            break
+        found.insert(0, row.pc & ((1 << BITS) - 1))
+    return found
 
 
 def run(command):
