@@ -29,9 +29,12 @@ def listed():
     rows = record.instruction_history
     found = []
     for row in reversed(rows[max(0, len(rows) - SHOWN):]):
-        if hasattr(row, "error_string") and os.environ.get("STOPS_GAPS"):
+        try:
+            found.insert(0, row.pc & ((1 << BITS) - 1))
+        except gdb.error:  # a gap
+            if not os.environ.get("STOPS_GAPS"):
+                raise
             break
-        found.insert(0, row.pc & ((1 << BITS) - 1))
     return found
 
 
