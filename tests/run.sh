@@ -255,7 +255,7 @@ else
         either tsan build/tsan/btraced "$t"
     done
     export BTRACED=build/asan/btraced BTRACED_FULL=1
-    export BTRACED_PROPERTY_COUNT=150
+    export BTRACED_PROPERTY_COUNT=100
     units asan
     step oracle build/release/oracle/classify_a64
     step oracle tests/oracle/etmv4_opencsd.py

@@ -23,7 +23,7 @@ FULL = bool(os.environ.get("BTRACED_FULL"))
 QUICK = (("a32", "O1"), ("t32", "O2"), ("mixed", "O0"), ("m3", "Os"), ("m4", "O2"),
          ("m33", "O1"))
 MOTION_POSITIONS = 14 if FULL else 8
-POSITIONS = 300 if FULL else 60
+POSITIONS = 200 if FULL else 60
 # Percent over all programs. What is missing is cut short where SP or LR is not known, or a motion that follows.
 BT_LEAST, MOTIONS_LEAST = 97, 98
 STATES_LEAST = 10  # percent of registers
