@@ -321,7 +321,7 @@ for chip in ("m3", "m7", "m33") if FULL else ("m4",):
     suite.test(f"values forwards: with halts on the way, virtual-{chip}")(
         lambda chip=chip: with_halts(chip))
 
-for chip in ("m3", "m4", "m7", "m33") if FULL else ("m3", "m33"):
+for chip in ("m3", "m4", "m33") if FULL else ("m3", "m33"):
     suite.test(f"values forwards: firmware with tasks, virtual-{chip}")(
         lambda chip=chip: with_tasks(chip))
 
