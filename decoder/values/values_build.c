@@ -448,16 +448,14 @@ static void return_from_exception(struct build *b)
         return; /* the instruction was one */
     uint32_t address = b->step < b->r->count ? w->insns[b->step].address : w->final[15];
     const struct bt_event *next = b->event < w->event_count ? &w->events[b->event] : NULL;
-    /* Straight into the next handler: it has the address. */
-    if (next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION)
+    bool at_once = next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION;
+    if (at_once) /* straight into the next handler: it has the address */
         address = (uint32_t)next->u.exception.return_address;
     /* It has taken over the frame: nothing was given back, and nothing saved. */
-    if (b->w->m_profile && next && next->position == w->first + b->step &&
-        next->kind == BT_EVENT_EXCEPTION && !next->u.exception.has_return) {
+    if (w->m_profile && at_once && !next->u.exception.has_return) {
         b->jumped = true;
         return;
     }
-    bool at_once = next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION;
     if (w->m_profile && at_once && !w->m_one_stack && !build_is_innermost(b, address))
         build_m_unsure(b);
     else if (w->m_profile)

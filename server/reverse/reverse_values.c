@@ -20,16 +20,6 @@
 #define XPSR_NUMBER   0x1ffu
 #define IT_BITS       0x0600fc00u /* of the present: what they were is not told */
 
-static bool is_m_profile(const struct reverse_machine *m)
-{
-    return m->profile == EXECUTE_PROFILE_M;
-}
-
-static bool is_a64(const struct reverse_machine *m)
-{
-    return m->profile == EXECUTE_PROFILE_A64;
-}
-
 static bool is_turn(const struct bt_event *e)
 {
     return e->kind == BT_EVENT_EXCEPTION || e->kind == BT_EVENT_EXCEPTION_RET;
@@ -261,7 +251,7 @@ static void warm_up(struct reverse_values *v, struct reverse *p, const struct re
     struct reverse_history_window s;
     size_t index;
     uint64_t at = position > p->first + AHEAD ? position - AHEAD : p->first;
-    if (is_m_profile(m))
+    if (reverse_machine_is_m(m))
         handler_at(&v->handler, p, position, m->regs.value[TARGET_REG_PSR] & 0x1ff, false);
     if (reverse_history_window_find(p, at, &index) != BT_OK || v->warm == index + 1)
         return;
@@ -275,7 +265,7 @@ int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
     uint64_t from, to = p->end;
     bool done = false;
     int error;
-    if (is_a64(m))
+    if (reverse_machine_is_a64(m))
         return BT_OK;
     if (v->work.active && is_useless_work(v, p, position))
         reverse_work_end(&v->work);
@@ -380,7 +370,7 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
     uint64_t back = p->end - position;
     uint64_t limit = reach_of(v, p), size = REVERSE_FIRST_WINDOW;
     v->quick = quick;
-    if (is_a64(m))
+    if (reverse_machine_is_a64(m))
         return BT_OK;
     take_better(v, position);
     if (quick)
@@ -417,13 +407,13 @@ static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct
                        uint64_t position, enum bt_isa isa)
 {
     uint32_t psr = m->regs.value[TARGET_REG_PSR] & ~IT_BITS;
-    uint32_t t = is_m_profile(m) ? XPSR_T : CPSR_T;
+    uint32_t t = reverse_machine_is_m(m) ? XPSR_T : CPSR_T;
     uint32_t mask = 0, inferred = 0, flags = 0;
     psr = isa == BT_ISA_A32 ? psr & ~t : psr | t;
     if (v->now.values && !v->now.conflict && now_holds(v, position))
         flags = values_flags(v->now.values, (size_t)(position - v->now.from), &mask, &inferred);
     psr = (psr & ~mask) | (flags & mask);
-    if (!is_m_profile(m))
+    if (!reverse_machine_is_m(m))
         return psr;
     uint32_t number = handler_at(&v->handler, p, position, psr & XPSR_NUMBER, v->quick);
     return (psr & ~XPSR_NUMBER) | (number == HANDLER_ANY ? 0 : number);
@@ -506,7 +496,7 @@ static uint32_t fill_regs(struct reverse_values *v, struct reverse *p,
     uint32_t guessed = 1u << TARGET_REG_PSR;
     regs->known |= 1u << TARGET_REG_PSR;
     regs->value[TARGET_REG_PSR] = psr_at(v, p, m, position, isa);
-    if (is_m_profile(m))
+    if (reverse_machine_is_m(m))
         regs->security = security_at(p, position);
     for (unsigned reg = 0; reg <= LR; reg++) {
         struct values_answer answer;
@@ -518,7 +508,7 @@ static uint32_t fill_regs(struct reverse_values *v, struct reverse *p,
         regs->known |= (uint32_t)(known || needed) << reg;
         guessed |= (uint32_t)(!known && needed) << reg;
     }
-    if (is_m_profile(m))
+    if (reverse_machine_is_m(m))
         fill_stacks(v, m, position, regs);
     return guessed;
 }
@@ -534,7 +524,7 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
         return error;
     *regs = (struct target_regs){.known = 1u << TARGET_REG_PC};
     regs->value[TARGET_REG_PC] = pc;
-    uint32_t guessed = is_a64(m) ? 0 : fill_regs(v, p, m, position, isa, regs);
+    uint32_t guessed = reverse_machine_is_a64(m) ? 0 : fill_regs(v, p, m, position, isa, regs);
     const struct execute_regs *forward =
         m->forward ? reverse_forward_regs(m->forward, position) : NULL;
     if (forward)
@@ -563,7 +553,7 @@ static bool may_be_stale(const struct reverse_machine *m, uint32_t address)
     enum values_memory kind =
         m->read ? m->read(m->context, address, &present) : VALUES_MEMORY_OTHER;
     if (kind == VALUES_MEMORY_OTHER) /* DDI 0403E.e B3.1: SRAM and RAM */
-        return is_m_profile(m) &&
+        return reverse_machine_is_m(m) &&
                (address - 0x20000000u < 0x20000000u || address - 0x60000000u < 0x40000000u);
     return kind != VALUES_MEMORY_CONST;
 }
@@ -628,7 +618,7 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
                              bool unwinds)
 {
     const struct reverse_known *k = &v->now;
-    if (is_a64(m))
+    if (reverse_machine_is_a64(m))
         return a64_memory(m, position, address, bytes, len);
     if (address > UINT32_MAX)
         return len;

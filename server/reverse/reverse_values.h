@@ -51,6 +51,16 @@ struct reverse_machine {
     void *context;
 };
 
+static inline bool reverse_machine_is_m(const struct reverse_machine *m)
+{
+    return m->profile == EXECUTE_PROFILE_M;
+}
+
+static inline bool reverse_machine_is_a64(const struct reverse_machine *m)
+{
+    return m->profile == EXECUTE_PROFILE_A64;
+}
+
 /*
  * GDB 13 cannot step without a number for SP and LR ("PC not available"). Where one of them is not
  * known it gets this one, near which no memory can be read at a replay position: backtraces end.

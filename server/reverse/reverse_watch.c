@@ -66,11 +66,6 @@ static uint8_t byte_of(const struct reverse_watching *g, uint32_t word, uint64_t
     return (uint8_t)(word >> 8 * (g->machine->big_endian ? 3 - i : i));
 }
 
-static bool is_a64(const struct reverse_watching *g)
-{
-    return g->machine->profile == EXECUTE_PROFILE_A64;
-}
-
 static enum reverse_sight look_forward(const struct reverse_watching *g,
                                        const struct target_breakpoint *w, uint64_t position,
                                        uint8_t *bytes)
@@ -90,7 +85,7 @@ static void look_at_bytes(const struct reverse_watching *g, const struct target_
     uint64_t known_word = UINT64_MAX;
     struct values_answer answer;
     c->sight = w->kind <= sizeof c->bytes ? REVERSE_SIGHT_BYTES : REVERSE_SIGHT_OTHER;
-    if (is_a64(g) && c->sight == REVERSE_SIGHT_BYTES) {
+    if (reverse_machine_is_a64(g->machine) && c->sight == REVERSE_SIGHT_BYTES) {
         c->sight = look_forward(g, w, position, c->bytes);
         return;
     }
@@ -261,7 +256,7 @@ int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
     g->reverse = p;
     g->values = v;
     g->machine = m;
-    if (is_a64(g))
+    if (reverse_machine_is_a64(g->machine))
         return watch_forward(g);
     int error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
     if (error)
@@ -326,7 +321,8 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
         snprintf(text, size,
                  "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " writes 0x%08" PRIx64
                  "%s\n",
-                 g->by->address, g->hit + 1, is_a64(g) ? address : g->touch.address,
+                 g->by->address, g->hit + 1,
+                 reverse_machine_is_a64(g->machine) ? address : g->touch.address,
                  known ? "" : ", what that changed is not known");
     return !shows;
 }

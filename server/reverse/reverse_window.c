@@ -229,7 +229,7 @@ static int fill_end(struct reverse_window *f)
 static void take_machine(struct values_window *w, const struct reverse *p,
                          const struct reverse_machine *m, bool halted)
 {
-    w->m_profile = m->profile == EXECUTE_PROFILE_M;
+    w->m_profile = reverse_machine_is_m(m);
     w->m_one_stack = w->m_profile && m->program.one_stack;
     w->m_two_states = w->m_profile && m->program.two_states;
     w->a_banks = !w->m_profile && m->program.plain_modes;

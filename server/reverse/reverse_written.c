@@ -187,7 +187,7 @@ static bool work_on_question(struct reverse_motion *m)
     return true;
 }
 
-static bool is_a64(struct reverse_motion *m, int core)
+static bool stands_in_a64(struct reverse_motion *m, int core)
 {
     struct reverse *p = &m->cores[core].reverse;
     if (m->host->lock)
@@ -211,7 +211,7 @@ int reverse_question_begin(struct reverse_motion *m, int core, const char *what,
     int error = reverse_motion_open(m, core, &why);
     if (error)
         console_print(&q->c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
-    else if (is_a64(m, core))
+    else if (stands_in_a64(m, core))
         console_print(&q->c, "accesses are not looked for in the history of AArch64\n");
     else if (!parse_question(q, what))
         console_print(&q->c,
