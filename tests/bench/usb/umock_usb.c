@@ -67,11 +67,19 @@ static void uncount(struct umock_usb *m, struct pending *p)
     p->counted = false;
 }
 
+/* What the client's pointer leads to; false if the client was killed within its call. */
+static bool resolve(UMockdevIoctlData *at, gsize offset, gsize size, UMockdevIoctlData **to)
+{
+    *to = umockdev_ioctl_data_resolve(at, offset, size, NULL);
+    return *to != NULL;
+}
+
 /* It has left the queue. */
 static void pending_free(struct umock_usb *m, struct pending *p)
 {
     uncount(m, p);
-    umockdev_ioctl_data_unref(p->urb);
+    if (p->urb)
+        umockdev_ioctl_data_unref(p->urb);
     if (p->buffer)
         umockdev_ioctl_data_unref(p->buffer);
     g_free(p);
@@ -141,11 +149,15 @@ static void submit(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoc
     }
     struct pending *p = g_new0(struct pending, 1);
     p->client = client;
-    p->urb = umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_urb), NULL);
-    size_t length = (size_t)urb_of(p)->buffer_length;
-    if (length)
-        p->buffer = umockdev_ioctl_data_resolve(p->urb, offsetof(struct usbdevfs_urb, buffer),
-                                                length, NULL);
+    size_t length = 0;
+    if (resolve(arg, 0, sizeof(struct usbdevfs_urb), &p->urb))
+        length = (size_t)urb_of(p)->buffer_length;
+    if (!p->urb ||
+        (length && !resolve(p->urb, offsetof(struct usbdevfs_urb, buffer), length, &p->buffer))) {
+        pending_free(m, p);
+        umockdev_ioctl_client_complete(client, -1, EFAULT);
+        return;
+    }
     p->counted = is_in(p);
     if (p->counted)
         usb_device_queue(m->device, urb_of(p)->endpoint, length);
@@ -191,10 +203,13 @@ static void give_back(struct pending *p, UMockdevIoctlClient *client, UMockdevIo
                                sizeof p->status);
     umockdev_ioctl_data_update(p->urb, offsetof(struct usbdevfs_urb, actual_length),
                                (guint8 *)&actual, sizeof actual);
-    UMockdevIoctlData *slot = umockdev_ioctl_data_resolve(arg, 0, sizeof(void *), NULL);
-    umockdev_ioctl_data_set_ptr(slot, 0, p->urb);
-    umockdev_ioctl_data_unref(slot);
-    umockdev_ioctl_client_complete(client, 0, 0);
+    UMockdevIoctlData *slot;
+    bool there = resolve(arg, 0, sizeof(void *), &slot);
+    if (there) {
+        umockdev_ioctl_data_set_ptr(slot, 0, p->urb);
+        umockdev_ioctl_data_unref(slot);
+    }
+    umockdev_ioctl_client_complete(client, there ? 0 : -1, there ? 0 : EFAULT);
 }
 
 static void reap(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
@@ -233,16 +248,22 @@ static void get_capabilities(UMockdevIoctlClient *client, UMockdevIoctlData *arg
 {
     uint32_t caps = USBDEVFS_CAP_ZERO_PACKET | USBDEVFS_CAP_NO_PACKET_SIZE_LIM |
                     USBDEVFS_CAP_REAP_AFTER_DISCONNECT | USBDEVFS_CAP_BULK_SCATTER_GATHER;
-    UMockdevIoctlData *out = umockdev_ioctl_data_resolve(arg, 0, sizeof caps, NULL);
-    umockdev_ioctl_data_update(out, 0, (guint8 *)&caps, sizeof caps);
-    umockdev_ioctl_data_unref(out);
-    umockdev_ioctl_client_complete(client, 0, 0);
+    UMockdevIoctlData *out;
+    bool there = resolve(arg, 0, sizeof caps, &out);
+    if (there) {
+        umockdev_ioctl_data_update(out, 0, (guint8 *)&caps, sizeof caps);
+        umockdev_ioctl_data_unref(out);
+    }
+    umockdev_ioctl_client_complete(client, there ? 0 : -1, there ? 0 : EFAULT);
 }
 
 static void set_interface(struct umock_usb *m, UMockdevIoctlClient *client, UMockdevIoctlData *arg)
 {
-    UMockdevIoctlData *data =
-        umockdev_ioctl_data_resolve(arg, 0, sizeof(struct usbdevfs_setinterface), NULL);
+    UMockdevIoctlData *data;
+    if (!resolve(arg, 0, sizeof(struct usbdevfs_setinterface), &data)) {
+        umockdev_ioctl_client_complete(client, -1, EFAULT);
+        return;
+    }
     const struct usbdevfs_setinterface *s = (const void *)data->data;
     int status = is_gone(m, client)
                      ? -ESHUTDOWN
