@@ -15,6 +15,12 @@
 #define REFUSALS      3     /* packets that are answered with it */
 
 static void serve_connection(struct gdb_clients *g, struct connection *c);
+static void on_timer(uv_timer_t *timer);
+
+static void look_at_clients_soon(struct gdb_clients *g)
+{
+    uv_timer_start(&g->timer, on_timer, 0, TICK_MS);
+}
 
 static bool anybody_leaving(const struct gdb_clients *g)
 {
@@ -107,14 +113,13 @@ static void on_released(void *ctx)
     malloc_trim(0); /* reconstructed values of a client may be a hundred megabytes */
 }
 
-static void drop_slow_reader(struct gdb_client *c)
+static void note_slow_reader(struct gdb_client *c)
 {
     log_write(LOG_AT_WARNING,
               "btraced: client %u (%s) is dropped: it has left more than %zu bytes unread "
               "([limits] memory)\n",
               c->number, c->connection->peer, c->clients->limits->memory);
     c->clients->dropped++;
-    client_close(c);
 }
 
 static void log_client_bytes(const struct gdb_client *c, const char *direction, const void *bytes,
@@ -127,17 +132,22 @@ static void log_client_bytes(const struct gdb_client *c, const char *direction, 
     log_bytes(who, bytes, length);
 }
 
+/* Called in the middle of something, such as an answer that is being found: who takes no more is
+ * parted with from the loop. */
 static void client_send(void *ctx, const void *bytes, size_t length)
 {
     struct gdb_client *c = ctx;
-    if (c->closing)
+    if (c->closing || c->over)
         return;
     log_client_bytes(c, "<", bytes, length);
     c->sent += length;
-    if (connection_write(c->connection, bytes, length) != BT_OK)
-        client_close(c);
-    else if (connection_unsent(c->connection) > c->clients->limits->memory)
-        drop_slow_reader(c);
+    c->over = connection_write(c->connection, bytes, length) != BT_OK;
+    if (!c->over && connection_unsent(c->connection) > c->clients->limits->memory) {
+        note_slow_reader(c);
+        c->over = true;
+    }
+    if (c->over)
+        look_at_clients_soon(c->clients);
 }
 
 /* GDB begins with an acknowledgement or a packet; a browser, a shell or a port scanner does not. */
@@ -212,7 +222,7 @@ static void note_progress(struct gdb_client *c)
 static void on_input(void *ctx, const void *bytes, size_t length)
 {
     struct gdb_client *c = ctx;
-    if (c->closing || length == 0)
+    if (c->closing || c->over || length == 0)
         return;
     c->heard = uv_now(c->clients->loop);
     c->received += length;
@@ -222,7 +232,7 @@ static void on_input(void *ctx, const void *bytes, size_t length)
     }
     log_client_bytes(c, ">", bytes, length);
     gdb_session_input(&c->session, bytes, length);
-    if (c->closing)
+    if (c->closing || c->over)
         return;
     note_progress(c);
     enum gdb_session_state state = gdb_session_state(&c->session);
@@ -392,7 +402,9 @@ static void look_at_client(struct gdb_client *c, uint64_t now)
     uint64_t silent = now - c->heard, idle = (uint64_t)c->clients->limits->idle_s * 1000;
     uint64_t due = due_since(c);
     bool refused = c->session_open && gdb_session_is_refused(&c->session);
-    if (certificate_is_over(c)) {
+    if (c->over) {
+        client_close(c);
+    } else if (certificate_is_over(c)) {
         gdb_client_end(c, "your certificate has expired");
     } else if (due && now - due >= (uint64_t)c->clients->limits->silent_s * 1000) {
         drop_slow_talker(c);
@@ -426,7 +438,7 @@ void gdb_clients_judge(struct gdb_clients *g,
         return;
     g->holds = holds;
     g->holds_ctx = ctx;
-    uv_timer_start(&g->timer, on_timer, 0, TICK_MS);
+    look_at_clients_soon(g);
 }
 
 int gdb_clients_init(struct gdb_clients *g, uv_loop_t *loop, const struct gdb_service *service,

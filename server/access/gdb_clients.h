@@ -35,6 +35,7 @@ struct gdb_client {
     struct connection *connection;
     struct gdb_session session;
     bool session_open, closing;
+    bool over;     /* nothing is said to it or taken from it any more; it is closed from the loop */
     bool open;     /* the service has not closed it */
     bool admitted; /* it has a session, or had one until it was disconnected */
     bool asked;    /* it has said all, and may still read */

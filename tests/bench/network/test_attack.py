@@ -378,6 +378,23 @@ def _():
         equal(found(wire, "history 200"), after, "the answer behind those who have left")
 
 
+@suite.test("attack: who asks questions and does not read the answers is dropped between two of them")
+def _():
+    path = board_file("virtual-a9")
+    path.write_text(path.read_text().replace("[gdb]", "[gdb]\nothers = observe") + "[limits]\nmemory = 64K\n")
+    with Live(path) as live, Wire(live) as wire:
+        wire.run_to_main(PROGRAMS / "crash-a9.elf", idle=True)
+        wire.run_for(live, 300_000)
+        for question in ("history 1000", "help"):
+            seen = live.stderr.count("is dropped: it has left")
+            with Client(live.port, acks=False, window=4096) as other:
+                other.ask("qSupported")
+                other.ask("?")
+                other.send(frame("qRcmd," + question.encode().hex()) * 1000)
+                wait_for(lambda: live.stderr.count("is dropped: it has left") > seen, f"the end of '{question}'")
+            has(wire.ask("g"), "^[0-9a-f]{128}", f"registers behind '{question}'")
+
+
 CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]"
 
 
