@@ -45,8 +45,8 @@ def program():
 
 
 def place(size):
-    """Board file lines: a buffer of `size` bytes somewhere in the MTB's RAM."""
-    return f"[coresight]\nmtb_memory = {0x1f002000 + size:#x}+{size}"
+    """Board file lines: a buffer of `size` bytes, up to 8 KiB, somewhere in the MTB's RAM."""
+    return f"[coresight]\nmtb_memory = {-(-0x1f001800 // size) * size:#x}+{size}"
 
 
 def board(core="Cortex-M0+", *options, size=4096, **keys):
