@@ -37,6 +37,9 @@ PARALLEL = 1.7       # times as soon with two threads
 PARALLEL_OTHERS = 0.1  # cores that other processes may have had, or the bar does not count
 LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
 LIVE_GROWTH = 1.1
+ANSWER_MS = 100      # for others, and for Ctrl-C, whatever one client asks
+LOOP_MS = 50         # of processor time in one round of the event loop
+SIGTERM_MS = 2000
 REVERSE_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
            "bc over": 1000}  # each of them, but over TCP 99 %
 
@@ -330,9 +333,29 @@ def reverse(rows, bars):
               f"{r['p99']:9.3f}{most}{mark}".rstrip())
 
 
+def question(rows, bars):
+    print("One client asks about 300 million instructions: ms of the server's CPU time that it takes, and")
+    print("the longest that registers of another client, and the page of metrics, were waited for")
+    print("question                     took     other   metrics")
+    for r in rows:
+        mark = bars.most(r["name"], "answer to another client", r["other"], ANSWER_MS, " ms")
+        mark += bars.most(r["name"], "metrics", r["metrics"], ANSWER_MS, " ms")
+        print(f"{r['name']:26.26}{r['took']:7.0f}{r['other']:10.1f}{r['metrics']:10.1f}{mark}".rstrip())
+
+
+def questions(rows, bars):
+    for r in rows:
+        mark = bars.most("questions", "Ctrl-C", r["ctrl_c"], ANSWER_MS, " ms")
+        mark += bars.most("questions", "SIGTERM", r["sigterm"], SIGTERM_MS, " ms")
+        mark += bars.most("questions", "a round of the event loop", r["work"], LOOP_MS, " ms")
+        print(f"meanwhile: Ctrl-C of another search {r['ctrl_c']:.1f} ms at most, SIGTERM {r['sigterm']:.1f} ms; the "
+              f"event loop worked {r['work']:.1f} ms at most in a round, and was away {r['away']:.1f} ms{mark}".rstrip())
+
+
 TABLES = [("decode", decode), ("decode", packets), ("counts", counted), ("formatter", formatter),
           ("history", history), ("parallel", parallel), ("gdb", halt), ("requests", requests),
-          ("live", live), ("endpoint", endpoint), ("step", step), ("reverse", reverse)]
+          ("live", live), ("endpoint", endpoint), ("step", step), ("reverse", reverse),
+          ("question", question), ("questions", questions)]
 
 
 def tables(rows, bars):

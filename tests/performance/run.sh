@@ -91,6 +91,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
     bench tests/performance/bench_live.py
     bench tests/performance/bench_capture.py
     bench tests/performance/bench_reverse.py
+    bench tests/performance/bench_questions.py "$programs"/bench_history
 fi
 for ((turn = 0; turn < ${BENCH_AGAIN:-2}; turn++)); do
     again
