@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Tests decoder/values/values_m.c: exceptions, stacks and security states of the M-profile, by
+ * hand. Everything at once: tests/bench/values. */
+#include "tests/decoder/values/values_path.h"
+
+/* ARMv7-M: the frame that an exception pushed has LR, xPSR bit 9 tells of the alignment. */
+START_TEST(test_exception_frame)
+{
+    struct path p;
+    struct values_answer a;
+    begin(&p, BT_ISA_T32);
+    p.w.m_profile = p.w.m_one_stack = true;
+    add(&p, 0x3101, BT_COND_PASS);
+    add(&p, 0x3101, BT_COND_PASS);
+    p.next = 0x8200;
+    add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
+    p.events[0] = (struct bt_event){.position = 2,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .u.exception = {.return_address = 0x8004, .has_return = true}};
+    p.w.event_count = 1;
+    p.w.final[13] = RAM + 16;
+    p.w.final[14] = 0xfffffff9;
+    p.ram[4] = 1000;
+    p.ram[9] = 0x8111;      /* LR */
+    p.ram[11] = 0x01000200; /* xPSR: SP was moved by 4 */
+    struct values *r = work(&p);
+    ck_assert(is_known(r, 2, 13, RAM + 16));
+    ck_assert(!is_known(r, 0, 0, 0)); /* a first instruction may be of an IT block */
+    ck_assert(values_word(r, 2, RAM + 16 + 24, &a));
+    values_free(r);
+
+    /* With the IT state known the frame tells the registers from before. */
+    begin(&p, BT_ISA_A32);
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.w.m_profile = p.w.m_one_stack = true;
+    p.events[0] = (struct bt_event){.position = 1,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .u.exception = {.return_address = 0x8004, .has_return = true}};
+    p.w.event_count = 1;
+    add(&p, 0xe1a00000, BT_COND_PASS);
+    p.w.final[13] = RAM + 16;
+    p.w.final[14] = 0xfffffff9;
+    p.ram[4] = 1000;
+    p.ram[9] = 0x8111;
+    p.ram[10] = 0x8004;
+    p.ram[11] = 0x01000200;
+    r = work(&p);
+    ck_assert(is_known(r, 0, 13, RAM + 16 + 0x24));
+    ck_assert(is_known(r, 0, 0, 1000));
+    ck_assert(is_known(r, 0, 14, 0x8111));
+    struct values_counts c;
+    values_counts(r, &c);
+    ck_assert_uint_eq(c.conflicts, 0);
+    values_free(r);
+}
+END_TEST
+
+/* The instruction in front has used floating-point registers: there is room for them. Otherwise LR
+ * tells; `mov lr, r0` leaves nothing of it. */
+START_TEST(test_exception_floats)
+{
+    static const struct {
+        uint32_t before, after, lr, size;
+    } cases[4] = {{0xee300a20, 0x4686, 0, 0x68},          /* vadd.f32 s0, s0, s1 */
+                  {0xf3af8000, 0x4686, 0, 0},             /* nop.w */
+                  {0xf3af8000, 0x3201, 0xfffffff9, 0x20}, /* adds r2, #1 */
+                  {0xf3af8000, 0x3201, 0xffffffe9, 0x68}};
+    for (unsigned i = 0; i < 4; i++) {
+        struct path p;
+        struct values_answer a;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
+        for (unsigned k = 0; k < 8; k++) /* the IT state is known */
+            add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, cases[i].before, BT_COND_PASS);
+        p.next = 0x8200;
+        add(&p, cases[i].after, BT_COND_PASS);
+        p.events[0] =
+            (struct bt_event){.position = 9,
+                              .kind = BT_EVENT_EXCEPTION,
+                              .u.exception = {.return_address = 0x8014, .has_return = true}};
+        p.w.event_count = 1;
+        p.w.final[13] = RAM;
+        p.w.final[14] = cases[i].lr;
+        p.ram[7] = 0x01000000; /* xPSR */
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 9, 13, RAM));
+        ck_assert_int_eq(is_known(r, 8, 13, RAM + cases[i].size), cases[i].size != 0);
+        ck_assert_int_eq(values_word(r, 8, RAM + 0x18, &a), 0);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* ARMv7-M: a return that the next exception takes over leaves the frame where it is. An ETMv4 tells
+ * that return, and the halt behind it all. */
+static void check_chained(bool etmv4)
+{
+    struct path p;
+    begin(&p, BT_ISA_T32);
+    p.w.m_profile = p.w.m_one_stack = true;
+    for (unsigned i = 0; i < 8; i++)
+        add(&p, 0xbf00, BT_COND_PASS);
+    p.next = 0x8200;
+    add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+    p.next = 0x8300;
+    add(&p, 0x3201, BT_COND_PASS); /* adds r2, #1 */
+    p.events[0] = (struct bt_event){.position = 8,
+                                    .kind = BT_EVENT_EXCEPTION,
+                                    .u.exception = {.return_address = 0x8010, .has_return = true}};
+    p.w.event_count = 1;
+    if (etmv4)
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = 9, .kind = BT_EVENT_EXCEPTION_RET};
+    p.events[p.w.event_count++] =
+        (struct bt_event){.position = 9,
+                          .kind = BT_EVENT_EXCEPTION,
+                          .u.exception = {.number = 15, .m_profile = true}};
+    if (etmv4)
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = 10, .kind = BT_EVENT_EXCEPTION, .u.exception.number = 1};
+    p.w.final[13] = RAM;
+    p.w.final[14] = 0xfffffff9;
+    p.ram[7] = 0x01000000;
+    struct values *r = work(&p);
+    ck_assert(is_known(r, 9, 13, RAM));
+    ck_assert(is_known(r, 8, 13, RAM));
+    ck_assert(is_known(r, 7, 13, RAM + 0x20));
+    ck_assert(is_known(r, 8, 14, 0xfffffff9));
+    values_free(r);
+}
+
+START_TEST(test_exception_chained)
+{
+    check_chained(false);
+    check_chained(true);
+}
+END_TEST
+
+/* A scheduler: PendSV keeps one task's PSP in memory and takes another's from there. */
+START_TEST(test_two_stacks)
+{
+    static const uint32_t handler[] = {
+        0xf3ef8009, 0xf2400200, 0xf2c20200, /* mrs r0, psp; movw r2, #0; movt r2, #0x2000 */
+        0xe9200ff0, 0x6010,     0x6850,  /* stmdb r0!, {r4-r11}; str r0, [r2]; ldr r0, [r2, #4] */
+        0xe8b00ff0, 0xf3808809, 0x4770}; /* ldmia r0!, {r4-r11}; msr psp, r0; bx lr */
+    for (unsigned told = 0; told < 2; told++) {
+        struct path p;
+        uint32_t stacks[2];
+        bool process;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = true;
+        for (unsigned i = 0; i < 8; i++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.next = 0x8200;
+        for (unsigned i = 0; i < sizeof handler / sizeof *handler; i++)
+            add(&p, handler[i], BT_COND_PASS);
+        p.events[0] = (struct bt_event){
+            .position = 8,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 14, .return_address = 0x8010, .has_return = true, .m_profile = true}};
+        p.events[1] = (struct bt_event){.position = 17, .kind = BT_EVENT_EXCEPTION_RET};
+        p.w.event_count = 2;
+        p.next = 0x8010; /* where the first one was, too */
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.ram[0] = RAM + 0x40;  /* top of the first task */
+        p.ram[1] = RAM + 0x80;  /* and of the other one */
+        p.ram[31] = 0x01000000; /* their status */
+        p.ram[47] = 0x01000000;
+        p.w.final[13] = p.w.final_psp = RAM + 0xc0;
+        p.w.final_msp = RAM + 0xf0;
+        p.w.final_stacks_known = told;
+        p.w.final_cpsr = 0x01000000;
+        p.w.final_cpsr_known = true;
+        struct values *r = work(&p);
+        ck_assert_int_eq(is_known(r, 17, 13, RAM + 0xc0), 1);
+        ck_assert_int_eq(is_known(r, 16, 13, RAM + 0xf0), told);
+        ck_assert_int_eq(is_known(r, 16, 14, 0xfffffffd), told);
+        ck_assert_int_eq(is_known(r, 7, 13, RAM + 0x80), told);
+        ck_assert_uint_eq(values_stacks(r, 7, stacks, &process), told ? 7 : 0);
+        ck_assert(!told || (process && stacks[0] == RAM + 0xf0 && stacks[1] == RAM + 0x80));
+        ck_assert_uint_eq(values_stacks(r, 15, stacks, &process), told ? 7 : 6);
+        ck_assert(!process && (!told || stacks[0] == RAM + 0xf0) && stacks[1] == RAM + 0x60);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A handler within a handler: what LR is in Secure state is not taken for that of the other one. */
+START_TEST(test_nonsecure)
+{
+    for (unsigned nonsecure = 0; nonsecure < 2; nonsecure++) {
+        struct path p;
+        struct values_answer a;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = true;
+        p.w.m_nonsecure = nonsecure;
+        for (unsigned i = 0; i < 3; i++) {
+            p.next = 0x8000 + 0x100 * i;
+            add(&p, 0xbf00, BT_COND_PASS);
+        }
+        add(&p, 0x2001, BT_COND_PASS); /* movs r0, #1 */
+        add(&p, 0x4686, BT_COND_PASS); /* mov lr, r0 */
+        for (unsigned i = 0; i < 2; i++)
+            p.events[i] = (struct bt_event){.position = i + 1,
+                                            .kind = BT_EVENT_EXCEPTION,
+                                            .u.exception = {.number = 15 - i,
+                                                            .return_address = 0x8002 + 0x100 * i,
+                                                            .has_return = true,
+                                                            .m_profile = true}};
+        p.w.event_count = 2;
+        struct values *r = work(&p);
+        ck_assert_int_eq(is_known(r, 3, 14, 0xfffffff1), !nonsecure);
+        ck_assert_int_eq(values_register(r, 3, 14, &a), !nonsecure);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* The first instructions may be of an IT block. */
+#define IT_KNOWN 5
+
+static void begin_with_it_state(struct path *p)
+{
+    begin(p, BT_ISA_T32);
+    p->w.m_profile = true;
+    for (unsigned i = 0; i < IT_KNOWN; i++)
+        add(p, 0xbf00, BT_COND_PASS);
+}
+
+static void add_state(struct path *p, uint64_t position, enum bt_security security)
+{
+    p->events[p->w.event_count++] = (struct bt_event){
+        .position = position, .kind = BT_EVENT_STATE, .u.state.security = (uint8_t)security};
+}
+
+/* An exception to the other state and back: the frame is on a stack that nobody knows. */
+START_TEST(test_two_states)
+{
+    for (unsigned infer = 0; infer < 2; infer++) {
+        struct path p;
+        struct values_answer a;
+        begin_with_it_state(&p);
+        p.w.m_one_stack = true;
+        p.w.infer = infer ? VALUES_INFER_ALL : 0;
+        uint32_t back = p.next;
+        p.events[p.w.event_count++] = (struct bt_event){
+            .position = IT_KNOWN,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = back, .has_return = true, .m_profile = true}};
+        add_state(&p, IT_KNOWN, BT_SEC_NONSECURE);
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+        p.events[p.w.event_count++] =
+            (struct bt_event){.position = IT_KNOWN + 2, .kind = BT_EVENT_EXCEPTION_RET};
+        add_state(&p, IT_KNOWN + 2, BT_SEC_SECURE);
+        p.next = back;
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.w.final[13] = RAM + 0x20;
+        p.w.final[7] = 7;
+        struct values *r = work(&p);
+        for (size_t at = IT_KNOWN; at < IT_KNOWN + 2; at++) {
+            ck_assert(!values_register(r, at, 13, &a)); /* not SP - 0x20 */
+            ck_assert(!values_register(r, at, 7, &a));  /* the core took it away */
+            ck_assert(!values_register(r, at, 14, &a)); /* not 0xfffffff9 */
+        }
+        ck_assert_int_eq(is_known(r, IT_KNOWN - 1, 13, RAM + 0x20), infer);
+        ck_assert_int_eq(is_known(r, IT_KNOWN - 1, 7, 7), infer);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A Non-secure function gives back what it was called with, but has another SP, and FNC_RETURN. */
+START_TEST(test_nonsecure_call)
+{
+    struct path p;
+    struct values_answer a;
+    begin_with_it_state(&p);
+    p.w.infer = VALUES_INFER_ALL;
+    add(&p, 0x47a4, BT_COND_PASS); /* blxns r4 */
+    add_state(&p, IT_KNOWN + 1, BT_SEC_NONSECURE);
+    uint32_t back = p.next;
+    p.next = 0x8200;
+    add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+    add_state(&p, IT_KNOWN + 2, BT_SEC_SECURE);
+    p.next = back;
+    add(&p, 0xbf00, BT_COND_PASS);
+    p.w.final[13] = RAM;
+    p.w.final[5] = 5;
+    struct values *r = work(&p);
+    ck_assert(is_known(r, IT_KNOWN, 13, RAM) && is_known(r, IT_KNOWN, 5, 5));
+    ck_assert(!values_register(r, IT_KNOWN + 1, 13, &a));
+    ck_assert(!values_register(r, IT_KNOWN + 1, 14, &a));
+    values_free(r);
+}
+END_TEST
+
+/* In front of it SP and LR are others. */
+START_TEST(test_gate)
+{
+    struct path p;
+    struct values_answer a;
+    begin_with_it_state(&p);
+    add(&p, 0xe97fe97f, BT_COND_PASS); /* sg */
+    add(&p, 0xbf00, BT_COND_PASS);
+    p.w.final[13] = RAM;
+    p.w.final[14] = 0x100;
+    p.w.final[5] = 5;
+    struct values *r = work(&p);
+    ck_assert(is_known(r, IT_KNOWN + 1, 13, RAM) && is_known(r, IT_KNOWN + 1, 14, 0x100));
+    ck_assert(is_known(r, IT_KNOWN, 5, 5));
+    ck_assert(!values_register(r, IT_KNOWN, 13, &a));
+    ck_assert(!values_register(r, IT_KNOWN, 14, &a));
+    values_free(r);
+}
+END_TEST
+
+/* v8.1-M: what older cores have in the place of these is not what they do. */
+START_TEST(test_v81m)
+{
+    static const struct {
+        uint32_t opcode;
+        uint32_t r0, r3; /* behind it */
+    } rows[] = {
+        {0xea518012, 2, 8},    /* csel r0, r1, r2, ne */
+        {0xea51901f, 1, 8},    /* csinc r0, r1, zr, ne */
+        {0xea50132f, 0x10, 0}, /* asrl r0, r3, #4 */
+        {0xea530fbf, 7, 32},   /* sqshl r3, #2 */
+        {0xe89f0009, 0, 0},    /* clrm {r0, r3} */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct path p;
+        struct values_counts counts;
+        begin(&p, BT_ISA_T32);
+        add(&p, 0x2007, BT_COND_PASS); /* movs r0, #7 */
+        add(&p, 0x2101, BT_COND_PASS); /* movs r1, #1 */
+        add(&p, 0x2202, BT_COND_PASS); /* movs r2, #2 */
+        add(&p, 0x2308, BT_COND_PASS); /* movs r3, #8 */
+        add(&p, 0x2404, BT_COND_PASS); /* movs r4, #4 */
+        add(&p, rows[i].opcode, BT_COND_PASS);
+        add(&p, 0xbf00, BT_COND_PASS); /* nop */
+        p.w.m_profile = true;
+        p.w.final[0] = rows[i].r0;
+        p.w.final[1] = 1;
+        p.w.final[2] = 2;
+        p.w.final[3] = rows[i].r3;
+        p.w.final[4] = 4;
+        struct values *r = work(&p);
+        values_counts(r, &counts);
+        ck_assert_uint_eq(counts.conflicts, 0);
+        ck_assert(is_known(r, 6, 0, rows[i].r0));
+        ck_assert(is_known(r, 6, 3, rows[i].r3));
+        values_free(r);
+    }
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("values_m");
+    unit_case(s, "values: M-profile exception frame", test_exception_frame);
+    unit_case(s, "values: M-profile, two stacks", test_two_stacks);
+    unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
+    unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
+    unit_case(s, "values: M profile, handlers in Non-secure state", test_nonsecure);
+    unit_case(s, "values: v8-M, a handler in the other security state", test_two_states);
+    unit_case(s, "values: v8-M, BLXNS and FNC_RETURN", test_nonsecure_call);
+    unit_case(s, "values: v8-M, SG", test_gate);
+    unit_case(s, "values: instructions of v8.1-M", test_v81m);
+    return s;
+}
