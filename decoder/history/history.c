@@ -24,7 +24,7 @@ uint64_t history_end(const struct history *h)
 
 bool history_has_all_conditions(const struct history *h)
 {
-    return h->live.protocol == STREAM_ETMV3;
+    return stream_facts(&h->live).all_conditions;
 }
 
 /* A contiguous piece of stored bytes at `offset`, at most `len` long;
@@ -611,7 +611,7 @@ void history_tail(struct history *h, struct history_tail *out)
     if (too_much || sink.out.block_count > HISTORY_TAIL_MAX)
         return;
     out->known = stream_position(&s, &out->address, &out->isa);
-    out->taken_told = s.protocol == STREAM_MTB;
+    out->taken_told = stream_facts(&s).taken_told;
     out->count = out->known ? sink.out.block_count : 0;
     for (size_t i = 0; i < out->count; i++) {
         out->blocks[i] = blocks[i];

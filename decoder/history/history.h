@@ -92,8 +92,8 @@ struct history_totals {
 
 void history_totals(const struct history *h, struct history_totals *out);
 
-/* Each instruction has an atom (ETMv3): within a block, whose last one tells whether its condition
- * held, all before it have run. */
+/* Each instruction has an atom: within a block, whose last one tells whether its condition held,
+ * all before it have run. */
 bool history_has_all_conditions(const struct history *h);
 
 /* Where execution goes on after the last instruction. False if that is not known. */

@@ -29,6 +29,11 @@ void stream_init(struct stream *s, const struct stream_config *config, struct co
     ops_of(s)->init(s, config, code);
 }
 
+struct stream_facts stream_facts(const struct stream *s)
+{
+    return stream_protocols[s->protocol].facts;
+}
+
 bool stream_counts_blocks(const struct stream_config *config)
 {
     const struct stream_ops *ops = &stream_protocols[config->protocol];

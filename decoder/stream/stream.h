@@ -133,6 +133,14 @@ void stream_code_options(const struct stream_config *config, struct code_options
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code);
 
+/* What the trace of a protocol says besides where execution went. */
+struct stream_facts {
+    bool all_conditions; /* each instruction has an atom: within a block all but the last have run
+                          */
+    bool taken_told;     /* each branch that is taken: behind the last one none was */
+};
+struct stream_facts stream_facts(const struct stream *s);
+
 /* Whether its blocks can have counts of cycles: if not, an array for them is only work. */
 bool stream_counts_blocks(const struct stream_config *config);
 

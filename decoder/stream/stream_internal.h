@@ -35,6 +35,8 @@ struct stream_place {
 
 /* What may be NULL says so; the others every protocol has. */
 struct stream_ops {
+    struct stream_facts facts;
+
     /* Sets those options that the protocol knows of; they are 0. */
     void (*code_options)(const struct stream_config *config, struct code_options *options);
 
