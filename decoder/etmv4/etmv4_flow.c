@@ -13,13 +13,6 @@
 static void etmv4_flow_go_on(struct etmv4_flow *f, uint64_t offset, uint64_t address, uint8_t isa,
                              struct flow_out *out);
 
-/* Who executes from here on: what `k` says of it. */
-static void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k,
-                               struct flow_out *out);
-
-/* The exception that waits goes out without a vector when no address came. */
-static void etmv4_flow_no_vector(struct etmv4_flow *f, struct flow_out *out);
-
 /* An address packet, for whatever waits for one. */
 static void etmv4_flow_address(struct etmv4_flow *f, const struct etmv4_packet *k,
                                struct flow_out *out);
@@ -31,6 +24,95 @@ void etmv4_flow_init(struct etmv4_flow *f, const struct etmv4_config *config,
     etmv4_queue_reset(&f->queue, 0);
     f->config = *config;
     flow_core_init(&f->core, code, core, generation);
+}
+
+/* Who executes (IHI 0064H.b chapter 6). */
+
+/* Instruction set at an address: its IS bit, and whether the core is in AArch64. */
+static uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit)
+{
+    if (f->config.m_profile)
+        return BT_ISA_T32;
+    if (aarch64)
+        return BT_ISA_A64;
+    return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
+}
+
+/* What a context information byte says of security. */
+enum bt_security etmv4_flow_security(const struct etmv4_flow *f, uint8_t info)
+{
+    if (f->config.m_profile)
+        return info & ETMV4_INFO_NS ? BT_SEC_NONSECURE : BT_SEC_SECURE;
+    if (!(info & ETMV4_INFO_NS))
+        return BT_SEC_SECURE;
+    return (info & ETMV4_INFO_EL) == 2 ? BT_SEC_HYP : BT_SEC_NONSECURE;
+}
+
+/* A packet that cannot be right, and does no harm. */
+static void etmv4_flow_warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
+{
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_WARNING, offset);
+    e->cause = BT_GAP_BAD_PACKET;
+    if (f->core.cur.known)
+        flow_gap_address(e, f->core.cur.address, f->core.cur.isa);
+}
+
+static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
+{
+    const struct flow_position *cur = &f->core.cur;
+    bool vmid = k->info & ETMV4_INFO_VMID, context = k->info & ETMV4_INFO_CONTEXT;
+    if ((vmid && !f->config.vmid_bytes) || (context && !f->config.context_bytes))
+        etmv4_flow_warn(f, k->offset, out); /* by the registers the unit has none */
+    /* What is left out is unchanged, and has been 0 since a Trace Info: then k->vmid, k->context
+     * are. */
+    vmid |= (k->n & ETMV4_INFO_VMID) != 0;
+    context |= (k->n & ETMV4_INFO_CONTEXT) != 0;
+    if (vmid && f->config.vmid_bytes && !(cur->has_vmid && cur->vmid == k->vmid))
+        flow_set_vmid(&f->core, out, k->offset, k->vmid);
+    if (context && f->config.context_bytes)
+        flow_set_context(&f->core, out, k->offset, k->context);
+}
+
+/* Who executes from here on: what `k` says of it. */
+static void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k,
+                               struct flow_out *out)
+{
+    if (!(k->flags & ETMV4_HAS_CONTEXT))
+        return;
+    bool wide = !f->config.m_profile && (k->info & ETMV4_INFO_SF);
+    flow_set_security(&f->core, out, k->offset, etmv4_flow_security(f, k->info), true);
+    set_numbers(f, k, out);
+    f->sync = ETMV4_SYNC_INFORMED;
+    if (wide != f->aarch64 && f->core.cur.known) /* the address came first */
+        flow_go_to(&f->core, f->core.cur.address,
+                   wide         ? BT_ISA_A64
+                   : f->isa_bit ? BT_ISA_T32
+                                : BT_ISA_A32);
+    f->aarch64 = wide;
+    if (!f->early.held)
+        return;
+    f->early.held = false;
+    etmv4_flow_address(f, &f->early.packet, out);
+}
+
+static void etmv4_flow_put_out(struct etmv4_flow *f, struct flow_out *out)
+{
+    uint64_t position = f->core.instructions;
+    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, f->exception.offset);
+    *e = f->exception;
+    e->position = position;
+    f->wait = ETMV4_WAIT_NONE;
+    if (!f->handler.held)
+        return;
+    f->handler.held = false;
+    etmv4_flow_context(f, &f->handler.packet, out);
+}
+
+/* The exception that waits goes out without a vector when no address came. */
+static void etmv4_flow_no_vector(struct etmv4_flow *f, struct flow_out *out)
+{
+    if (f->wait == ETMV4_WAIT_VECTOR || f->wait == ETMV4_WAIT_RETURN)
+        etmv4_flow_put_out(f, out);
 }
 
 /* Return stack (IHI 0064H.b). */
@@ -194,8 +276,6 @@ static void etmv4_flow_q(struct etmv4_flow *f, uint64_t address, uint8_t isa, st
     flow_go_to(&f->core, address, isa);
 }
 
-#include <string.h>
-
 #define TYPE_M_DEBUG_HALT 24
 #define TYPE_M_LAZY_FP    25
 #define TYPE_M_LOCKUP     26
@@ -235,19 +315,6 @@ bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, 
     e->kind = BT_EVENT_EXCEPTION;
     set_number(&e->u.exception, type, f->config.m_profile);
     return is_debug_halt(e);
-}
-
-static void etmv4_flow_put_out(struct etmv4_flow *f, struct flow_out *out)
-{
-    uint64_t position = f->core.instructions;
-    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_EXCEPTION, f->exception.offset);
-    *e = f->exception;
-    e->position = position;
-    f->wait = ETMV4_WAIT_NONE;
-    if (!f->handler.held)
-        return;
-    f->handler.held = false;
-    etmv4_flow_context(f, &f->handler.packet, out);
 }
 
 static void etmv4_flow_exception(struct etmv4_flow *f, const struct etmv4_packet *k,
@@ -314,86 +381,7 @@ static void etmv4_flow_return_address(struct etmv4_flow *f, uint64_t address, ui
     f->on_cause = BT_GAP_DEBUG;
 }
 
-static void etmv4_flow_vector(struct etmv4_flow *f, uint64_t address, uint8_t isa,
-                              struct flow_out *out)
-{
-    flow_vector(&f->exception, address, isa);
-    etmv4_flow_put_out(f, out);
-}
-
-static void etmv4_flow_no_vector(struct etmv4_flow *f, struct flow_out *out)
-{
-    if (f->wait == ETMV4_WAIT_VECTOR || f->wait == ETMV4_WAIT_RETURN)
-        etmv4_flow_put_out(f, out);
-}
-
-/* ETMv4: who executes, and where execution goes on (IHI 0064H.b chapter 6). */
-
-/* Instruction set at an address: its IS bit, and whether the core is in AArch64. */
-static uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t isa_bit)
-{
-    if (f->config.m_profile)
-        return BT_ISA_T32;
-    if (aarch64)
-        return BT_ISA_A64;
-    return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
-}
-
-/* What a context information byte says of security. */
-enum bt_security etmv4_flow_security(const struct etmv4_flow *f, uint8_t info)
-{
-    if (f->config.m_profile)
-        return info & ETMV4_INFO_NS ? BT_SEC_NONSECURE : BT_SEC_SECURE;
-    if (!(info & ETMV4_INFO_NS))
-        return BT_SEC_SECURE;
-    return (info & ETMV4_INFO_EL) == 2 ? BT_SEC_HYP : BT_SEC_NONSECURE;
-}
-
-/* A packet that cannot be right, and does no harm. */
-static void etmv4_flow_warn(struct etmv4_flow *f, uint64_t offset, struct flow_out *out)
-{
-    struct bt_event *e = flow_event(&f->core, out, BT_EVENT_WARNING, offset);
-    e->cause = BT_GAP_BAD_PACKET;
-    if (f->core.cur.known)
-        flow_gap_address(e, f->core.cur.address, f->core.cur.isa);
-}
-
-static void set_numbers(struct etmv4_flow *f, const struct etmv4_packet *k, struct flow_out *out)
-{
-    const struct flow_position *cur = &f->core.cur;
-    bool vmid = k->info & ETMV4_INFO_VMID, context = k->info & ETMV4_INFO_CONTEXT;
-    if ((vmid && !f->config.vmid_bytes) || (context && !f->config.context_bytes))
-        etmv4_flow_warn(f, k->offset, out); /* by the registers the unit has none */
-    /* What is left out is unchanged, and has been 0 since a Trace Info: then k->vmid, k->context
-     * are. */
-    vmid |= (k->n & ETMV4_INFO_VMID) != 0;
-    context |= (k->n & ETMV4_INFO_CONTEXT) != 0;
-    if (vmid && f->config.vmid_bytes && !(cur->has_vmid && cur->vmid == k->vmid))
-        flow_set_vmid(&f->core, out, k->offset, k->vmid);
-    if (context && f->config.context_bytes)
-        flow_set_context(&f->core, out, k->offset, k->context);
-}
-
-static void etmv4_flow_context(struct etmv4_flow *f, const struct etmv4_packet *k,
-                               struct flow_out *out)
-{
-    if (!(k->flags & ETMV4_HAS_CONTEXT))
-        return;
-    bool wide = !f->config.m_profile && (k->info & ETMV4_INFO_SF);
-    flow_set_security(&f->core, out, k->offset, etmv4_flow_security(f, k->info), true);
-    set_numbers(f, k, out);
-    f->sync = ETMV4_SYNC_INFORMED;
-    if (wide != f->aarch64 && f->core.cur.known) /* the address came first */
-        flow_go_to(&f->core, f->core.cur.address,
-                   wide         ? BT_ISA_A64
-                   : f->isa_bit ? BT_ISA_T32
-                                : BT_ISA_A32);
-    f->aarch64 = wide;
-    if (!f->early.held)
-        return;
-    f->early.held = false;
-    etmv4_flow_address(f, &f->early.packet, out);
-}
+/* Where execution goes on (IHI 0064H.b chapter 6). */
 
 static bool is_wide(const struct etmv4_flow *f, const struct etmv4_packet *k)
 {
@@ -406,7 +394,8 @@ static void etmv4_flow_do_vector(struct etmv4_flow *f, const struct etmv4_packet
 {
     bool apart = f->handler.held && !(k->flags & ETMV4_HAS_CONTEXT);
     bool wide = is_wide(f, apart ? &f->handler.packet : k);
-    etmv4_flow_vector(f, k->value, etmv4_flow_isa(f, wide, k->isa_bit), out);
+    flow_vector(&f->exception, k->value, etmv4_flow_isa(f, wide, k->isa_bit));
+    etmv4_flow_put_out(f, out);
 }
 
 /* A context packet: that of a handler waits for the vector. */
