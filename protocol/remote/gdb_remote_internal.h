@@ -34,12 +34,4 @@ void gdb_remote_remember(struct gdb_remote *r, const char *reply, size_t len);
 /* gdb_remote_greet.c */
 void gdb_remote_greet(struct gdb_remote *r);
 
-/* gdb_remote_access.c: requests for registers and memory. */
-void gdb_remote_read_regs(struct gdb_remote *r);
-void gdb_remote_read_memory(struct gdb_remote *r);
-void gdb_remote_write_memory(struct gdb_remote *r);
-unsigned gdb_remote_registers(struct target *t, int core, const struct target_register **list);
-/* A reply to g; what it does not have is not known. */
-void gdb_remote_take_regs(struct gdb_remote *r, const char *reply, size_t len);
-
 #endif

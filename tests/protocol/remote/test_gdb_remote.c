@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/remote/gdb_remote.c, gdb_remote_greet.c, gdb_remote_access.c, gdb_remote_link.c */
+/* Tests protocol/remote/gdb_remote.c, gdb_remote_greet.c, gdb_remote_link.c */
 /* The connection to another GDB server: greeting, own questions, running and halting, its end. */
 #include "protocol/remote/gdb_remote.h"
 
