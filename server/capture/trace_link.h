@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Live trace bytes: a thread of its own opens the input (trace_input.h), reads, and hands on what
+ * Live trace bytes: a thread of its own opens the input, reads, and hands on what
  * arrives. One that ends, or is pulled, is waited for again.
  */
 #ifndef SERVER_TRACE_LINK_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests server/capture/trace_link.c, trace_input.c and server/net/stream_socket.c. */
+/* Tests server/capture/trace_link.c and server/net/stream_socket.c. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
