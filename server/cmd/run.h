@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * btraced run: a target runs unattended up to a goal, and what its trace shows is judged and
- * written down. run_watch.c looks on while it runs, run_verdict.c reads the recording,
- * run_summary.c writes what came of it.
+ * written down. run_watch.c looks on while it runs, cmd_run.c reads the recording and writes what
+ * came of it.
  */
 #ifndef SERVER_RUN_H
 #define SERVER_RUN_H
@@ -87,15 +87,5 @@ struct run_verdict {
 
 /* run_watch.c: runs the target. 0, or an exit code whose reason is logged. */
 int run_watch(const struct run_args *args, struct run_seen *seen);
-
-/* run_verdict.c: 0, or RUN_FAILED with the reason printed. */
-int run_judge(const struct run_args *args, const struct run_seen *seen, struct run_verdict *v);
-
-/* run_summary.c */
-void run_say(const struct run_args *args, const struct run_seen *seen, const struct run_verdict *v);
-int run_write_json(const struct run_args *args, const struct run_seen *seen,
-                   const struct run_verdict *v);
-int run_write_junit(const struct run_args *args, const struct run_seen *seen,
-                    const struct run_verdict *v);
 
 #endif

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/cmd/cmd_run.c, server/cmd/run_watch.c, server/cmd/run_verdict.c,
-# server/cmd/run_summary.c and server/history/open_fault.c.
+# Tests server/cmd/cmd_run.c, server/cmd/run_watch.c and server/history/open_fault.c.
 """btraced run: each exit code, the fault and the backtrace that it tells, and files that say what
 `btraced coverage` and the others say of the recording that it keeps."""
 
