@@ -118,8 +118,11 @@ static void make_printable(char *name)
 static void note_name(const X509 *certificate, char *name)
 {
     const X509_NAME *subject = X509_get_subject_name(certificate);
-    if (X509_NAME_get_text_by_NID(subject, NID_commonName, name, TLS_NAME_SIZE) < 0)
+    int length = X509_NAME_get_text_by_NID(subject, NID_commonName, name, TLS_NAME_SIZE);
+    if (length < 0)
         X509_NAME_oneline(subject, name, TLS_NAME_SIZE);
+    for (char *nul; length > 0 && (nul = memchr(name, '\0', (size_t)length));)
+        *nul = '?';
     make_printable(name);
 }
 

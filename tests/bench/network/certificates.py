@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 
-from replay_gdb import PATIENCE, Client, equal, folder, frame, run, tool  # noqa: E402
+from replay_gdb import PATIENCE, Client, equal, expect, folder, frame, run, tool  # noqa: E402
 
 PLACE = None
 CLIENT = "extendedKeyUsage = clientAuth\n"
@@ -79,6 +79,28 @@ def certificate(name, by="ca", subject=None, extensions="", dates=("-days", 2), 
     openssl("ca", "-batch", "-notext", "-config", "openssl.conf", "-cert", f"{by}.pem", "-keyfile",
             f"{by}.key", "-in", f"{name}.csr", "-out", f"{name}.pem", "-extfile", "ext.conf",
             "-extensions", "ext", *dates)
+
+
+def der_end(data):
+    """(where the content of the first element begins, where it ends)"""
+    size = data[1] & 0x7f if data[1] & 0x80 else 0
+    length = int.from_bytes(data[2:2 + size], "big") if size else data[1]
+    return 2 + size, 2 + size + length
+
+
+def doctor(name, old, new, by="ca"):
+    """NAME.pem with other bytes, as long, signed again: what openssl itself does not make."""
+    openssl("x509", "-in", f"{name}.pem", "-outform", "DER", "-out", "whole.der")
+    rest = (PLACE / "whole.der").read_bytes()
+    rest = rest[der_end(rest)[0]:]
+    signed, rest = rest[:der_end(rest)[1]], rest[der_end(rest)[1]:]
+    expect(old in signed and len(old) == len(new), f"{old} in {name}")
+    (PLACE / "signed.der").write_bytes(signed.replace(old, new))
+    openssl("dgst", "-sha256", "-sign", f"{by}.key", "-out", "signature", "signed.der")
+    signature = b"\0" + (PLACE / "signature").read_bytes()
+    body = signed.replace(old, new) + rest[:der_end(rest)[1]] + bytes((3, len(signature))) + signature
+    (PLACE / "whole.der").write_bytes(b"\x30\x82" + len(body).to_bytes(2, "big") + body)
+    openssl("x509", "-inform", "DER", "-in", "whole.der", "-out", f"{name}.pem")
 
 
 def make():

@@ -7,6 +7,7 @@ Lists of revoked certificates: used, unreadable, expired, and read again while s
 
 import re
 import signal
+import socket
 import ssl
 import subprocess
 import time
@@ -78,6 +79,13 @@ KINDS = (
     ("unknown-critical", {"extensions": "1.2.3.4 = critical,ASN1:UTF8String:x\n" + CLIENT}, REFUSED,
      "unhandled critical extension"),
     ("expired-sub", {"by": "late-ca"}, REFUSED, "has expired"),
+    ("two-names", {"subject": "/CN=alice/CN=olga"}, ADMITTED, "alice"),
+    ("two-names-none", {"subject": "/CN=alice/CN=mallory"}, REFUSED, "grants it nothing"),
+    ("nul", {"subject": "/CN=alice%%%%.evil", "doctor": (b"alice%%%%", b"alice\0\0\0\0")}, REFUSED,
+     r"names 'alice\?\?\?\?\.evil', which is not in 'allow'"),
+    ("nul-dns", {"subject": "/CN=x", "extensions": alternative("DNS:desk-1.lab%%%%x"),
+                 "doctor": (b"lab%%%%", b"lab\0\0\0\0")}, REFUSED, "which is not in 'allow'"),
+    ("other-signature", {"doctor": (b"alice", b"olga!"), "signer": "other-ca"}, REFUSED, "signature"),
     ("own", None, REFUSED, "self.signed"),
 )
 
@@ -91,7 +99,11 @@ def make_kinds():
             openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                     "-subj", "/CN=alice", "-keyout", f"{name}.key", "-out", f"{name}.pem")
             continue
+        how = dict(how)
+        doctored, signer = how.pop("doctor", None), how.pop("signer", "ca")
         certificate(name, **{"subject": "/CN=alice", "extensions": CLIENT, **how})
+        if doctored:
+            certificates.doctor(name, *doctored, by=signer)
         if how.get("by") in ("sub-ca", "late-ca", "plain"):
             with open(PLACE / f"{name}.pem", "a", encoding="utf-8") as chain:
                 chain.write((PLACE / f"{how['by']}.pem").read_text())
@@ -147,6 +159,29 @@ def _():
 
 def has_line(text, pattern):
     return any(re.search(pattern, line) for line in text.splitlines())
+
+
+@suite.test("certificates: no session is resumed, and none negotiated again")
+def _():
+    with server_with(conf("again")) as server:
+        for version in ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3:
+            context = ssl.create_default_context(cafile=PLACE / "ca.pem")
+            context.minimum_version = context.maximum_version = version
+            context.load_cert_chain(PLACE / "plain.pem", PLACE / "plain.key")
+            session = None
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", server.port), PATIENCE) as plain, \
+                        context.wrap_socket(plain, server_hostname="localhost", session=session) as client:
+                    client.sendall(b"+$qC#b4")
+                    has(client.recv(100).decode(), r"[+]|\$")
+                    expect(not client.session_reused, f"a session of {version} was resumed")
+                    session = client.session
+        with admitted(server, "plain") as here:
+            done = subprocess.run(["openssl", "s_client", "-connect", f"127.0.0.1:{server.port}", "-tls1_2", "-cert",
+                                   PLACE / "plain.pem", "-key", PLACE / "plain.key"], input="R\n", text=True,
+                                  capture_output=True, timeout=PATIENCE, check=False)
+            has(done.stdout + done.stderr, "RENEGOTIATING(.|\n)*no renegotiation")
+            has(here.ask("qC"), "^QC")
 
 
 @suite.test("certificates: client_eku = no admits those that say nothing of a purpose, and no others")
