@@ -309,16 +309,29 @@ void calls_transfer(struct calls *c, const struct counts_edge *edge, uint64_t nu
     }
 }
 
+/* The next exception comes in place of a return to what this handler interrupted (tail-chaining):
+ * where that is nobody tells. What the handler jumped to may be what returns. */
+static bool calls_are_chained(const struct calls *c, const struct bt_exception *x)
+{
+    unsigned top = c->depth;
+    while (top > 0 && c->frames[top - 1].exception < 0 && c->frames[top - 1].tail)
+        top--;
+    return c->config.m_profile && !x->has_return && top > 0 && c->frames[top - 1].exception >= 0;
+}
+
 void calls_event(struct calls *c, const struct bt_event *event, uint64_t cycles)
 {
-    uint64_t interrupted;
+    uint64_t interrupted = 0;
     calls_settle(c, event->position > c->number ? event->position : c->number,
                  cycles > c->cycles ? cycles : c->cycles);
     if (event->kind == BT_EVENT_EXCEPTION && c->depth < CALLS_DEPTH) {
-        c->frames[c->depth++] = (struct calls_frame){
-            .return_address = event->u.exception.has_return ? event->u.exception.return_address : 0,
-            .path = CALLS_NO_PATH,
-            .exception = event->u.exception.number};
+        if (event->u.exception.has_return)
+            interrupted = event->u.exception.return_address;
+        else if (calls_are_chained(c, &event->u.exception))
+            (void)close_exception(c, &interrupted);
+        c->frames[c->depth++] = (struct calls_frame){.return_address = interrupted,
+                                                     .path = CALLS_NO_PATH,
+                                                     .exception = event->u.exception.number};
     } else if (event->kind == BT_EVENT_EXCEPTION_RET && c->config.m_profile) {
         if (!close_exception(c, &interrupted))
             calls_pop(c, 0);
