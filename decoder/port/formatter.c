@@ -24,6 +24,7 @@ struct gather {
     formatter_sink *sink;
     void *ctx;
     unsigned used;
+    bool in_turn;                          /* of the slots one at most has bytes */
     uint8_t slot_of[FORMATTER_ID_MAX + 1]; /* number + 1; 0: none */
     struct slot slots[SLOTS];              /* valid up to `used` */
 };
@@ -71,8 +72,11 @@ static inline struct slot *slot_for(struct gather *g, uint8_t id, uint64_t offse
     struct slot *s = n ? &g->slots[n - 1] : slot_new(g, id);
     if (s->len > RUN_MAX - FORMATTER_FRAME)
         slot_flush(g, s);
-    if (s->len == 0)
+    if (s->len == 0) {
+        if (g->in_turn)
+            gather_flush(g);
         s->offset = offset;
+    }
     return s;
 }
 
@@ -457,6 +461,7 @@ void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, format
 {
     struct gather g;
     gather_init(&g, sink, ctx);
+    g.in_turn = f->in_turn;
     if (f->mode == FORMATTER_ALIGNED)
         feed_aligned(f, &g, data, len);
     else if (f->mode == FORMATTER_BLOCKS)

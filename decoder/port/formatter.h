@@ -39,7 +39,8 @@ struct formatter_run {
 };
 
 /* Called for each run; runs of a source, and marks with the runs around them, are in stream order,
- * while sources between two marks are not in turn. Must not call back into the formatter. */
+ * while sources between two marks are not in turn, unless `in_turn` says so. Must not call back
+ * into the formatter. */
 typedef void formatter_sink(void *ctx, const struct formatter_run *run);
 
 struct formatter {
@@ -52,6 +53,7 @@ struct formatter {
     uint64_t reserved;     /* bytes with reserved IDs */
     uint64_t unattributed; /* data bytes before the first ID */
     uint8_t mode;
+    bool in_turn; /* the caller's to set: sources are in turn, too, in shorter runs */
     bool aligned;
     bool want_sync_tail; /* FF FF seen at offset 0: FF 7F must follow */
     bool half;           /* one byte of a pair is in `pair` */

@@ -275,6 +275,11 @@ static int run_timeline(struct export_args *args, struct export_opened *o)
                 "btraced timeline: %" PRIu64 " calls are left out: shorter than %" PRIu64
                 " instructions, or without room\n",
                 result.left_out, result.shortest);
+    if (!error && result.untold)
+        fprintf(stderr,
+                "btraced timeline: %" PRIu64 " events of the ITM are left out, the last ones: "
+                "--max-size gives them room\n",
+                result.untold);
     return error ? export_failed(args, error) : code;
 }
 

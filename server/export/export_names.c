@@ -129,8 +129,24 @@ bool export_find(const struct export_names *n, const char *name, uint64_t *addre
     return false;
 }
 
-/* Bytes of the character of UTF-8 that begins here; 0: it is none. */
-static size_t utf8_length(const unsigned char *s, size_t length)
+const char *export_variable_name(const struct export_names *n, uint64_t address, char *out,
+                                 size_t size)
+{
+    uint64_t start, length;
+    const char *name;
+    snprintf(out, size, "0x%08" PRIx64, address);
+    for (size_t i = 0; i < n->count; i++)
+        if (elf_image_variable_at(n->programs[i].elf, address, &start, &length, &name)) {
+            if (start == address)
+                snprintf(out, size, "%s", name);
+            else
+                snprintf(out, size, "%s+%" PRIu64, name, address - start);
+            break;
+        }
+    return out;
+}
+
+size_t export_utf8(const unsigned char *s, size_t length)
 {
     size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
     if (n == 0 || s[0] > 0xf4 || n > length)
@@ -148,7 +164,7 @@ void export_json_text(const char *text, size_t length, FILE *out)
     fputc('"', out);
     for (size_t at = 0, n; at < length; at += n ? n : 1) {
         const unsigned char *c = (const unsigned char *)text + at;
-        n = utf8_length(c, length - at);
+        n = export_utf8(c, length - at);
         if (*c == '"' || *c == '\\')
             fprintf(out, "\\%c", *c);
         else if (*c < 0x20 || *c == '<' || *c == 0x7f)

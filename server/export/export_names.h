@@ -49,6 +49,13 @@ uint64_t export_function(const struct export_names *n, uint64_t address);
 const char *export_function_name(const struct export_names *n, uint64_t address, char *out,
                                  size_t size);
 
+/* The same of a variable; "NAME+4": so many bytes behind its begin. */
+const char *export_variable_name(const struct export_names *n, uint64_t address, char *out,
+                                 size_t size);
+
+/* Bytes of the character of UTF-8 that begins here; 0: it is none. */
+size_t export_utf8(const unsigned char *s, size_t length);
+
 /* The line that the address belongs to. False: not known. *file is as DWARF has it. */
 bool export_line(const struct export_names *n, uint64_t address, const char **file, unsigned *line);
 

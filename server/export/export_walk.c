@@ -69,6 +69,39 @@ static void walk_output(void *ctx, struct flow_out *out)
     out->event_count = 0;
 }
 
+static void listener_open(struct listener *l, const struct recording_source *source,
+                          struct code_cache *code, void (*flush)(void *ctx, struct flow_out *out),
+                          void *ctx)
+{
+    stream_init(&l->stream, &source->config, code);
+    l->sink = (struct stream_sink){.out = {.blocks = l->none,
+                                           .events = l->events,
+                                           .block_max = FLOW_SLACK,
+                                           .event_max = WALK_EVENTS},
+                                   .flush = flush,
+                                   .ctx = ctx};
+}
+
+static void walk_told(void *ctx, struct flow_out *out)
+{
+    const struct walk_state *s = ctx;
+    for (size_t e = 0; e < out->event_count; e++)
+        s->walk->told(s->walk->ctx, &out->events[e], s->counts->number, s->counts->cycles);
+    out->event_count = 0;
+}
+
+/* The core's trace up to there is counted first. */
+static int walk_other(void *ctx, unsigned id, const uint8_t *data, size_t len)
+{
+    struct walk_state *s = ctx;
+    if (id != s->walk->beside->trace_id)
+        return BT_OK;
+    walk_settle(s);
+    stream_feed(&s->beside.stream, data, len, &s->beside.sink);
+    walk_told(s, &s->beside.sink.out);
+    return BT_OK;
+}
+
 int walk_data(void *ctx, const uint8_t *data, size_t len)
 {
     struct walk_state *s = ctx;
@@ -84,6 +117,10 @@ int walk_gap(void *ctx, enum bt_gap_cause cause)
     int error = s->parallel ? parallel_drain(s->parallel) : BT_OK;
     if (!error)
         stream_gap(&s->stream, cause, 0, &s->sink);
+    if (!error && s->walk->beside) {
+        walk_settle(s);
+        stream_gap(&s->beside.stream, cause, 0, &s->beside.sink);
+    }
     return error;
 }
 
@@ -148,8 +185,10 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
         .flush = walk_output,
         .ctx = s,
     };
+    if (s->walk->beside)
+        listener_open(&s->beside, s->walk->beside, &s->code, walk_told, s);
     struct parallel_options jobs = {.threads = s->walk->jobs, .want_blocks = true};
-    if (jobs.threads > 1)
+    if (jobs.threads > 1 && !s->walk->beside)
         s->parallel = parallel_new(&jobs, &source->config, source->image, &s->stream, &s->sink);
     return counts_init(s->counts, &config, source->image, &key);
 }
@@ -171,6 +210,10 @@ void walk_finish(struct walk_state *s)
 {
     stream_finish(&s->stream, &s->sink);
     walk_settle(s);
+    if (!s->walk->beside)
+        return;
+    stream_finish(&s->beside.stream, &s->beside.sink);
+    walk_told(s, &s->beside.sink.out);
 }
 
 static void walk_sum(const struct walk_state *s, struct export_loss *loss)
@@ -194,7 +237,11 @@ int export_walk(const struct export_walk *walk, struct counts *counts, struct ex
     if (!s)
         return BT_ERR_NOMEM;
     s->times = !walk->transfer && !walk->event && !walk->cycles && walk->jobs <= 1;
-    struct recording_sink sink = {.data = walk_data, .loss = walk_loss, .gap = walk_gap, .ctx = s};
+    struct recording_sink sink = {.data = walk_data,
+                                  .loss = walk_loss,
+                                  .gap = walk_gap,
+                                  .other = walk->beside ? walk_other : NULL,
+                                  .ctx = s};
     int error = walk_open(s, walk, counts);
     if (!error)
         error = recording_feed(walk->recording, walk->source, &sink, &pass);
@@ -206,5 +253,66 @@ int export_walk(const struct export_walk *walk, struct counts *counts, struct ex
     if (!error)
         walk_sum(s, loss);
     free(s);
+    return error;
+}
+
+struct listening {
+    struct listener listener;
+    struct code_cache code; /* of which nothing is asked */
+    void (*told)(void *ctx, const struct bt_event *event);
+    void *ctx;
+};
+
+static void listening_take(void *ctx, struct flow_out *out)
+{
+    const struct listening *l = ctx;
+    for (size_t e = 0; e < out->event_count; e++)
+        l->told(l->ctx, &out->events[e]);
+    out->event_count = 0;
+}
+
+static int listening_data(void *ctx, const uint8_t *data, size_t len)
+{
+    struct listening *l = ctx;
+    stream_feed(&l->listener.stream, data, len, &l->listener.sink);
+    return BT_OK;
+}
+
+static int listening_gap(void *ctx, enum bt_gap_cause cause)
+{
+    struct listening *l = ctx;
+    stream_gap(&l->listener.stream, cause, 0, &l->listener.sink);
+    return BT_OK;
+}
+
+static int listening_loss(void *ctx)
+{
+    return listening_gap(ctx, BT_GAP_WIRE);
+}
+
+int export_listen(struct recording *recording, const struct recording_source *source,
+                  void (*told)(void *ctx, const struct bt_event *event), void *ctx, uint64_t *bytes)
+{
+    struct recording_pass pass;
+    struct code_options options;
+    struct listening *l = calloc(1, sizeof *l);
+    if (!l)
+        return BT_ERR_NOMEM;
+    l->told = told;
+    l->ctx = ctx;
+    stream_code_options(&source->config, &options);
+    int error = code_cache_init(&l->code, source->image, &options);
+    if (!error) {
+        struct recording_sink sink = {listening_data, listening_loss, listening_gap, .ctx = l};
+        listener_open(&l->listener, source, &l->code, listening_take, l);
+        error = recording_feed(recording, source, &sink, &pass);
+    }
+    if (!error) {
+        stream_finish(&l->listener.stream, &l->listener.sink);
+        listening_take(l, &l->listener.sink.out);
+        *bytes += stream_offset(&l->listener.stream);
+    }
+    code_cache_release(&l->code);
+    free(l);
     return error;
 }

@@ -36,6 +36,11 @@ struct export_walk {
     /* As in struct counts_config; both may be NULL. */
     void (*transfer)(void *ctx, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
     void (*event)(void *ctx, const struct bt_event *event, uint64_t cycles);
+
+    /* Optional: a source as recording_itm() finds it, and what it tells, in order with the others:
+     * the core's trace had come to instruction `number` where the packet stands. Without `jobs`. */
+    const struct recording_source *beside;
+    void (*told)(void *ctx, const struct bt_event *event, uint64_t number, uint64_t cycles);
     void *ctx;
 };
 
@@ -44,6 +49,11 @@ struct export_walk {
  * bt_error.
  */
 int export_walk(const struct export_walk *walk, struct counts *counts, struct export_loss *loss);
+
+/* All events of a source that tells no instructions; its bytes are added to *bytes. */
+int export_listen(struct recording *recording, const struct recording_source *source,
+                  void (*told)(void *ctx, const struct bt_event *event), void *ctx,
+                  uint64_t *bytes);
 
 bool export_m_profile(const struct recording_source *source);
 

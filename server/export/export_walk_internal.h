@@ -12,6 +12,14 @@
 
 struct parallel;
 
+/* One decode of a source that tells no instructions. */
+struct listener {
+    struct stream stream;
+    struct stream_sink sink;
+    struct bt_block none[FLOW_SLACK];
+    struct bt_event events[WALK_EVENTS];
+};
+
 struct walk_state {
     const struct export_walk *walk;
     struct counts *counts;
@@ -26,6 +34,7 @@ struct walk_state {
     struct bt_block blocks[WALK_BLOCKS];
     uint64_t cycles[WALK_BLOCKS];
     struct bt_event events[WALK_EVENTS];
+    struct listener beside;
 };
 
 /* `s` is all 0. BT_ERR_NOMEM; walk_close() in both cases. *counts are the caller's to release. */

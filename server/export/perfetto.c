@@ -103,12 +103,15 @@ void perfetto_thread(struct perfetto *p, uint64_t uuid, uint32_t tid, const char
     put_descriptor(p, &descriptor);
 }
 
-void perfetto_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name)
+void perfetto_track(struct perfetto *p, uint64_t uuid, uint64_t parent, bool counter,
+                    const char *name)
 {
     struct proto descriptor = {.length = 0};
     proto_number(&descriptor, 1, uuid);
     proto_text(&descriptor, 2, name);
     proto_number(&descriptor, 5, parent);
+    if (counter)
+        proto_bytes(&descriptor, 8, "", 0);
     put_descriptor(p, &descriptor);
 }
 
@@ -153,8 +156,10 @@ void perfetto_event(struct perfetto *p, enum perfetto_type type, uint64_t track,
     proto_number(&packet, 8, time);
     proto_number(&event, 9, type);
     proto_number(&event, 11, track);
-    uint32_t iid = type == PERFETTO_END ? 0 : perfetto_known(p, key);
-    if (type != PERFETTO_END && !iid && name) {
+    uint32_t iid = type == PERFETTO_END || !key ? 0 : perfetto_known(p, key);
+    if (!key && name)
+        proto_text(&event, 23, name);
+    if (type != PERFETTO_END && key && !iid && name) {
         struct proto data = {.length = 0}, entry = {.length = 0};
         iid = intern_name(p, key);
         proto_number(&entry, 1, iid);
@@ -167,6 +172,17 @@ void perfetto_event(struct perfetto *p, enum perfetto_type type, uint64_t track,
     }
     if (iid)
         proto_number(&event, 10, iid);
+    proto_message(&packet, 11, &event);
+    put_packet(p, &packet);
+}
+
+void perfetto_value(struct perfetto *p, uint64_t track, uint64_t time, uint64_t value)
+{
+    struct proto packet = {.length = 0}, event = {.length = 0};
+    proto_number(&packet, 8, time);
+    proto_number(&event, 9, PERFETTO_COUNTER);
+    proto_number(&event, 11, track);
+    proto_number(&event, 30, value);
     proto_message(&packet, 11, &event);
     put_packet(p, &packet);
 }

@@ -29,7 +29,8 @@ void perfetto_release(struct perfetto *p);
 /* Uuids are not 0 and unique; a parent comes before its children. */
 void perfetto_process(struct perfetto *p, uint64_t uuid, const char *name);
 void perfetto_thread(struct perfetto *p, uint64_t uuid, uint32_t tid, const char *name);
-void perfetto_track(struct perfetto *p, uint64_t uuid, uint64_t parent, const char *name);
+void perfetto_track(struct perfetto *p, uint64_t uuid, uint64_t parent, bool counter,
+                    const char *name);
 
 /*
  * A number for the name that `key` stands for; 0: not known yet, or no memory: then the name goes
@@ -41,10 +42,15 @@ enum perfetto_type {
     PERFETTO_BEGIN = 1,
     PERFETTO_END = 2,
     PERFETTO_INSTANT = 3,
+    PERFETTO_COUNTER = 4,
 };
 
-/* `key` and `name`: of the event; not of an end. The name may be NULL if perfetto_known(). */
+/* `key` and `name`: of the event; not of an end. The name may be NULL if perfetto_known(). A key of
+ * 0: the name comes once. */
 void perfetto_event(struct perfetto *p, enum perfetto_type type, uint64_t track, uint64_t time,
                     uint64_t key, const char *name);
+
+/* On a track of a counter. */
+void perfetto_value(struct perfetto *p, uint64_t track, uint64_t time, uint64_t value);
 
 #endif

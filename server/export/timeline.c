@@ -3,6 +3,7 @@
 
 #include "decoder/calls/calls.h"
 #include "decoder/source/detail.h"
+#include "timeline_itm.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #define NOT_YET     UINT64_MAX
 #define GAP_KEY     ((uint64_t)1 << 62)
 #define RAISED_KEY  48
+#define TRACKS      4096u /* numbers of tracks for a core: calls, exceptions, gaps; from here on */
+#define TRACKS_ITM  512u
 
 enum timeline_time {
     TIME_INSTRUCTIONS,
@@ -54,6 +57,7 @@ struct timeline_core {
     const struct export_opened *opened;
     const struct recording_source *source;
     struct perfetto *out;
+    struct timeline_itm itm;
     struct calls calls;
     enum timeline_time time;
     struct clock_map stamps;
@@ -170,6 +174,7 @@ static void leave_window(struct timeline_core *t, uint64_t cycles)
             perfetto_event(t->out, PERFETTO_END, track_of(t, s->raised), time, 0, NULL);
         t->depth--;
     }
+    timeline_itm_end(&t->itm, time);
     t->left = true;
 }
 
@@ -256,6 +261,13 @@ static void timeline_event(void *ctx, const struct bt_event *e, uint64_t cycles)
         timeline_gap(t, e, cycles);
 }
 
+static void timeline_told(void *ctx, const struct bt_event *e, uint64_t number, uint64_t cycles)
+{
+    struct timeline_core *t = ctx;
+    if (timeline_reaches(t, number, cycles))
+        timeline_itm_event(&t->itm, e, timeline_now(t, number, cycles));
+}
+
 /* One walk. */
 static int timeline_walk(struct timeline_core *t, struct export_loss *loss)
 {
@@ -271,12 +283,16 @@ static int timeline_walk(struct timeline_core *t, struct export_loss *loss)
                                .cycles = stream_counts_blocks(&t->source->config),
                                .transfer = timeline_transfer,
                                .event = timeline_event,
+                               .beside = t->writes ? t->itm.source : NULL,
+                               .told = timeline_told,
                                .ctx = t};
     struct counts counts;
     int error = calls_init(&t->calls, &config);
     if (!error) {
         error = export_walk(&walk, &counts, loss);
         calls_finish(&t->calls, counts.number, counts.cycles);
+        if (t->entered && !t->left)
+            timeline_itm_end(&t->itm, t->last_time);
         if (!t->writes)
             t->time = walk.cycles && counts.cycles ? TIME_CYCLES
                       : t->stamps.count > 1        ? TIME_TIMESTAMPS
@@ -321,19 +337,33 @@ static uint64_t choose_shortest(const struct timeline_core *cores, size_t count,
     return 0;
 }
 
-static void write_tracks(const struct timeline_core *t, size_t number)
+/* What the ITMs tell takes half of the room at most, shared alike. */
+static uint64_t share_itm(struct timeline_core *cores, size_t count, uint64_t max)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct timeline_itm *m = &cores[i].itm;
+        m->max_bytes = m->wanted < max / 2 / count ? m->wanted : max / 2 / count;
+        sum += m->max_bytes;
+    }
+    return sum;
+}
+
+static void write_tracks(struct timeline_core *t)
 {
     static const char *const units[] = {"1 ns is an instruction",
                                         "1 ns is a tick of the timestamps", "1 ns is a cycle",
                                         "1 ns is a cycle"};
     char name[300];
-    uint32_t tid = (uint32_t)number * 4 + 2;
+    uint32_t tid = (uint32_t)t->track;
     snprintf(name, sizeof name, "%s (%s)", t->source->core_name, units[t->time]);
     perfetto_thread(t->out, t->track, tid, name);
     snprintf(name, sizeof name, "%s exceptions", t->source->core_name);
     perfetto_thread(t->out, t->track + 1, tid + 1, name);
     snprintf(name, sizeof name, "%s gaps", t->source->core_name);
-    perfetto_track(t->out, t->track + 2, PROCESS, name);
+    perfetto_track(t->out, t->track + 2, PROCESS, false, name);
+    if (t->itm.source)
+        timeline_itm_begin(&t->itm, t->out, t->track + TRACKS_ITM, PROCESS, t->source->core_name);
 }
 
 static int timeline_cores(struct timeline_core *cores, const struct export_args *args,
@@ -351,14 +381,19 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
         cores[i].args = args;
         cores[i].opened = o;
         cores[i].source = &o->sources[i];
-        error = timeline_walk(&cores[i], loss);
+        error = timeline_itm_init(&cores[i].itm, o, &o->sources[i]);
+        if (!error)
+            error = timeline_walk(&cores[i], loss);
     }
     if (error)
         return error;
-    uint64_t max = args->max_bytes ? args->max_bytes : 2 * loss->bytes;
-    if (!args->max_bytes && max < LEAST_BYTES)
-        max = LEAST_BYTES;
-    result->shortest = choose_shortest(cores, o->source_count, max);
+    uint64_t max = 2 * loss->bytes;
+    for (size_t i = 0; i < o->source_count; i++)
+        max += 2 * cores[i].itm.trace_bytes;
+    if (args->max_bytes || max < LEAST_BYTES)
+        max = args->max_bytes ? args->max_bytes : LEAST_BYTES;
+    result->shortest =
+        choose_shortest(cores, o->source_count, max - share_itm(cores, o->source_count, max));
     if (result->shortest < args->shortest)
         result->shortest = args->shortest;
     perfetto_init(&perfetto, out);
@@ -368,7 +403,7 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
     for (size_t i = 0; i < o->source_count && !error; i++) {
         struct timeline_core *t = &cores[i];
         t->out = &perfetto;
-        t->track = 16 * (i + 1);
+        t->track = TRACKS * (i + 1);
         t->from = from;
         t->to = to;
         t->from_function = from_function;
@@ -377,9 +412,10 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
         t->max_bytes = perfetto.bytes + (max - perfetto.bytes) / (o->source_count - i);
         t->last_time = 0;
         t->writes = true;
-        write_tracks(t, i);
+        write_tracks(t);
         error = timeline_walk(t, &again);
         result->left_out += t->left_out;
+        result->untold += t->itm.left_out;
     }
     result->bytes = perfetto.bytes;
     perfetto_release(&perfetto);
@@ -398,6 +434,7 @@ int timeline_write(const struct export_args *args, struct export_opened *o, FILE
     for (size_t i = 0; i < o->source_count; i++) {
         free(cores[i].stamps.points);
         free(cores[i].counted.points);
+        timeline_itm_release(&cores[i].itm);
     }
     free(cores);
     return error;

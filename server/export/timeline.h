@@ -11,6 +11,7 @@
 
 struct timeline_result {
     uint64_t left_out; /* calls: too short, or no room for them */
+    uint64_t untold;   /* what the ITM told, and there was no room for */
     uint64_t shortest; /* calls of fewer instructions are left out */
     uint64_t bytes;
 };

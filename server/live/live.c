@@ -339,7 +339,7 @@ static int open_tasks(struct live *l, struct message *why)
     }
     if (error)
         message_set(why, "out of memory");
-    if (!error && tasks_has(l->tasks) && l->config->itm.watch_count > 0)
+    if (!error && l->config->itm.watch_count > 0)
         (void)config_find_watches(l->config, &(struct message){.text = ""});
     return error;
 }

@@ -22,6 +22,7 @@ struct recorder_board {
     int buffer; /* of the writer: takes the trace */
     unsigned core_count;
     int core_devices[CONFIG_MAX_CORES]; /* of the writer */
+    int itm_device;                     /* -1: none */
     bool m_profile[CONFIG_MAX_CORES];
     bool has_stack[CONFIG_MAX_CORES]; /* its newest dump is one of the stack */
     char folder[600];
@@ -174,8 +175,9 @@ static int board_describe(struct recorder_board *b, const struct config *c,
         if (error >= 0)
             error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[i]);
     }
+    b->itm_device = -1;
     if (c->itm.on && error >= 0) {
-        error = board_add_device(b, &c->itm.device);
+        error = b->itm_device = board_add_device(b, &c->itm.device);
         if (error >= 0)
             error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[0]);
     }
@@ -292,6 +294,12 @@ struct recorder_halt {
     struct recorder_state *state; /* NULL: nothing more is known */
 };
 
+/* What the comparators watch, as far as it is known and stays: 0: not known. */
+struct recorder_watches {
+    const struct config_itm *itm;
+    uint64_t address[CONFIG_MAX_WATCHES];
+};
+
 /* Who may touch what, between recorder_start()'s end and recorder_stop()'s join. */
 struct recorder {
     pthread_mutex_t mutex; /* guards these: */
@@ -299,8 +307,9 @@ struct recorder {
     struct recorder_piece *pieces; /* a ring of PIECES */
     uint64_t put, taken;           /* pieces of it; those between them wait */
     struct recorder_halt halts[CONFIG_MAX_CORES];
-    uint64_t queued; /* bytes and marks that are on disk in the end */
-    size_t held;     /* tail_len, for the others */
+    struct recorder_watches watches; /* but for `itm`: the event loop's */
+    uint64_t queued;                 /* bytes and marks that are on disk in the end */
+    size_t held;                     /* tail_len, for the others */
     bool halted, stop;
     struct recorder_stats stats;
 
@@ -379,9 +388,39 @@ static int recorder_write_piece(struct recorder *r, const struct recorder_piece 
     return error;
 }
 
-static int recorder_write_halts(struct recorder *r, const struct recorder_halt *halts)
+static int board_add_watches(struct recorder_board *b, const struct recorder_watches *w)
 {
     int error = BT_OK;
+    for (unsigned i = 0; i < CONFIG_MAX_WATCHES && b->itm_device >= 0 && !error; i++) {
+        char name[16];
+        snprintf(name, sizeof name, RECORDER_COMPARATOR "%u", i);
+        if (w->address[i])
+            error = snapshot_writer_set_reg(b->writer, b->itm_device, name,
+                                            SNAPSHOT_WRITER_NO_INDEX, 32, w->address[i]);
+    }
+    return error;
+}
+
+/* A comparator that had something else before names nothing. */
+static void recorder_note_watches(struct recorder_watches *w)
+{
+    uint64_t now[CONFIG_MAX_WATCHES] = {0};
+    for (unsigned i = 0; i < w->itm->watch_count; i++) {
+        const struct config_watch *c = &w->itm->watches[i];
+        if (c->found && c->comparator >= 0 && c->comparator < CONFIG_MAX_WATCHES)
+            now[c->comparator] = c->address;
+    }
+    for (unsigned i = 0; i < CONFIG_MAX_WATCHES; i++)
+        if (w->address[i] && w->address[i] != now[i])
+            w->address[i] = RECORDER_NO_ADDRESS;
+        else
+            w->address[i] = now[i];
+}
+
+static int recorder_write_halts(struct recorder *r, const struct recorder_halt *halts,
+                                const struct recorder_watches *watches)
+{
+    int error = board_add_watches(&r->board, watches);
     for (unsigned i = 0; i < r->board.core_count && !error; i++) {
         const struct recorder_halt *h = &halts[i];
         if (h->state)
@@ -432,6 +471,7 @@ static void *recorder_thread(void *arg)
         struct recorder_piece piece;
         bool more = r->taken != r->put;
         struct recorder_halt halts[CONFIG_MAX_CORES];
+        struct recorder_watches watches = r->watches;
         bool commit =
             r->halted && !r->stats.error && (monotonic_ms() >= commit_at || (r->stop && !more));
         if (!more && !commit && r->stop)
@@ -452,7 +492,7 @@ static void *recorder_thread(void *arg)
         if (more && !failed && !error)
             error = recorder_write_piece(r, &piece);
         if (commit && !error) {
-            error = recorder_write_halts(r, halts);
+            error = recorder_write_halts(r, halts, &watches);
             commit_at = monotonic_ms() + COMMIT_MS;
         }
         if (!reason)
@@ -609,6 +649,7 @@ static void recorder_note_halt(struct recorder *r, unsigned core,
         r->halts[core] = *recorder_halt;
         r->halts[core].changed = true;
         r->halts[core].bytes = r->queued + r->held;
+        recorder_note_watches(&r->watches);
         r->halted = true;
     }
     pthread_cond_signal(&r->wake);
@@ -664,6 +705,7 @@ int recorder_start(const struct config *config, const char *path,
     r->limits.max_size = config->record_max_size;
     r->limits.keep_free = config->record_keep_free;
     r->mode = config->mode;
+    r->watches.itm = &config->itm;
     formatter_init(&r->phase, config->mode);
     int error = board_create(&r->board, config, path, images, why);
     if (!error)

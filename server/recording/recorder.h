@@ -70,6 +70,13 @@ void recorder_lost(struct recorder *r);
 #define RECORDER_STACK       "STACK_ADDRESS"
 #define RECORDER_STACK_BYTES "STACK_BYTES"
 
+/*
+ * Registers of an ITM, RECORDER_COMPARATOR with a number behind: the address that a comparator of
+ * the DWT watches, as a halt has found it; RECORDER_NO_ADDRESS: not the same all the time.
+ */
+#define RECORDER_COMPARATOR "DWT_COMP"
+#define RECORDER_NO_ADDRESS UINT32_MAX
+
 /* More of a core at a halt. */
 #define RECORDER_STACK_MAX 4096u
 struct recorder_state {

@@ -2,6 +2,7 @@
 #include "server/recording/recording.h"
 
 #include "server/protocols/source_device.h"
+#include "server/recording/recorder.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -389,7 +390,7 @@ void recording_close(struct recording *r)
     for (size_t i = 0; r->cores && i <= r->core_count; i++)
         code_image_release(&r->cores[i].image);
     free(r->cores);
-    for (size_t i = 0; r->sources && i < r->source_count; i++)
+    for (size_t i = 0; r->sources && i < r->source_count + r->beside_count; i++)
         free(r->sources[i].ordered);
     free(r->sources);
     for (size_t i = 0; i < r->elf_count; i++)
@@ -404,10 +405,35 @@ void recording_close(struct recording *r)
 void recording_keep_instructions(struct recording *r)
 {
     size_t kept = 0;
-    for (size_t i = 0; i < r->source_count; i++)
-        if (!source_protocol(r->sources[i].config.protocol)->no_instructions)
-            r->sources[kept++] = r->sources[i];
+    for (size_t i = 0; i < r->source_count; i++) {
+        struct recording_source s = r->sources[i];
+        if (source_protocol(s.config.protocol)->no_instructions)
+            continue;
+        memmove(&r->sources[kept + 1], &r->sources[kept], (i - kept) * sizeof s);
+        r->sources[kept++] = s;
+    }
+    r->beside_count = r->source_count - kept;
     r->source_count = kept;
+}
+
+const struct recording_source *recording_itm(const struct recording *r,
+                                             const struct recording_source *source)
+{
+    const struct recording_source *s = &r->sources[r->source_count];
+    for (size_t i = 0; i < r->beside_count; i++, s++)
+        if (s->config.protocol == STREAM_ITM && s->core && s->core == source->core &&
+            s->buffer == source->buffer && s->trace_id != source->trace_id)
+            return s;
+    return NULL;
+}
+
+uint64_t recording_watched(const struct recording_source *itm, unsigned comparator)
+{
+    char name[24];
+    uint64_t address;
+    snprintf(name, sizeof name, RECORDER_COMPARATOR "%u", comparator);
+    bool known = snapshot_reg(itm->device, name, &address) == BT_OK;
+    return known && address != RECORDER_NO_ADDRESS ? address : 0;
 }
 
 const struct recording_source *recording_find(const struct recording *r, const char *name,

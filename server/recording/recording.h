@@ -38,6 +38,7 @@ struct recording {
     struct snapshot *snapshot;
     struct recording_source *sources;
     size_t source_count;
+    size_t beside_count; /* more of them: recording_keep_instructions() */
     struct recording_core *cores;
     size_t core_count;
     struct elf_image *elf[RECORDING_MAX_ELF];
@@ -59,8 +60,13 @@ void recording_close(struct recording *r);
 int recording_open_perf(struct recording *r, const char *path, const struct perf_places *places,
                         const char *const *elf, size_t elf_count, struct message *why);
 
-/* Leaves those sources that tell which instructions ran. */
+/* Leaves those sources that tell which instructions ran; the others are behind them. */
 void recording_keep_instructions(struct recording *r);
+
+/* Of those others, the ITM of the source's core whose bytes stand between the source's; NULL: there
+ * is none. */
+const struct recording_source *recording_itm(const struct recording *r,
+                                             const struct recording_source *source);
 
 /* Bytes of file `i` of the source's buffer, in the order in which they are decoded. */
 int recording_map(struct recording *r, const struct recording_source *source, size_t i,
@@ -69,6 +75,9 @@ int recording_map(struct recording *r, const struct recording_source *source, si
 /* After recording_map(): bytes [from, to) of the file may be read; as snapshot_need(). */
 int recording_need(struct recording *r, const struct recording_source *source, size_t i,
                    uint64_t from, uint64_t to);
+
+/* The address that a comparator of an ITM's core watches; 0: the recording does not say. */
+uint64_t recording_watched(const struct recording_source *itm, unsigned comparator);
 
 /* In words, an error of those who read trace: BT_ERR_FORMAT is that of a compressed file. */
 const char *recording_strerror(int error);

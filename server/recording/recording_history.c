@@ -38,6 +38,8 @@ static void on_feed_run(void *ctx, const struct formatter_run *run)
         f->error = f->sink->loss(f->sink->ctx);
     else if (run->kind == FORMATTER_DATA && is_of_source(run->id, f->id))
         f->error = f->sink->data(f->sink->ctx, run->data, run->len);
+    else if (run->kind == FORMATTER_DATA && f->sink->other)
+        f->error = f->sink->other(f->sink->ctx, run->id, run->data, run->len);
 }
 
 static int recording_feed_gap(const struct recording_sink *sink, uint8_t cause)
@@ -109,6 +111,7 @@ int recording_feed_range(struct recording *r, const struct recording_source *sou
 {
     struct feed f = {sink, r->progress, source->trace_id, BT_OK};
     uint64_t start = 0; /* of the file */
+    pass->formatter.in_turn = sink->other;
     for (size_t i = 0; i < source->buffer->file_count && start < to; i++) {
         const uint8_t *data;
         uint64_t size;

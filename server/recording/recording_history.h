@@ -17,6 +17,8 @@ struct recording_sink {
     int (*loss)(void *ctx); /* frame alignment was lost before the next data */
     /* Optional: as the recording says, something else lies before the next data. */
     int (*gap)(void *ctx, enum bt_gap_cause cause);
+    /* Optional: bytes of the buffer's other sources, in order with these. */
+    int (*other)(void *ctx, unsigned id, const uint8_t *data, size_t len);
     /* Optional: called before each piece of raw bytes, with its place in the buffer's files. */
     int (*piece)(void *ctx, size_t file, uint64_t at, const struct formatter *f);
     void *ctx;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What software and the DWT tell by the ITM, on tracks beside those of the core: text and numbers
+ * of ports, watched data, handlers, PC samples. Private to the timeline.
+ */
+#ifndef SERVER_TIMELINE_ITM_H
+#define SERVER_TIMELINE_ITM_H
+
+#include "server/export/export_args.h"
+#include "server/export/perfetto.h"
+
+#define TIMELINE_PORTS       256u
+#define TIMELINE_COMPARATORS 4u
+#define TIMELINE_LINE        200u
+
+/* What is written of a port or comparator. */
+enum timeline_itm_use {
+    TIMELINE_UNUSED,
+    TIMELINE_TEXT,   /* a line is an instant; of a comparator: an access */
+    TIMELINE_NUMBER, /* a counter */
+};
+
+struct timeline_line {
+    uint64_t time; /* of its first character */
+    unsigned length;
+    char text[TIMELINE_LINE];
+};
+
+struct timeline_itm {
+    const struct recording_source *source; /* NULL: there is none */
+    const struct export_names *names;
+    struct perfetto *out;
+    uint64_t track;
+    uint8_t ports[TIMELINE_PORTS]; /* enum timeline_itm_use */
+    uint8_t watches[TIMELINE_COMPARATORS];
+    bool handlers, samples, gaps; /* there are some */
+    bool in_handler;              /* whose slice is open */
+    struct timeline_line *lines;  /* of each port */
+    uint64_t trace_bytes;
+    uint64_t wanted;    /* bytes of output, about */
+    uint64_t max_bytes; /* so many of them */
+    uint64_t bytes;     /* written */
+    uint64_t left_out;  /* events */
+};
+
+/* Looks at all that the core's ITM tells; a source without one is fine. 0 or a bt_error. Release in
+ * both cases. */
+int timeline_itm_init(struct timeline_itm *m, struct export_opened *o,
+                      const struct recording_source *core);
+void timeline_itm_release(struct timeline_itm *m);
+
+/* Its tracks, from `track` on; up to TIMELINE_ITM_TRACKS. */
+#define TIMELINE_ITM_TRACKS 512u
+void timeline_itm_begin(struct timeline_itm *m, struct perfetto *out, uint64_t track,
+                        uint64_t process, const char *core);
+
+/* Times ascend. */
+void timeline_itm_event(struct timeline_itm *m, const struct bt_event *e, uint64_t time);
+
+/* What is open ends. */
+void timeline_itm_end(struct timeline_itm *m, uint64_t time);
+
+#endif
