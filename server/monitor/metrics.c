@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define BACKLOG     8
-#define CONNECTIONS 8
-#define TIMEOUT_S   5
+#define BACKLOG     128
+#define CONNECTIONS 64 /* who says nothing keeps nobody out */
+#define TIMEOUT_S   2
 
 struct metrics {
     struct MHD_Daemon *daemon;

@@ -6,6 +6,7 @@
 of metrics. A board file that is read again."""
 
 import signal
+import socket
 import sys
 import time
 import urllib.error
@@ -169,6 +170,22 @@ def _():
             expect(False, "POST is served")
         except urllib.error.HTTPError as why:
             equal(why.code, 405, "POST")
+
+
+@suite.test("metrics: 60 connections that say nothing keep nobody from the page, and go")
+def _():
+    with Live(lab("[metrics]", "listen = 127.0.0.1:0")) as live:
+        port = int(logged(live, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1])
+        silent = [socket.socket() for _ in range(60)]
+        for one in silent:
+            one.setblocking(False)
+            one.connect_ex(("127.0.0.1", port))
+        has(page(live), "^btraced_")
+        for one in silent:
+            one.settimeout(20)
+            equal(one.recv(1), b"", "what is said to who says nothing")
+            one.close()
+        has(page(live), "^btraced_")
 
 
 @suite.test("reload: by signal and by command, without dropping anybody")
