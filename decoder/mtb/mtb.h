@@ -5,7 +5,7 @@
  *
  * The bytes are the buffer's, oldest packet first. A recording describes the source as a device
  * with `type=MTB`; with POSITION and MASTER in [regs] its file is the RAM of the buffer as it
- * stood, and mtb_order() says where the oldest packet is.
+ * stood, and `struct mtb_config` says where the oldest packet is.
  */
 #ifndef DECODER_MTB_H
 #define DECODER_MTB_H

@@ -275,10 +275,11 @@ static void take_instrumentation(struct coresight_model *m)
     }
 }
 
-/* Bytes a second that the sink takes of the ETM. */
+/* Bytes a second that the sink takes of the ETM; 0: all. RAM takes each packet of an MTB, ahead of
+ * the core's own accesses (DDI 0486B chapter 2), whatever the pins are set to. */
 static uint64_t sink_rate(const struct coresight_model *m)
 {
-    if (cs_etb_capturing(m) || (!m->tpiu.sppr && !m->parallel))
+    if (m->mtb.present || cs_etb_capturing(m) || (!m->tpiu.sppr && !m->parallel))
         return 0;
     return pin_rate(m) * 15 / 16; /* IDs of the frames */
 }

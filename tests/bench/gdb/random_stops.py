@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs inside GDB: stops a live target at random in many ways, and after each stop writes what
-ran by the board's account and what GDB's history lists. A line a stop, JSON, to $STOPS_OUT."""
+ran by the board's account and what GDB's history lists. A line a stop, JSON, to $STOPS_OUT; with $STOPS_GAPS there
+may be gaps, and the new ones are written, too."""
 
 import json
 import os
@@ -10,6 +11,7 @@ import subprocess
 import gdb
 
 SHOWN = 100
+GAPS = bool(os.environ.get("STOPS_GAPS"))
 BITS = int(os.environ.get("STOPS_BITS", "32"))  # of an address
 
 
@@ -32,10 +34,15 @@ def listed():
         try:
             found.insert(0, row.pc & ((1 << BITS) - 1))
         except gdb.error:  # a gap
-            if not os.environ.get("STOPS_GAPS"):
+            if not GAPS:
                 raise
             break
     return found
+
+
+def gap_lines():
+    text = gdb.execute("monitor trace gaps", to_string=True) if GAPS else ""
+    return [line for line in text.splitlines() if line.startswith("before ")]
 
 
 def run(command):
@@ -75,9 +82,11 @@ def stop_somehow(dice, functions):
     elif kind == "break":
         run(f"tbreak {dice.choice(functions)}")
         run("continue")
-    elif kind == "here":
+    elif kind == "here":  # not each place comes again: the next tick will do
         run(f"tbreak *{pc():#x}")
+        run("tbreak timer_tick")
         run("continue")
+        run("delete")
     else:
         interrupted(dice.uniform(0.05, 0.3))
     return kind
@@ -88,11 +97,15 @@ def main():
     functions = os.environ["STOPS_FUNCTIONS"].split()
     gdb.execute("set record btrace bts buffer-size 9600")
     gdb.execute("record btrace")
+    gaps = gap_lines()
     with open(os.environ["STOPS_OUT"], "w") as out:
         for _ in range(int(os.environ["STOPS_COUNT"])):
+            before = executed()
             kind = stop_somehow(dice, functions)
-            print(json.dumps({"kind": kind, "executed": executed(), "pc": pc(),
-                              "listed": listed()}), file=out, flush=True)
+            now = gap_lines()
+            print(json.dumps({"kind": kind, "ran": executed() - before, "executed": executed(), "pc": pc(),
+                              "listed": listed(), "gaps": now[len(gaps):]}), file=out, flush=True)
+            gaps = now
 
 
 main()
