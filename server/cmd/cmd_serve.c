@@ -464,12 +464,11 @@ static int enter_sandbox(const struct serve *s, struct message *why)
     return sandbox_enter(&folders, why);
 }
 
-/* The board's program is started, and no other one. It has a sandbox of its own, or none: what it
- * needs nobody knows here. */
-static int start_board(struct serve *s, struct message *why)
+/* The board's program has a sandbox of its own, or none, as nobody here knows what it needs: its
+ * process is there before this one enters its own, which threads do not enter that are there. */
+static int fork_board(struct serve *s, const struct board_command *command, struct message *why)
 {
-    const struct board_command command = {s->config.command, s->config.user, s->folder.path};
-    int error = board_process_start(&s->board, &s->loop, &command, on_board_ended, s, why);
+    int error = board_process_fork(&s->board, &s->loop, command, on_board_ended, s, why);
     if (s->attendant)
         s->board.said = on_board_said;
     return error ? error : enter_sandbox(s, why);
@@ -481,7 +480,8 @@ static int start_serving(struct serve *s)
     struct message why;
     const struct trace_sink sink = live_sink(&s->live);
     bool has_probe = config_has_probe(&s->config);
-    if (!s->config.command && enter_sandbox(s, &why))
+    const struct board_command board = {s->config.command, s->config.user, s->folder.path};
+    if (!board.words && enter_sandbox(s, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
     if (!s->args.stdio && !s->args.recording_only) {
         int error = access_control_open(&s->access, &s->config.access, s->config.path,
@@ -497,10 +497,12 @@ static int start_serving(struct serve *s)
         return complain_of_serve(s, &why, EXIT_INPUT);
     if (s->args.user && sandbox_become(s->args.user, s->folder.path, &why))
         return complain_of_serve(s, &why, EXIT_USAGE);
+    if (board.words && fork_board(s, &board, &why))
+        return complain_of_serve(s, &why, EXIT_INPUT);
     if (live_start(&s->live, &s->loop, &s->config, on_ready, on_halted, s, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
     s->live.audit = s->audit;
-    if (s->config.command && start_board(s, &why))
+    if (board.words && board_process_start(&s->board, &board, &why))
         return complain_of_serve(s, &why, EXIT_INPUT);
     if (!s->args.no_sandbox && sandbox_end_exec(&why))
         return complain_of_serve(s, &why, EXIT_INPUT);

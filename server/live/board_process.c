@@ -14,8 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_MS   2000
-#define GROUPS_MAX 64
+#define GRACE_MS 2000
 
 static void end_line(struct board_process *b)
 {
@@ -107,12 +106,6 @@ static void on_child(uv_signal_t *handle, int number)
 }
 
 /* Who it runs as. */
-struct board_user {
-    uid_t uid;
-    gid_t gid, groups[GROUPS_MAX];
-    int group_count; /* 0: as we do */
-};
-
 static int find_user(const char *name, struct board_user *u, struct message *why)
 {
     *u = (struct board_user){.group_count = 0};
@@ -128,10 +121,10 @@ static int find_user(const char *name, struct board_user *u, struct message *why
                             name);
     u->uid = p->pw_uid;
     u->gid = p->pw_gid;
-    u->group_count = GROUPS_MAX;
+    u->group_count = BOARD_PROCESS_GROUPS;
     if (getgrouplist(name, u->gid, u->groups, &u->group_count) < 0)
         return message_fail(why, BT_ERR_IO, "[target] user: '%s' is in more than %d groups", name,
-                            GROUPS_MAX);
+                            BOARD_PROCESS_GROUPS);
     return BT_OK;
 }
 
@@ -157,13 +150,19 @@ static bool become_user(const struct board_user *u)
 }
 
 /* In the child: never returns. What cannot be started is told through `report`. */
-static void run_child(char *const *command, const struct board_user *user, int output, int report)
+static void run_child(char *const *command, const struct board_user *user, int gate, int output,
+                      int report)
 {
+    static const int handled[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    char go;
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        signal(handled[i], SIG_DFL);
+    setpgid(0, 0); /* Ctrl-C at the daemon's terminal is the daemon's */
+    if (read(gate, &go, 1) != 1)
+        _exit(126);
     int nothing = open("/dev/null", O_RDONLY);
     bool good = user->group_count == 0 || become_user(user);
-    signal(SIGPIPE, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a change of the user clears it */
-    setpgid(0, 0);                    /* Ctrl-C at the daemon's terminal is the daemon's */
     if (nothing >= 0)
         dup2(nothing, 0);
     dup2(output, 1);
@@ -186,66 +185,74 @@ static void report_why_not(const char *program, int error, struct message *why)
         message_set(why, "cannot start '%s': %s", program, strerror(error));
 }
 
-static int fork_program(struct board_process *b, char *const *command,
-                        const struct board_user *user, int *output, struct message *why)
+static void close_pipe_end(int *fd)
 {
-    int text[2], report[2], error = 0;
-    if (pipe2(text, O_CLOEXEC) != 0) {
-        report_why_not(command[0], errno, why);
-        return BT_ERR_IO;
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+static int fork_program(struct board_process *b, char *const *command, struct message *why)
+{
+    int gate[2] = {-1, -1}, text[2] = {-1, -1}, report[2] = {-1, -1};
+    if (pipe2(gate, O_CLOEXEC) == 0 && pipe2(text, O_CLOEXEC) == 0 && pipe2(report, O_CLOEXEC) == 0)
+        b->pid = fork();
+    else
+        b->pid = -1;
+    if (b->pid == 0) {
+        close(gate[1]);
+        run_child(command, &b->user, gate[0], text[1], report[1]);
     }
-    if (pipe2(report, O_CLOEXEC) != 0) {
-        report_why_not(command[0], errno, why);
-        close(text[0]);
-        close(text[1]);
-        return BT_ERR_IO;
-    }
-    b->pid = fork();
-    if (b->pid == 0)
-        run_child(command, user, text[1], report[1]);
-    if (b->pid < 0)
-        error = errno;
-    close(text[1]);
-    close(report[1]);
-    bool failed = b->pid < 0 || read(report[0], &error, sizeof error) == (ssize_t)sizeof error;
-    close(report[0]);
-    if (!failed) {
-        fcntl(text[0], F_SETFL, O_NONBLOCK);
-        *output = text[0];
+    int error = b->pid < 0 ? errno : 0;
+    setpgid(b->pid, b->pid); /* the group is there when it is to end */
+    b->gate = gate[1];
+    b->output = text[0];
+    b->report = report[0];
+    close_pipe_end(&gate[0]);
+    close_pipe_end(&text[1]);
+    close_pipe_end(&report[1]);
+    if (!error)
         return BT_OK;
-    }
-    close(text[0]);
-    if (b->pid > 0)
-        waitpid(b->pid, NULL, 0);
     b->pid = 0;
     report_why_not(command[0], error, why);
     return BT_ERR_IO;
 }
 
-int board_process_start(struct board_process *b, uv_loop_t *loop,
-                        const struct board_command *command,
-                        void (*ended)(void *ctx, const char *how), void *ctx, struct message *why)
+int board_process_fork(struct board_process *b, uv_loop_t *loop,
+                       const struct board_command *command,
+                       void (*ended)(void *ctx, const char *how), void *ctx, struct message *why)
 {
-    struct board_user user;
-    int output = -1;
     memset(b, 0, sizeof *b);
     b->program = command->words[0];
     b->ended = ended;
     b->ctx = ctx;
+    b->gate = b->output = b->report = -1;
     uv_signal_init(loop, &b->child);
     uv_pipe_init(loop, &b->messages, 0);
     b->child.data = b->messages.data = b;
     b->watching = true;
     /* Before the program is there: it may end at once. */
     uv_signal_start(&b->child, on_child, SIGCHLD);
-    int error = find_user(command->user, &user, why);
-    if (!error && user.group_count)
-        error = give_folder(command->folder, &user, why);
-    if (!error)
-        error = fork_program(b, command->words, &user, &output, why);
-    if (error)
-        return error;
-    uv_pipe_open(&b->messages, output);
+    int error = find_user(command->user, &b->user, why);
+    return error ? error : fork_program(b, command->words, why);
+}
+
+int board_process_start(struct board_process *b, const struct board_command *command,
+                        struct message *why)
+{
+    int error = 0;
+    if (b->user.group_count && give_folder(command->folder, &b->user, why))
+        return BT_ERR_IO;
+    bool gone = write(b->gate, "", 1) != 1;
+    if (gone || read(b->report, &error, sizeof error) == (ssize_t)sizeof error) {
+        report_why_not(b->program, gone ? errno : error, why);
+        return BT_ERR_IO;
+    }
+    close_pipe_end(&b->gate);
+    close_pipe_end(&b->report);
+    fcntl(b->output, F_SETFL, O_NONBLOCK);
+    uv_pipe_open(&b->messages, b->output);
+    b->output = -1;
     uv_read_start((uv_stream_t *)&b->messages, on_alloc, on_read);
     return BT_OK;
 }
@@ -278,6 +285,9 @@ void board_process_stop(struct board_process *b)
     if (!b->watching)
         return;
     b->watching = false;
+    close_pipe_end(&b->gate);
+    close_pipe_end(&b->report);
+    close_pipe_end(&b->output);
     uv_close((uv_handle_t *)&b->child, NULL);
     uv_close((uv_handle_t *)&b->messages, NULL);
 }

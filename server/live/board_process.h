@@ -11,9 +11,17 @@
 
 #include <uv.h>
 
+#define BOARD_PROCESS_GROUPS 64
+
 struct board_process {
     const char *program;
     pid_t pid; /* 0: not running */
+    struct board_user {
+        uid_t uid;
+        gid_t gid, groups[BOARD_PROCESS_GROUPS];
+        int group_count; /* 0: as we do */
+    } user;
+    int output, gate, report; /* ends of pipes: what it says, that it may start, why it cannot */
     uv_signal_t child;
     uv_pipe_t messages; /* what the program says on its standard error and output */
     bool watching;
@@ -34,14 +42,19 @@ struct board_command {
 };
 
 /*
- * Starts `command`. `ended` is called from the loop when
- * the program ends by itself, with `how`: "exit code 1: could not load kernel", and what may help
- * against it if that is known. The program also ends when the daemon dies. 0, or BT_ERR_IO with
- * *why filled; then, too, board_process_stop() closes the handles.
+ * Forks the process that will be `command`, with the rights of now, which ours may lose meanwhile;
+ * no other thread has been started yet. `ended` is called from the loop when the program ends by
+ * itself, with `how`: "exit code 1: could not load kernel", and what may help against it if that is
+ * known. The program also ends when the daemon dies. 0, or BT_ERR_IO with *why filled; then, too,
+ * board_process_stop() closes the handles.
  */
-int board_process_start(struct board_process *b, uv_loop_t *loop,
-                        const struct board_command *command,
-                        void (*ended)(void *ctx, const char *how), void *ctx, struct message *why);
+int board_process_fork(struct board_process *b, uv_loop_t *loop,
+                       const struct board_command *command,
+                       void (*ended)(void *ctx, const char *how), void *ctx, struct message *why);
+
+/* Starts it. As board_process_fork(). */
+int board_process_start(struct board_process *b, const struct board_command *command,
+                        struct message *why);
 
 /* Ends the program, by force after two seconds, and closes the handles. */
 void board_process_stop(struct board_process *b);

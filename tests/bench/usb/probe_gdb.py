@@ -79,11 +79,11 @@ def ask_bench(path, line):
 
 class ProbeServer(Server):
     """Options of the test bench, then the keys of board_file(). `inside`: words in front of the server's
-    command, below the test bench."""
+    command, below the test bench; `more_options`: of the server."""
 
-    def __init__(self, *options, path=None, inside=(), **keys):
+    def __init__(self, *options, path=None, inside=(), more_options=(), **keys):
         self.path = path or board_file(**keys)
-        super().__init__(self.path, "-c", command=("serve",), below=[*bench(*options), *inside, *IN_FRONT])
+        super().__init__(self.path, "-c", command=("serve", *more_options), below=[*bench(*options), *inside, *IN_FRONT])
 
     def terminate(self):
         # QEMU ends with the test bench: without it the server's last accesses would find no core.
