@@ -271,9 +271,9 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
     calls_begin(c, top);
 }
 
-void calls_transfer(struct calls *c, const struct counts_edge *edge, uint64_t number,
-                    uint64_t cycles)
+void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles)
 {
+    struct calls *c = calls;
     struct calls_frame call = {.return_address = edge->behind, .exception = -1};
     calls_settle(c, number, cycles);
     if (!c->depth && edge->kind != COUNTS_EXCEPTION) {
@@ -319,8 +319,9 @@ static bool calls_are_chained(const struct calls *c, const struct bt_exception *
     return c->config.m_profile && !x->has_return && top > 0 && c->frames[top - 1].exception >= 0;
 }
 
-void calls_event(struct calls *c, const struct bt_event *event, uint64_t cycles)
+void calls_event(void *calls, const struct bt_event *event, uint64_t cycles)
 {
+    struct calls *c = calls;
     uint64_t interrupted = 0;
     calls_settle(c, event->position > c->number ? event->position : c->number,
                  cycles > c->cycles ? cycles : c->cycles);

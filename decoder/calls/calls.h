@@ -75,9 +75,8 @@ int calls_init(struct calls *c, const struct calls_config *config);
 void calls_release(struct calls *c);
 
 /* In the order and with the arguments of struct counts_config. */
-void calls_transfer(struct calls *c, const struct counts_edge *edge, uint64_t number,
-                    uint64_t cycles);
-void calls_event(struct calls *c, const struct bt_event *event, uint64_t cycles);
+void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
+void calls_event(void *calls, const struct bt_event *event, uint64_t cycles);
 
 /* Nothing more runs: ends what is open, and adds up. */
 void calls_finish(struct calls *c, uint64_t number, uint64_t cycles);

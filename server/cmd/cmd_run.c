@@ -19,17 +19,6 @@
 
 /* What the recording of btraced run says: how much was lost, and where it crashed. */
 
-static void verdict_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
-                             uint64_t cycles)
-{
-    calls_transfer(ctx, edge, number, cycles);
-}
-
-static void verdict_event(void *ctx, const struct bt_event *event, uint64_t cycles)
-{
-    calls_event(ctx, event, cycles);
-}
-
 /* The newest open fault; -1: none. */
 static int find_open_fault(const struct calls *calls, bool m_profile)
 {
@@ -127,8 +116,8 @@ static int judge_source(const struct run_seen *seen, struct export_opened *o, si
     struct export_walk walk = {.recording = &o->recording,
                                .source = &o->sources[i],
                                .names = &o->names,
-                               .transfer = verdict_transfer,
-                               .event = verdict_event,
+                               .transfer = calls_transfer,
+                               .event = calls_event,
                                .ctx = calls};
     struct counts counts;
     int error = calls ? calls_init(calls, &config) : BT_ERR_NOMEM;

@@ -83,17 +83,6 @@ bool open_fault_newest(struct history *h, uint64_t *position)
     return find_fault(h, &window, position);
 }
 
-static void fault_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
-                           uint64_t cycles)
-{
-    calls_transfer(ctx, edge, number, cycles);
-}
-
-static void fault_event(void *ctx, const struct bt_event *event, uint64_t cycles)
-{
-    calls_event(ctx, event, cycles);
-}
-
 static bool has_open_fault(const struct calls *calls, bool m_profile)
 {
     for (unsigned i = 0; i < calls->depth; i++)
@@ -120,7 +109,7 @@ bool open_fault_now(struct history *h, const struct code_image *image, bool m_pr
     struct calls *calls = calloc(1, sizeof *calls);
     struct calls_config calls_config = {.m_profile = m_profile};
     struct counts_config config = {
-        .m_profile = m_profile, .transfer = fault_transfer, .event = fault_event, .ctx = calls};
+        .m_profile = m_profile, .transfer = calls_transfer, .event = calls_event, .ctx = calls};
     struct history_window w;
     struct counts counts;
     uint64_t position;
