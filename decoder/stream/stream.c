@@ -18,7 +18,8 @@ static const struct flow_core *const_core(const struct stream *s)
 void stream_code_options(const struct stream_config *config, struct code_options *options)
 {
     memset(options, 0, sizeof *options);
-    stream_protocols[config->protocol].code_options(config, options);
+    if (stream_protocols[config->protocol].code_options)
+        stream_protocols[config->protocol].code_options(config, options);
 }
 
 void stream_init(struct stream *s, const struct stream_config *config, struct code_cache *code)

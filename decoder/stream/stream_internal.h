@@ -37,7 +37,7 @@ struct stream_place {
 struct stream_ops {
     struct stream_facts facts;
 
-    /* Sets those options that the protocol knows of; they are 0. */
+    /* Sets those options that the protocol knows of; they are 0. NULL: none. */
     void (*code_options)(const struct stream_config *config, struct code_options *options);
 
     /* Parser and flow stage of `s`. */

@@ -86,9 +86,8 @@
 
 /* What a table has of them. */
 #define FORM(name)                                                                                 \
-    .code_options = stream_##name##_options, .init = stream_##name##_init,                         \
-    .state_size = stream_##name##_size, .core = stream_##name##_core,                              \
-    .place = stream_##name##_place, .parse = stream_##name##_parse,                                \
+    .init = stream_##name##_init, .state_size = stream_##name##_size,                              \
+    .core = stream_##name##_core, .place = stream_##name##_place, .parse = stream_##name##_parse,  \
     .finish = stream_##name##_finish, .run = stream_##name##_run, .gap = stream_##name##_gap,      \
     .view = stream_##name##_view
 
@@ -177,7 +176,7 @@ CYCLES(etmv2, k->kind == ETMV2_UNSYNCED)
 COUNTED(etmv2)
 WHOLE_STATE(etmv2)
 
-static void stream_etmv2_options(const struct stream_config *config, struct code_options *options)
+static void stream_arm_options(const struct stream_config *config, struct code_options *options)
 {
     (void)config;
     options->t32_split = true; /* no Thumb-2: a BL is two instructions */
@@ -195,12 +194,6 @@ CYCLES(etmv1, false)
 COUNTED(etmv1)
 WHOLE_STATE(etmv1)
 
-static void stream_etmv1_options(const struct stream_config *config, struct code_options *options)
-{
-    (void)config;
-    options->t32_split = true; /* no Thumb-2: a BL is two instructions */
-}
-
 /* It throws nothing away. */
 static struct stream_place stream_etmv1_place(const struct stream *s)
 {
@@ -210,13 +203,6 @@ static struct stream_place stream_etmv1_place(const struct stream *s)
 SCANNED(itm, ITM)
 WHOLE_STATE(itm)
 
-/* There is no code that it looks at. */
-static void stream_itm_options(const struct stream_config *config, struct code_options *options)
-{
-    (void)config;
-    (void)options;
-}
-
 static bool stream_itm_drain(struct stream *s, struct flow_out *out)
 {
     itm_flow_finish(&s->u.itm.flow, out);
@@ -225,12 +211,6 @@ static bool stream_itm_drain(struct stream *s, struct flow_out *out)
 
 STAGES(stm)
 WHOLE_STATE(stm)
-
-static void stream_stm_options(const struct stream_config *config, struct code_options *options)
-{
-    (void)config;
-    (void)options;
-}
 
 static struct flow_core *stream_stm_core(struct stream *s)
 {
@@ -258,12 +238,6 @@ static void stream_stm_view(const struct stream *s, const struct stream_batch *b
 STAGES(mtb)
 WHOLE_STATE(mtb)
 
-static void stream_mtb_options(const struct stream_config *config, struct code_options *options)
-{
-    (void)config;
-    (void)options;
-}
-
 static struct flow_core *stream_mtb_core(struct stream *s)
 {
     return &s->u.mtb.flow.core;
@@ -287,16 +261,18 @@ static void stream_mtb_view(const struct stream *s, const struct stream_batch *b
 
 /* One row a protocol. */
 const struct stream_ops stream_protocols[STREAM_PROTOCOLS] = {
-    [STREAM_PTM] = {FORM(ptm), .counts_blocks = stream_ptm_counts,
-                    .fast_path = stream_ptm_fast_path},
-    [STREAM_ETMV3] = {FORM(etmv3), .counts_blocks = stream_etmv3_counts,
-                      .fast_path = stream_etmv3_fast_path, .position = stream_etmv3_position,
-                      .drain = stream_etmv3_drain, .commit = stream_etmv3_commit,
-                      .facts = {.all_conditions = true}},
-    [STREAM_ETMV2] = {FORM(etmv2), .counts_blocks = stream_etmv2_counts},
-    [STREAM_ETMV1] = {FORM(etmv1), .counts_blocks = stream_etmv1_counts},
-    [STREAM_ETMV4] = {FORM(etmv4), .fast_path = stream_etmv4_fast_path,
-                      .drain = stream_etmv4_drain},
+    [STREAM_PTM] = {FORM(ptm), .code_options = stream_ptm_options,
+                    .counts_blocks = stream_ptm_counts, .fast_path = stream_ptm_fast_path},
+    [STREAM_ETMV3] = {FORM(etmv3), .code_options = stream_etmv3_options,
+                      .counts_blocks = stream_etmv3_counts, .fast_path = stream_etmv3_fast_path,
+                      .position = stream_etmv3_position, .drain = stream_etmv3_drain,
+                      .commit = stream_etmv3_commit, .facts = {.all_conditions = true}},
+    [STREAM_ETMV2] = {FORM(etmv2), .code_options = stream_arm_options,
+                      .counts_blocks = stream_etmv2_counts},
+    [STREAM_ETMV1] = {FORM(etmv1), .code_options = stream_arm_options,
+                      .counts_blocks = stream_etmv1_counts},
+    [STREAM_ETMV4] = {FORM(etmv4), .code_options = stream_etmv4_options,
+                      .fast_path = stream_etmv4_fast_path, .drain = stream_etmv4_drain},
     [STREAM_ITM] = {FORM(itm), .drain = stream_itm_drain},
     [STREAM_STM] = {FORM(stm)},
     [STREAM_MTB] = {FORM(mtb), .facts = {.taken_told = true}},
