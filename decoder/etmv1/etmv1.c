@@ -6,7 +6,6 @@
 #define ETMCR_CPRT           (1u << 1)
 #define ETMCR_DATA_VALUE     (1u << 2)
 #define ETMCR_DATA_ADDRESS   (1u << 3)
-#define ETMCR_BRANCH_OUTPUT  (1u << 8)
 #define ETMCR_CYCLE_ACCURATE (1u << 12)
 #define ETMCCR_HAS_ID        (1u << 31) /* an ID register: ETMv2 or later */
 #define CONTEXT_SINCE        2          /* minor version that has context IDs */
@@ -25,7 +24,6 @@ int etmv1_config_from_regs(struct etmv1_config *config, uint32_t etmcr, unsigned
     config->data_value = etmcr & ETMCR_DATA_VALUE;
     config->data_address = etmcr & ETMCR_DATA_ADDRESS;
     config->monitor_cprt = etmcr & ETMCR_CPRT;
-    config->branch_output = etmcr & ETMCR_BRANCH_OUTPUT;
     config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
     config->low_vectors = true;
     config->high_vectors = true;

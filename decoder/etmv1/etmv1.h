@@ -24,7 +24,6 @@ struct etmv1_config {
     bool data_value;
     bool data_address;
     bool monitor_cprt; /* coprocessor register transfers are traced */
-    bool branch_output;
     bool cycle_accurate;
     bool low_vectors;  /* exception vectors at 0; both: not known which */
     bool high_vectors; /* at 0xffff0000 */

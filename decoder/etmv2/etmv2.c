@@ -9,7 +9,6 @@
 #define ETMCR_CPRT           (1u << 1)
 #define ETMCR_DATA_VALUE     (1u << 2)
 #define ETMCR_DATA_ADDRESS   (1u << 3)
-#define ETMCR_BRANCH_OUTPUT  (1u << 8)
 #define ETMCR_CYCLE_ACCURATE (1u << 12)
 
 int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t etmidr)
@@ -25,7 +24,6 @@ int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t
     config->data_value = etmcr & ETMCR_DATA_VALUE;
     config->data_address = etmcr & ETMCR_DATA_ADDRESS;
     config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
-    config->branch_output = etmcr & ETMCR_BRANCH_OUTPUT;
     config->monitor_cprt = etmcr & ETMCR_CPRT;
     config->low_vectors = true;
     config->high_vectors = true;

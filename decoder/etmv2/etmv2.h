@@ -23,10 +23,9 @@ struct etmv2_config {
     bool data_value;
     bool data_address;
     bool cycle_accurate;
-    bool branch_output; /* direct branches give packets, too */
-    bool monitor_cprt;  /* coprocessor register transfers are traced */
-    bool low_vectors;   /* exception vectors at 0; both: not known which */
-    bool high_vectors;  /* at 0xffff0000 */
+    bool monitor_cprt; /* coprocessor register transfers are traced */
+    bool low_vectors;  /* exception vectors at 0; both: not known which */
+    bool high_vectors; /* at 0xffff0000 */
 
     /* Choices that IHI 0014Q leaves to the implementation. All 0 is the choice that is
      * preferred. */

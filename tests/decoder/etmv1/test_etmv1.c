@@ -335,7 +335,7 @@ START_TEST(test_registers)
     ck_assert(c.cycle_accurate && c.monitor_cprt && c.data_address && !c.data_value);
     ck_assert_int_eq(etmv1_config_from_regs(&c, 0xc104, 1), BT_OK);
     ck_assert_uint_eq(c.context_bytes, 0);
-    ck_assert(c.branch_output && c.data_value && !c.data_address);
+    ck_assert(c.data_value && !c.data_address);
     ck_assert_int_eq(etmv1_config_from_regs(&c, 0x30, 1), BT_ERR_INVAL);
     ck_assert_int_eq(etmv1_config_from_regs(&c, 0x10, 4), BT_ERR_INVAL);
 }
