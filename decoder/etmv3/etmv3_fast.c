@@ -216,8 +216,7 @@ static ALWAYS_INLINE bool etmv3_position_branch(struct etmv3_flow *f, struct etm
     if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (s->pending) {
-        struct code_range *next =
-            code_went(f->core.code, f->core.view, s->range, k.address, isa, false);
+        struct code_range *next = code_went(f->core.code, f->core.view, s->range, k.address, isa);
         if (!next)
             return false;
         etmv3_position_enter(s, next);

@@ -322,8 +322,7 @@ static inline bool chain_branch(struct etmv3_flow *f, struct chain *c, struct et
     if (!etmv3_short_branch(&form, in->at, in->end, &k))
         return false;
     if (c->pending) {
-        struct code_range *next =
-            code_went(f->core.code, f->core.view, c->range, k.address, isa, false);
+        struct code_range *next = code_went(f->core.code, f->core.view, c->range, k.address, isa);
         if (!next)
             return false;
         chain_enter(c, next);

@@ -217,23 +217,21 @@ static inline bool code_range_at(const struct code_range *range, uint64_t addres
            (!wide || isa != BT_ISA_A64 || range->wide == address >> 32);
 }
 
-/*
- * As code_indirect() with code_find(); returns are first looked for behind the latest call. `wide`
- * as above; where it is false the address has 32 bits.
- */
+/* As code_indirect() with code_find(), for an address of 32 bits; returns are first looked for
+ * behind the latest call. */
 static inline struct code_range *code_went(struct code_cache *cache, const struct code_view *view,
                                            struct code_range *from, uint64_t address,
-                                           enum bt_isa isa, bool wide)
+                                           enum bt_isa isa)
 {
     struct code_calls *c = &cache->calls;
     struct code_range *call = c->from[(c->count - 1) % CODE_CALLS];
     struct code_range **guess = &from->next[CODE_TAKEN];
     if (!(from->last & INSN_LINK) && call && code_range_isa(call) == isa &&
-        (wide ? code_range_behind64(call) : code_range_behind(call)) == address) {
+        code_range_behind(call) == address) {
         c->count--;
         guess = &call->next[CODE_ONWARD];
     }
-    if (!*guess || !code_range_at(*guess, address, isa, wide))
+    if (!*guess || !code_range_at(*guess, address, isa, false))
         *guess = code_find(cache, view, address, isa);
     return *guess;
 }
