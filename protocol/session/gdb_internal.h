@@ -217,14 +217,4 @@ int gdb_pass_while_running(struct gdb_session *s, const char *payload, size_t le
 int gdb_pass_known(struct gdb_session *s, const char *payload, size_t len);
 int gdb_pass_known_features(struct gdb_session *s);
 
-/* gdb_observe.c */
-
-/* GDB_PASS_ON: the packet goes the ordinary way. */
-int gdb_observe(struct gdb_session *s, const char *payload, size_t len);
-/* Ctrl-C of one that waits for a halt that is not its own. */
-void gdb_observe_interrupt(struct gdb_session *s);
-/* One that waits for a halt though nothing runs, as its resume was not begun: it is shown the last.
- */
-void gdb_observe_end_wait(struct gdb_session *s);
-
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests protocol/session/gdb_observe.c, gdb_packets.c and gdb_pass.c. */
+/* Tests protocol/session/gdb_session.c, of clients that look on, gdb_packets.c and gdb_pass.c. */
 /* A client that looks on beside the one in control, and control that changes hands. */
 #include <string.h>
 
