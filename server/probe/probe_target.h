@@ -220,25 +220,6 @@ struct probe_target {
     uint8_t bytes[TARGET_ACCESS_MAX];
 };
 
-/* probe_target.c */
-
-/* See probe_thread_open(); in the thread that calls, and nothing else has begun. */
-int probe_target_open(struct probe_target *t, const struct probe_driver *driver,
-                      struct config *config, const struct trace_sink *sink, struct message *why);
-void probe_target_close(struct probe_target *t);
-
-/* Any request but a resume; what `answer` points to lasts until the next one. */
-void probe_target_execute(struct probe_target *t, const struct target_request *request,
-                          struct target_answer *answer);
-
-/* What goes on without questions: looks at cores that run, at the trace, for a probe that is gone.
- * To be called when probe_target_pause() is over, or more often. */
-void probe_target_tick(struct probe_target *t);
-unsigned probe_target_pause(const struct probe_target *t); /* milliseconds */
-
-/* What a core does, for "info threads": without a look at it, "" if it is not known. */
-void probe_target_core_status(struct probe_target *t, unsigned core, char *text, size_t size);
-
 /* probe_target_command.c */
 
 /* BT_ERR_UNSUPPORTED: there is no such command. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/probe/probe_link.c, probe_server.c, probe_target.c, probe_target_run.c,
+# Tests server/probe/probe_link.c, probe_server.c, probe_thread.c, probe_target_run.c,
 # probe_target_recovery.c, probe_target_m.c.
 """Stock GDB debugs a Cortex-M through the probe drivers: modelled probe, small modelled core. Its
 program counts in r0 from 0x08000044 on, and stores r0 at 0x20000100."""

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The thread of a probe target on the modelled probe and board: what is asked of the target on the
- * event loop, its stops, and a probe that goes and comes back. For probe_target.c, too,
+ * event loop, its stops, and a probe that goes and comes back. For probe_thread.c,
  * probe_target_run.c, probe_target_command.c, probe_target_recovery.c, probe_target_m.c and
  * probe_target_flash.c.
  */
