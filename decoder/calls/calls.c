@@ -60,6 +60,17 @@ static uint32_t find_path(struct calls *c, const struct calls_path *wanted)
     return (uint32_t)c->path_count++;
 }
 
+/* The same; mostly a path calls what it called before. */
+static inline uint32_t find_callee(struct calls *c, const struct calls_path *wanted)
+{
+    if (wanted->parent == CALLS_NO_PATH)
+        return find_path(c, wanted);
+    uint32_t newest = c->paths[wanted->parent].newest;
+    if (!newest || !path_is(&c->paths[newest], wanted))
+        newest = c->paths[wanted->parent].newest = find_path(c, wanted);
+    return newest;
+}
+
 /* What ran since the last transfer was of the newest call. */
 static void calls_settle(struct calls *c, uint64_t number, uint64_t cycles)
 {
@@ -88,7 +99,8 @@ static void calls_begin(struct calls *c, struct calls_frame *f)
         c->config.begin(c->config.ctx, f, c->number, c->cycles);
 }
 
-static void calls_push(struct calls *c, struct calls_frame frame, uint64_t site)
+static void calls_push(struct calls *c, uint64_t function, uint64_t return_address, bool tail,
+                       uint64_t site)
 {
     if (c->depth == CALLS_DEPTH) { /* deeper than anyone looks: begins anew */
         calls_pop(c, 0);
@@ -96,20 +108,24 @@ static void calls_push(struct calls *c, struct calls_frame frame, uint64_t site)
         site = 0;
     }
     uint32_t parent = c->depth ? c->frames[c->depth - 1].path : CALLS_NO_PATH;
-    struct calls_path path = {.function = frame.function,
-                              .site = site,
-                              .parent = site ? parent : CALLS_NO_PATH,
-                              .exception = frame.exception};
-    frame.path = find_path(c, &path);
-    c->paths[frame.path].calls++;
-    c->frames[c->depth] = frame;
-    calls_begin(c, &c->frames[c->depth++]);
+    const struct calls_path path = {.function = function,
+                                    .site = site,
+                                    .parent = site ? parent : CALLS_NO_PATH,
+                                    .exception = -1};
+    struct calls_frame *frame = &c->frames[c->depth++];
+    frame->return_address = return_address;
+    frame->function = function;
+    frame->path = find_callee(c, &path);
+    frame->exception = -1;
+    frame->tail = tail;
+    c->paths[frame->path].calls++;
+    calls_begin(c, frame);
 }
 
 /* The callers are not known. */
 static void calls_root(struct calls *c, uint64_t function)
 {
-    calls_push(c, (struct calls_frame){.function = function, .exception = -1}, 0);
+    calls_push(c, function, 0, false, 0);
 }
 
 /* The frame above that of the newest open exception. */
@@ -155,7 +171,7 @@ static void calls_leave(struct calls *c, const struct counts_edge *edge)
         return;
     if (edge->block.first != function && calls_back_to(c, function))
         return;
-    struct calls_frame frame = {.function = function, .exception = -1, .tail = true};
+    uint64_t return_address = 0;
     /* A ring of functions that jump to each other does not grow. */
     for (unsigned i = c->depth; i > 0 && c->frames[i - 1].tail; i--) {
         if (c->frames[i - 1].function == function) {
@@ -164,8 +180,8 @@ static void calls_leave(struct calls *c, const struct counts_edge *edge)
         }
     }
     if (c->depth && c->frames[c->depth - 1].exception < 0)
-        frame.return_address = c->frames[c->depth - 1].return_address;
-    calls_push(c, frame, edge->from);
+        return_address = c->frames[c->depth - 1].return_address;
+    calls_push(c, function, return_address, true, edge->from);
 }
 
 /* A return to somebody who called before the trace shows it; or a switch. */
@@ -183,7 +199,7 @@ static void calls_indirect(struct calls *c, const struct counts_edge *edge)
     unsigned base = calls_base(c);
     calls_pop(c, base);
     if (base)
-        calls_push(c, (struct calls_frame){.function = function, .exception = -1}, edge->from);
+        calls_push(c, function, 0, false, edge->from);
     else
         calls_root(c, calls_function(edge));
 }
@@ -274,7 +290,6 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
 void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles)
 {
     struct calls *c = calls;
-    struct calls_frame call = {.return_address = edge->behind, .exception = -1};
     calls_settle(c, number, cycles);
     if (!c->depth && edge->kind != COUNTS_EXCEPTION) {
         calls_root(c, calls_function(edge));
@@ -282,8 +297,7 @@ void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number
     }
     switch (edge->kind) {
     case COUNTS_CALL:
-        call.function = calls_function(edge);
-        calls_push(c, call, edge->from);
+        calls_push(c, calls_function(edge), edge->behind, false, edge->from);
         break;
     case COUNTS_INDIRECT:
         calls_indirect(c, edge);

@@ -24,6 +24,7 @@ struct calls_path {
     uint64_t all; /* calls_finish(): with everything called from there, but for exceptions */
     uint64_t all_cycles;
     uint32_t parent;   /* index; CALLS_NO_PATH: a root */
+    uint32_t newest;   /* index of what was called from here last; 0: nothing */
     int32_t exception; /* its number, of an exception's root; otherwise -1 */
 };
 

@@ -9,6 +9,7 @@
 #define HASH_FACTOR  0x9e3779b97f4a7c15u
 #define NO_TRANSFERS 255u
 #define NO_EDGE      UINT32_MAX
+#define MARKS        (FLOW_COUNTED | CODE_LEAVES) /* in the info of blocks, with `times` */
 
 /* A loop in two kinds: what is asked for is known where it is compiled. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -175,15 +176,17 @@ static struct counts_edge *counts_search(struct counts *c, uint64_t from, const 
 }
 
 /* What finds no room is a transfer all the same: the stack of calls must not lose it. */
-static void counts_left_out(struct counts *c, uint64_t from, const struct bt_block *b)
+static void counts_report(struct counts *c, const struct counts_edge *known,
+                          const struct bt_block *b)
 {
-    struct counts_edge e = {.from = from, .block = *b};
-    c->left_out++;
+    struct counts_edge e = {.from = c->from, .block = *b};
     if (c->report == NO_TRANSFERS)
         return;
-    counts_classify(c, &e);
-    if (e.kind >= c->report)
-        c->config.transfer(c->config.ctx, &e, c->number, c->cycles);
+    if (!known)
+        counts_classify(c, &e);
+    known = known ? known : &e;
+    if (known->kind >= c->report)
+        c->config.transfer(c->config.ctx, known, c->number, c->cycles);
 }
 
 /* The entry of the newest block but those that were taken back already; NULL: it has none. */
@@ -192,7 +195,7 @@ static struct counts_edge *counts_newest(struct counts *c)
     uint32_t at = --c->recent_next % COUNTS_RECENT;
     if (!c->past)
         return c->recent[at] == NO_EDGE ? NULL : &c->edges[c->recent[at]];
-    c->past[at].info &= ~FLOW_COUNTED;
+    c->past[at].info &= ~MARKS;
     return counts_search(c, COUNTS_FROM_NOWHERE, &c->past[at]);
 }
 
@@ -280,13 +283,11 @@ static ALWAYS_INLINE size_t count_known(struct counts *c, const struct bt_block 
 static void count_one(struct counts *c, const struct bt_block *b, uint64_t cycles)
 {
     struct counts_edge *e = counts_search(c, counts_way(c), b);
-    if (e) {
-        if (e->kind >= c->report)
-            c->config.transfer(c->config.ctx, e, c->number, c->cycles);
+    counts_report(c, e, b);
+    if (e)
         e->count++;
-    } else {
-        counts_left_out(c, c->from, b);
-    }
+    else
+        c->left_out++;
     c->recent[c->recent_next++ % COUNTS_RECENT] = e ? (uint32_t)(e - c->edges) : NO_EDGE;
     if (cycles != FLOW_NO_CYCLES) {
         c->cycles += cycles;
@@ -341,21 +342,81 @@ static void counts_keep(struct counts *c, const struct bt_block *blocks, size_t 
     }
 }
 
-/* As counts_take(), where most blocks are counted already. */
-static size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
-                          uint64_t position)
+bool counts_leaves(void *ctx, uint64_t from, uint64_t to)
+{
+    return function_at(ctx, from) != function_at(ctx, to);
+}
+
+/* A block that is not counted yet, or may have been reached by a transfer. */
+static ALWAYS_INLINE void counts_marked(struct counts *c, const struct bt_block *marked,
+                                        uint64_t way)
+{
+    const struct bt_block b = {marked->first, marked->extent, marked->info & ~MARKS};
+    struct counts_edge *e = &c->edges[counts_place(c->shift, way, &b)];
+    if (!counts_is(e, way, &b))
+        e = counts_search(c, way, &b);
+    if (!e || e->kind >= c->report)
+        counts_report(c, e, &b);
+    if (marked->info & FLOW_COUNTED)
+        return;
+    if (e)
+        e->count++;
+    else
+        c->left_out++;
+}
+
+static void counts_at(struct counts *c, const struct bt_block *newest, uint64_t number)
+{
+    c->last = *newest;
+    c->from = bt_block_last(newest);
+    c->number = number;
+}
+
+/* Of four blocks: how many instructions, if there is nothing to do for any; otherwise 0. */
+static ALWAYS_INLINE uint64_t counts_quiet(const struct bt_block *b, uint32_t leaves)
+{
+    uint32_t all = b[0].info & b[1].info & b[2].info & b[3].info;
+    uint32_t any = (b[0].info | b[1].info | b[2].info) & leaves;
+    if ((all & FLOW_COUNTED) == 0 || any != 0)
+        return 0;
+    return (uint64_t)(b[0].info >> 8) + (b[1].info >> 8) + (b[2].info >> 8) + (b[3].info >> 8);
+}
+
+/* As counts_take(), where most blocks are counted already and were not reached by a transfer. */
+static ALWAYS_INLINE size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
+                                        uint64_t position, uint32_t leaves)
 {
     const struct bt_block *blocks = out->blocks;
+    bool transfer = leaves && (c->from & 1 || (c->last.info & MARKS) != FLOW_COUNTED);
     uint64_t number = c->number;
-    size_t i = first, count = out->block_count;
-    for (; i < count && number < position; i++) {
-        uint32_t info = blocks[i].info;
-        if (!(info & FLOW_COUNTED))
-            counts_add_times(c, &blocks[i], 1);
-        number += info >> 8;
+    size_t i = first;
+    while (i < out->block_count && number < position) {
+        uint64_t quiet =
+            transfer || out->block_count - i < 4 ? 0 : counts_quiet(&blocks[i], leaves);
+        if (quiet && number + quiet <= position) {
+            number += quiet;
+            i += 4;
+        } else {
+            if (transfer || !(blocks[i].info & FLOW_COUNTED)) {
+                if (i > first)
+                    counts_at(c, &blocks[i - 1], number);
+                counts_marked(c, &blocks[i], leaves ? c->from : COUNTS_FROM_NOWHERE);
+            }
+            number += bt_block_count(&blocks[i++]);
+        }
+        transfer = leaves && (blocks[i - 1].info & MARKS) != FLOW_COUNTED;
     }
-    c->number = number;
-    counts_keep(c, blocks + first, i - first);
+    if (i > first)
+        counts_at(c, &blocks[i - 1], number);
+    return i;
+}
+
+static size_t counts_all(struct counts *c, const struct flow_out *out, size_t first,
+                         uint64_t position)
+{
+    size_t i = c->report == NO_TRANSFERS ? counts_pass(c, out, first, position, 0)
+                                         : counts_pass(c, out, first, position, CODE_LEAVES);
+    counts_keep(c, out->blocks + first, i - first);
     return i;
 }
 
@@ -381,7 +442,7 @@ static size_t counts_take(struct counts *c, const struct flow_out *out, size_t f
 {
     if (first < out->block_count && c->number < position)
         counts_exception(c);
-    size_t i = (c->past ? counts_pass : counts_each)(c, out, first, position);
+    size_t i = (c->past ? counts_all : counts_each)(c, out, first, position);
     size_t open = c->recent_open + (i - first);
     c->recent_open = open < COUNTS_RECENT ? (uint32_t)open : COUNTS_RECENT;
     return i;

@@ -46,8 +46,9 @@ struct counts_config {
     size_t max_edges; /* others are only counted, in `left_out`; 0: 512 Ki */
     bool m_profile;   /* events of an exception return are transfers */
     bool jumps;       /* `transfer` is handed those inside of functions, too */
-    bool times;       /* blocks marked with FLOW_COUNTED are counted by counts_range(), without
-                         `transfer`, `event` and cycles */
+    bool times;       /* blocks marked with FLOW_COUNTED are counted by counts_range(); without
+                         cycles and `jumps`, and with `transfer` only if the cache of code asks
+                         counts_leaves() */
 
     /* Where the function begins that holds the address; 0: not known. NULL: never known. Asked once
      * for each way, and once more where what led to it is a branch. */
@@ -96,8 +97,9 @@ void counts_release(struct counts *c);
 /* What a flow stage has put out, all of it, in order. The arrays' counts are left as they are. */
 void counts_feed(struct counts *c, const struct flow_out *out);
 
-/* With `times`: as struct code_options has it, `ctx` is the counts. */
+/* With `times`: as struct code_options has them, `ctx` is the counts. */
 void counts_range(void *ctx, const struct code_range *range, const uint64_t times[2]);
+bool counts_leaves(void *ctx, uint64_t from, uint64_t to);
 
 /*
  * For counts of pieces that are joined. Whether both, which came to the same place by other ways,

@@ -132,11 +132,14 @@ static int by_address(const void *a, const void *b)
 void counts_table_sort(struct counts_table *t)
 {
     size_t n = 0;
-    for (size_t i = 0; i < t->size; i++)
-        if (t->insns[i].size)
-            t->insns[n++] = t->insns[i];
+    for (size_t i = 0; i < t->size; i++) {
+        const struct counts_insn *x = &t->insns[i];
+        if (x->size && (x->count | x->passed | x->failed | x->cycles)) /* not all taken back */
+            t->insns[n++] = *x;
+    }
     if (n)
         qsort(t->insns, n, sizeof *t->insns, by_address);
+    t->count = n;
     t->sorted = true;
 }
 

@@ -23,7 +23,7 @@ struct flow_out {
                    are marked with FLOW_COUNTED */
 };
 
-#define FLOW_COUNTED 0x80u /* in the info of a block */
+#define FLOW_COUNTED 0x80u /* in the info of a block; beside it CODE_LEAVES of its range */
 
 #define FLOW_NO_CYCLES UINT64_MAX /* counts are 32 bit: all of their values are used */
 

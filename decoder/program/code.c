@@ -510,6 +510,16 @@ static bool is_sure(const struct insn *insn, enum bt_isa isa, uint64_t behind)
            (isa == BT_ISA_A32 || isa == BT_ISA_A64) && insn->target != behind;
 }
 
+/* Its end may be more than a direct branch inside a function, or none. */
+static bool may_leave(const struct code_options *options, const struct code_range *range,
+                      const struct insn *insn, uint64_t last, uint64_t behind)
+{
+    return range->end == CODE_END_INDIRECT || range->end == CODE_END_NO_CODE ||
+           (range->last & (INSN_LINK | INSN_EXC_RETURN)) ||
+           options->leaves(options->ctx, last, behind) ||
+           (range->end == CODE_END_DIRECT && options->leaves(options->ctx, last, insn->target));
+}
+
 /* A range while it is made. */
 struct growing {
     struct code_range *range;
@@ -598,6 +608,9 @@ static void build_range(const struct code_cache *cache, const struct code_view *
         range->last |= CODE_SURE;
     range->last |= (uint8_t)(g.size / 2 << CODE_SIZE_SHIFT);
     range->info = bt_block_info(g.count, isa, BT_COND_UNKNOWN);
+    if (cache->options.leaves &&
+        may_leave(&cache->options, range, &insn, g.behind - g.size, g.behind))
+        range->info |= CODE_LEAVES;
 }
 
 static struct code_range *range_alloc(struct code_cache *cache)

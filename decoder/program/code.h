@@ -41,12 +41,13 @@ struct code_range {
     uint16_t extent; /* bytes from start to the last instruction's first byte */
     uint8_t end;     /* enum code_end */
     uint8_t last;  /* INSN_* of the last instruction, CODE_SURE, its size / 2 << CODE_SIZE_SHIFT */
-    uint32_t info; /* bt_block_info() with condition unknown */
+    uint32_t info; /* bt_block_info() with condition unknown, CODE_LEAVES */
 };
 
 #define CODE_WIDE_BITS  32u
 #define CODE_SIZE_SHIFT 6
 #define CODE_SURE       0x10u /* a direct branch that no condition keeps from being taken */
+#define CODE_LEAVES     0x40u /* `leaves` of struct code_options: its end may be a transfer */
 
 static inline uint32_t code_range_count(const struct code_range *range)
 {
@@ -118,6 +119,10 @@ struct code_options {
     /* Optional: ranges have times, see code_range_times(). A range is about to be dropped, at the
      * latest by code_cache_release(), and they are not both 0. */
     void (*times)(void *ctx, const struct code_range *range, const uint64_t times[2]);
+
+    /* Optional: whether the addresses are in different functions. Ranges are marked with
+     * CODE_LEAVES that do not surely end with a direct branch inside their function. */
+    bool (*leaves)(void *ctx, uint64_t from, uint64_t to);
     void *ctx;
 };
 

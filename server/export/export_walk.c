@@ -167,6 +167,7 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
     if (s->times) {
         config.times = true;
         options.times = counts_range;
+        options.leaves = s->walk->transfer ? counts_leaves : NULL;
         options.ctx = counts;
     }
     int error = code_cache_init(&s->code, source->image, &options);
@@ -197,8 +198,8 @@ void walk_close(struct walk_state *s)
 {
     parallel_free(s->parallel);
     s->parallel = NULL;
-    s->counts->config.ctx = NULL; /* nothing more is fed */
     code_cache_release(&s->code);
+    s->counts->config.ctx = NULL; /* nothing more is fed */
 }
 
 void walk_settle(struct walk_state *s)
@@ -236,7 +237,7 @@ int export_walk(const struct export_walk *walk, struct counts *counts, struct ex
     struct walk_state *s = calloc(1, sizeof *s);
     if (!s)
         return BT_ERR_NOMEM;
-    s->times = !walk->transfer && !walk->event && !walk->cycles && walk->jobs <= 1;
+    s->times = !walk->jumps && !walk->cycles && walk->jobs <= 1;
     struct recording_sink sink = {.data = walk_data,
                                   .loss = walk_loss,
                                   .gap = walk_gap,

@@ -5,7 +5,10 @@ calls.c, profile.c and profile_callgrind.c."""
 
 import collections
 import json
+import os
+import random
 import re
+import time
 from bisect import bisect_right
 
 from export_runs import RUNS, Run, command
@@ -159,6 +162,26 @@ def _():
     expect(0 < counted <= cycles, f"{counted} cycles of {cycles}")
     for options in (["--format", "lcov"], ["--objects"], ["--fail-under", "3"]):
         run.export("profile", *options, code=2)
+
+
+@suite.test("profile: blocks that the decoder has counted are those that are looked up")
+def _():
+    """With -j 2 each block is looked up; with damage blocks are taken back, too."""
+    seed = int(os.environ.get("BTRACED_SEED", time.time_ns() % 2**32))
+    print(f"# BTRACED_SEED={seed}")
+    rng = random.Random(seed)
+    run = Run(*rng.choice(RUNS))
+    trace = run.recording / "buffer_0.bin"
+    whole = trace.read_bytes()
+    for damage in 0, 1, 10, 100:
+        data = bytearray(whole)
+        for _ in range(damage):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        trace.write_bytes(data)
+        for form in "callgrind", "folded":
+            text = run.export("profile", "--format", form)
+            expect(text == run.export("profile", "--format", form, "-j", "2"),
+                   f"{form} differs; {damage} times damaged")
 
 
 suite.run()
