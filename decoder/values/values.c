@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/values/values.h"
-#include "values_work.h"
+#include "values_turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -105,11 +105,8 @@ static bool sort_some(struct values *r, size_t *budget)
 /* Each pass finds what the one before made possible; chains of more are rare. */
 #define ROUNDS_MAX 256
 
-static bool spend_units(size_t *budget, size_t units)
-{
-    *budget -= units < *budget ? units : *budget;
-    return *budget != 0;
-}
+/* How often tasks that go on are looked for; each time what was found helps to find more. */
+#define MATCHES_MAX 8
 
 /* A call that is seen not to keep a register is not believed for the others either. */
 static bool is_contradicted(const struct values *r, const struct values_pair *p)
@@ -202,6 +199,16 @@ static void memory_done(struct values *r)
         values_memory_keep(r);
     if (first && (r->pair_count || r->infer))
         begin_pairs(r);
+    else if (!first && r->turns && r->turns->count && r->matches++ < MATCHES_MAX)
+        enter_stage(r, VALUES_TURNS);
+    else
+        enter_stage(r, VALUES_DONE);
+}
+
+static void turns_done(struct values *r)
+{
+    if (r->turns->any)
+        again_from_rules(r);
     else
         enter_stage(r, VALUES_DONE);
 }
@@ -247,6 +254,10 @@ static void run_stage(struct values *r, size_t *budget)
             keep_registers(r, &r->pairs[r->pair]);
             enter_stage(r, VALUES_PAIR);
         }
+        break;
+    case VALUES_TURNS:
+        if (turns_match(r, &r->at, budget))
+            turns_done(r);
         break;
     default:
         break;
@@ -307,6 +318,10 @@ int values_begin(struct values **out, const struct values_window *window)
                                     : SECOND_NONE;
     r->infer = window->infer;
     r->align = window->m_profile && window->infer & VALUES_INFER_EXCEPTION;
+    r->ram = window->ram;
+    r->ram_count = window->ram_count;
+    if (r->align && window->ram_count && !(r->turns = calloc(1, sizeof *r->turns)))
+        r->rules.nomem = true;
     error = values_build_begin(r, window);
     if (error)
         values_free(r);
@@ -322,6 +337,7 @@ void values_free(struct values *r)
     rules_release(&r->rules);
     free(r->build);
     free(r->sort.other);
+    turns_free(r->turns);
     for (unsigned i = 0; i < VALUES_STATE_REGS; i++)
         free(r->defs[i].at);
     free(r->memory.accesses);

@@ -44,6 +44,10 @@ typedef enum values_memory values_read_fn(void *context, uint32_t address, uint3
     2u /* handlers give back what they interrupted; CCR.STKALIGN is set */
 #define VALUES_INFER_ALL 3u
 
+struct values_ram {
+    uint32_t address, size; /* bytes; multiples of 4 */
+};
+
 struct values_window {
     const struct values_insn *insns;
     size_t count;
@@ -59,6 +63,10 @@ struct values_window {
     uint8_t final_isa;
     values_read_fn *read; /* NULL: no memory is known */
     void *context;
+    /* M-profile: all RAM in which stacks of tasks may be, if read() knows all of it as it is at the
+     * end of the window: tasks that wait are looked for there. Borrowed until *done. */
+    const struct values_ram *ram;
+    size_t ram_count;
     bool earlier;   /* it ends before the halt: at its end RAM may have held something else */
     uint32_t infer; /* VALUES_INFER_*: 0 leaves only what is proved */
     bool m_profile;

@@ -401,9 +401,7 @@ static void enter_exception(struct build *b, const struct bt_event *event)
         build_push_frame(b, (uint32_t)x->return_address, kept, true);
         if (b->w->a_banks && b->frame_count)
             b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
-        b->saved[b->saved_next].address = (uint32_t)x->return_address;
-        b->saved[b->saved_next].it = b->it;
-        b->saved_next = (b->saved_next + 1) % BUILD_SAVED;
+        build_save_it(b, (uint32_t)x->return_address);
     } else {
         b->frame_count = 0;
     }
@@ -459,7 +457,7 @@ static void return_from_exception(struct build *b)
     if (w->m_profile && at_once && !w->m_one_stack && !build_is_innermost(b, address))
         build_m_unsure(b);
     else if (w->m_profile)
-        build_m_return(b);
+        build_m_return(b, address);
     else
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
     if (w->a_banks)
@@ -581,16 +579,17 @@ static unsigned flags_tested(unsigned cond)
     return tested[cond >> 1 & 7];
 }
 
-/* Sets b->pred; false: the instruction is known not to do anything. */
-static bool check_condition(struct build *b, const struct insn_effect *e)
+/* Sets b->pred; false: the instruction is known not to do anything. `blind`: nobody knows whether
+ * it is conditional. */
+static bool check_condition(struct build *b, const struct insn_effect *e, bool blind)
 {
     struct values_rules *rules = &b->r->rules;
     unsigned cond = b->w->insns[b->step].cond;
     b->pred = 0;
-    if (e->cond >= EFFECT_ALWAYS)
+    if (e->cond >= EFFECT_ALWAYS && !blind)
         return true;
     uint32_t nz = b->cur[EFFECT_NZ], p = rules_value(rules);
-    if (e->zero) {
+    if (e->zero && !blind) {
         nz = rules_value(rules);
         rules_add(rules, &(struct values_rule){
                              .op = RULE_NZ, .slot = {nz, b->cur[e->rn]}, .step = b->step});
@@ -600,12 +599,13 @@ static bool check_condition(struct build *b, const struct insn_effect *e)
     if (cond != BT_COND_UNKNOWN)
         rules_learn_at(rules, p, cond == BT_COND_PASS, VALUES_CONDITION, b->step);
     unsigned tests = flags_tested(e->cond);
-    rules_add(rules, &(struct values_rule){.op = RULE_COND,
-                                           .slot = {p, tests & 1 ? nz : 0,
-                                                    tests & 2 ? b->cur[EFFECT_C] : 0,
-                                                    tests & 4 ? b->cur[EFFECT_V] : 0},
-                                           .k = e->cond,
-                                           .step = b->step});
+    if (!blind)
+        rules_add(rules, &(struct values_rule){.op = RULE_COND,
+                                               .slot = {p, tests & 1 ? nz : 0,
+                                                        tests & 2 ? b->cur[EFFECT_C] : 0,
+                                                        tests & 4 ? b->cur[EFFECT_V] : 0},
+                                               .k = e->cond,
+                                               .step = b->step});
     rules_run(rules);
     if (rules_known(rules, p))
         return rules->values[p].number;
@@ -624,7 +624,7 @@ static void decode_instruction(struct build *b, struct insn_effect *e)
         return;
     }
     if (i->size == 2)
-        effect_t16((uint16_t)i->opcode, i->address, b->it != 0, e);
+        effect_t16((uint16_t)i->opcode, i->address, b->it && b->it != BUILD_IT_UNKNOWN, e);
     else
         effect_t32(i->opcode, i->address, e);
     if (b->w->m_profile && i->size == 4)
@@ -636,8 +636,8 @@ static void decode_instruction(struct build *b, struct insn_effect *e)
         return;
     }
     if (b->it == BUILD_IT_UNKNOWN) {
-        effect_init(e);
-        effect_unknown(e);
+        e->clobber |= i->size == 2 && e->set_flags ? EFFECT_FLAGS : 0;
+        e->set_flags &= i->size == 4;
         if (!--b->it_left)
             b->it = 0;
         return;
@@ -714,20 +714,19 @@ static void build_instruction(struct build *b)
     bool blind = i->isa == BT_ISA_T32 && b->it == BUILD_IT_UNKNOWN;
     decode_instruction(b, &e);
     b->canceled = behind && behind->kind == BT_EVENT_EXCEPTION && is_aborted(i, &e, behind);
-    bool runs = check_condition(b, &e);
+    bool runs = check_condition(b, &e, blind);
     uint32_t before[VALUES_STATE_REGS];
     memcpy(before, b->cur, sizeof before);
     if (runs) {
         build_execute(b, &e);
-        if (blind)
-            build_track_blind(b);
-        else
-            build_track_stack(b, &e, before);
+        build_track_stack(b, &e, before);
     }
     if (runs && b->w->m_fpu)
         build_m_executed(b);
     learn_from_data(b, first_access);
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
+    b->goes_back =
+        (e.kind == EFFECT_BRANCH && e.rn == 14) || (e.kind == EFFECT_MEMORY && e.rn == 13);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
     bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
     b->jumped = runs && plain && indirect && !e.link &&

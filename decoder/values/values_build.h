@@ -7,7 +7,7 @@
 #include "values_work.h"
 
 #define BUILD_FRAMES     512
-#define BUILD_SAVED      16
+#define BUILD_SAVED      1024 /* a power of two */
 #define BUILD_IT_UNKNOWN 0xff
 #define BUILD_NESTING    64
 #define BUILD_BANKS      6
@@ -82,10 +82,9 @@ struct build {
     uint8_t it_left;   /* instructions after which an unknown one has ended */
     struct {
         uint32_t address;
-        uint8_t it;
-    } saved[BUILD_SAVED]; /* IT state at interrupted instructions */
-    unsigned saved_next;
-    unsigned nesting; /* M-profile: exceptions entered in the window and not left */
+        uint8_t it;       /* the same at any time (DDI 0403E.e A7.3.3): nobody jumps into a block */
+    } saved[BUILD_SAVED]; /* at interrupted instructions, by address */
+    unsigned nesting;     /* M-profile: exceptions entered in the window and not left */
     struct build_outer outer[BUILD_NESTING]; /* what they interrupted */
     uint32_t stacked[BUILD_NESTING]; /* their frames: numbers of r->stacked, plus 1; 0: none */
     uint16_t number;                 /* of the handler that runs, as far as the window tells */
@@ -101,10 +100,11 @@ struct build {
     uint32_t tested;                      /* mode that `tests` are of */
     uint32_t tests[BUILD_BANKS];          /* value: 1 if it has that bank; 0: not made */
     struct build_status status_read;      /* by the last MRS; word 0: none */
-    bool jumped;   /* the instruction before went by an indirect branch without link */
-    bool returned; /* it was an exception return, whether or not the trace says so */
-    bool canceled; /* the instruction does not complete */
-    bool back;     /* a handler has returned to `back_to`, in the other security state */
+    bool jumped;    /* the instruction before went by an indirect branch without link */
+    bool goes_back; /* and by LR or from the stack */
+    bool returned;  /* it was an exception return, whether or not the trace says so */
+    bool canceled;  /* the instruction does not complete */
+    bool back;      /* a handler has returned to `back_to`, in the other security state */
     uint32_t back_to;
     bool two_states; /* the window's, or the security state changes in it */
 };
@@ -145,16 +145,14 @@ void build_other_stack(struct build *b, bool process);
 /* The instruction has run; `before`: registers as they were. */
 void build_track_stack(struct build *b, const struct insn_effect *e, const uint32_t *before);
 
-/* Likewise, of a T32 instruction that nobody knows to be conditional or not. */
-void build_track_blind(struct build *b);
-
-/* The IT state of an interrupted instruction, where a handler came back to it. */
+/* The IT state of an interrupted instruction, and where a handler came back to it. */
+void build_save_it(struct build *b, uint32_t address);
 void build_restore_it(struct build *b, uint32_t address);
 
 /* values_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
  * is lost; an instruction has run. */
 void build_m_entry(struct build *b, const struct bt_event *event);
-void build_m_return(struct build *b);
+void build_m_return(struct build *b, uint32_t address); /* where it returns to */
 /* A return, or a chained handler, of which nothing has run. */
 void build_m_unsure(struct build *b);
 /* Likewise, of an indirect branch in front of an exception that is to come back to `address`. */

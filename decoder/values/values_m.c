@@ -8,7 +8,7 @@
  *
  * An instruction that uses floating-point registers makes room for them in the next frame. It is
  * often filled later, by the first such instruction of a handler. */
-#include "values_build.h"
+#include "values_turns.h"
 
 #include <string.h>
 
@@ -291,9 +291,8 @@ static enum values_saved saved_for(const struct build *b)
 }
 
 /* Another stack may be in use from now on. `sp`: as it is then. */
-static void note_switch(struct build *b, uint32_t frame, uint32_t sp)
+static void note_switch(struct build *b, uint32_t to, uint32_t frame, uint32_t sp)
 {
-    uint32_t to = b->step < b->r->count ? b->w->insns[b->step].address : b->w->final[15];
     if (b->w->m_one_stack || b->nesting)
         return;
     struct values_access *a = build_access(b, ACCESS_SWITCH, frame, STACKED_PC, known_value(b, to));
@@ -374,6 +373,15 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     frame_rule(b, frame, sp, xpsr, basic, RULE_STACKED_ENTRY);
     enum values_saved saved = stacked_by(event);
     stack_frame(b, frame, xpsr, event, saved);
+    if (event->u.exception.has_return)
+        turns_interrupted(
+            b, &(struct values_turn){.address = (uint32_t)event->u.exception.return_address,
+                                     .frame = frame,
+                                     .sp = sp,
+                                     .status = xpsr,
+                                     .basic = basic,
+                                     .context = context,
+                                     .lr = b->cur[LR]});
     stack_floats(b, frame, basic);
     build_assign(b, SP, frame);
     leave_stack(b);
@@ -408,7 +416,7 @@ static void return_to_context(struct build *b, bool entered)
     build_assign(b, VALUES_BASIC, basic);
 }
 
-void build_m_return(struct build *b)
+void build_m_return(struct build *b, uint32_t address)
 {
     uint32_t number;
     bool entered = b->nesting;
@@ -434,8 +442,15 @@ void build_m_return(struct build *b)
     uint32_t frame = stack_pointer(b), sp = fresh_value(b), xpsr = fresh_value(b);
     uint32_t basic = b->cur[VALUES_BASIC];
     frame_rule(b, frame, sp, xpsr, basic, 0);
-    note_switch(b, frame, sp);
+    note_switch(b, address, frame, sp);
     stack_frame(b, frame, xpsr, NULL, saved);
+    turns_returned(b, &(struct values_turn){.address = address,
+                                            .frame = frame,
+                                            .sp = sp,
+                                            .status = xpsr,
+                                            .basic = basic,
+                                            .context = b->cur[VALUES_MODE],
+                                            .lr = b->cur[LR]});
     if ((known_number(b, basic, &number) && !number) || (!b->nesting && !b->switched))
         b->pending = 0;
     build_clobber(b, EFFECT_FLAGS);
@@ -513,6 +528,7 @@ void build_m_lost(struct build *b)
     for (unsigned i = 0; i < b->nesting && i < BUILD_NESTING; i++)
         if (b->stacked[i])
             b->r->stacked[b->stacked[i] - 1].until = b->step;
+    turns_unsure(b, true);
     b->nesting = 0;
     b->number = 0;
     b->base_lr = 0;

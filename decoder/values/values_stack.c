@@ -4,7 +4,7 @@
  * anywhere else is another stack's, or another place of this one: coroutines, schedulers,
  * longjmp(). What was called before does not come back then as it went, wherever the path goes.
  */
-#include "values_build.h"
+#include "values_turns.h"
 
 #include <string.h>
 
@@ -29,6 +29,7 @@ void build_other_stack(struct build *b, bool process)
     b->floor = b->from;
     if (process)
         return;
+    turns_unsure(b, false);
     b->on_stack = SP_BIT;
 }
 
@@ -127,32 +128,4 @@ void build_track_stack(struct build *b, const struct insn_effect *e, const uint3
         b->on_stack |= SP_BIT;
     else
         build_other_stack(b, false);
-}
-
-/* Does it write SP with something else than an address of the stack? */
-static bool leaves_stack(const struct build *b, const struct insn_effect *e)
-{
-    if (e->clobber & SP_BIT ||
-        (e->kind == EFFECT_MEMORY && e->load && (e->list & SP_BIT || e->rt == SP || e->rt2 == SP)))
-        return true;
-    return e->kind == EFFECT_ALU && e->rd == SP && !is_stack_address(b, e);
-}
-
-void build_track_blind(struct build *b)
-{
-    const struct values_insn *i = &b->w->insns[b->step];
-    struct insn_effect e;
-    if (i->size == 2)
-        effect_t16((uint16_t)i->opcode, i->address, true, &e);
-    else
-        effect_t32(i->opcode, i->address, &e);
-    unsigned special = stack_register(b);
-    if (special) {
-        build_other_stack(b, special == SYSM_PSP);
-        b->r->stacks_from = b->from;
-    } else if (leaves_stack(b, &e)) {
-        build_other_stack(b, false);
-        build_access(b, ACCESS_RAISE, b->cur[SP], 0, 0);
-    }
-    b->on_stack = SP_BIT;
 }

@@ -3,7 +3,7 @@
 
 /* The registers as the walk along the window has them, and what it makes of them: values, rules and
  * accesses; the calls and exceptions that are open. */
-#include "values_build.h"
+#include "values_turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +97,8 @@ bool build_target(const struct build *b, uint32_t *target)
 
 void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exception)
 {
+    if (b->pred || b->frame_count == BUILD_FRAMES)
+        turns_unsure(b, false);
     if (b->pred)
         return; /* not known to be taken */
     if (b->frame_count == BUILD_FRAMES) {
@@ -141,6 +143,8 @@ void build_pair(struct build *b, uint32_t address, bool exception)
     if (!i || b->frames[i - 1].exception != exception || b->frames[i - 1].address != address) {
         if (exception) /* from where the window does not reach, or to somebody else */
             b->frame_count = 0;
+        else
+            turns_left(b, address);
         return;
     }
     b->frame_count = i - 1;
@@ -156,14 +160,22 @@ void build_pair(struct build *b, uint32_t address, bool exception)
     memcpy(p->after, b->cur, sizeof p->after);
 }
 
+static unsigned slot_of(uint32_t address)
+{
+    return address >> 1 & (BUILD_SAVED - 1);
+}
+
+void build_save_it(struct build *b, uint32_t address)
+{
+    if (b->it == BUILD_IT_UNKNOWN)
+        return;
+    b->saved[slot_of(address)].address = address;
+    b->saved[slot_of(address)].it = b->it;
+}
+
 void build_restore_it(struct build *b, uint32_t address)
 {
-    b->it = BUILD_IT_UNKNOWN;
+    unsigned i = slot_of(address);
+    b->it = b->saved[i].address == address ? b->saved[i].it : BUILD_IT_UNKNOWN;
     b->it_left = 4;
-    for (unsigned i = 0; i < BUILD_SAVED; i++)
-        if (b->saved[i].address == address && b->saved[i].it != BUILD_IT_UNKNOWN) {
-            b->it = b->saved[i].it;
-            b->saved[i].it = BUILD_IT_UNKNOWN;
-            return;
-        }
 }

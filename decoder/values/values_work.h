@@ -137,6 +137,7 @@ enum values_stage {
     VALUES_SORT,
     VALUES_PAIR, /* assumptions: for each call the mode first, then registers */
     VALUES_PAIR_MODE,
+    VALUES_TURNS, /* what goes on behind handlers, assumed, too; then back to VALUES_RULES */
     VALUES_DONE
 };
 
@@ -153,7 +154,8 @@ enum values_second {
     SECOND_BIT_BAND, /* and for each bit of the first MiB of SRAM */
 };
 
-struct build; /* values_build.h */
+struct build;        /* values_build.h */
+struct values_turns; /* values_turns.h */
 
 struct values {
     struct values_rules rules;
@@ -170,11 +172,15 @@ struct values {
     size_t count;
     unsigned rounds;
     enum values_stage stage;
-    size_t at;           /* how far the stage is */
-    size_t pair;         /* those from here on are done */
-    size_t news_before;  /* the pass over memory */
-    unsigned passes;     /* since the last assumption */
-    struct build *build; /* until all instructions are rules */
+    size_t at;                    /* how far the stage is */
+    size_t pair;                  /* those from here on are done */
+    size_t news_before;           /* the pass over memory */
+    unsigned passes;              /* since the last assumption */
+    struct build *build;          /* until all instructions are rules */
+    struct values_turns *turns;   /* NULL: not looked at */
+    const struct values_ram *ram; /* where tasks that wait are; the window's */
+    size_t ram_count;
+    unsigned matches; /* how often turns were matched */
     struct values_sort sort;
     uint32_t infer;
     bool changed; /* the pass has found something */
@@ -184,6 +190,11 @@ struct values {
     uint8_t second;       /* enum values_second: addresses of RAM */
     bool keep_saved;      /* assumed: no store to an unknown address hits a saved register */
 };
+
+static inline void spend_units(size_t *budget, size_t units)
+{
+    *budget -= units < *budget ? units : *budget;
+}
 
 /* values_state.c: grows an array to hold one more; sets rules.nomem when that fails. */
 bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size);

@@ -146,6 +146,9 @@ static void look_at_core_program(struct live_reverse_core *pc, const struct live
         return;
     pc->program_known = true;
     pc->program = reverse_program_of(&c->elf, c->elf ? 1 : 0);
+    const struct config_ranges *ram = &c->config->ram;
+    for (unsigned i = 0; i < ram->count && pc->program.ram_count; i++)
+        reverse_program_add_ram(&pc->program, ram->at[i].address, ram->at[i].size);
 }
 
 static int live_host_machine(void *ctx, int core, struct reverse_machine *m)

@@ -7,6 +7,8 @@
 
 #define STACK_NEAR 16384u /* bytes on either side of SP that are taken for the stack */
 
+#define RAM_MOST 65536u /* bytes in which stacks of tasks are looked for */
+
 #define SYSM_PSP     9
 #define SYSM_CONTROL 20
 
@@ -69,6 +71,39 @@ static unsigned kinds_in(const struct elf_image *elf, const struct elf_segment *
     return kinds;
 }
 
+bool reverse_program_add_ram(struct reverse_program *p, uint64_t address, uint64_t size)
+{
+    uint64_t from = (address + 3) & ~3ull, sum = size;
+    for (size_t i = 0; i < p->ram_count; i++)
+        sum += p->ram[i].size;
+    if (p->ram_count == REVERSE_RAM || size > RAM_MOST || sum > RAM_MOST ||
+        address + size > UINT32_MAX) {
+        p->ram_count = 0;
+        return false;
+    }
+    p->ram[p->ram_count++] =
+        (struct values_ram){(uint32_t)from, (uint32_t)(address + size - from) & ~3u};
+    return true;
+}
+
+/* Memory that no section names is given to whom asks for it: tasks' stacks may be there. */
+static bool allocates(const struct elf_image *elf)
+{
+    static const char *const names[] = {"malloc", "_malloc_r", "_sbrk", "sbrk"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (elf_image_find(elf, names[i]))
+            return true;
+    return elf->symbol_count == 0;
+}
+
+static void find_ram(struct reverse_program *p, const struct elf_image *elf)
+{
+    for (uint64_t at = 0, to; at < UINT32_MAX; at = to)
+        if (elf_image_use_run(elf, at, &to) == ELF_USE_RAM &&
+            !reverse_program_add_ram(p, at, to - at))
+            return;
+}
+
 struct reverse_program reverse_program_of(struct elf_image *const *elf, size_t elf_count)
 {
     unsigned kinds = 0;
@@ -76,12 +111,15 @@ struct reverse_program reverse_program_of(struct elf_image *const *elf, size_t e
         for (size_t k = 0; k < elf[i]->segment_count && kinds != ALL; k++)
             if (elf[i]->segments[k].executable)
                 kinds |= kinds_in(elf[i], &elf[i]->segments[k]);
-    return (struct reverse_program){
+    struct reverse_program p = {
         .one_stack = elf_count > 0 && !(kinds & SETS_STACK),
         .two_states = elf_count == 0 || kinds & LEAVES_STATE,
         .plain_modes = elf_count > 0 && !(kinds & ROUTES_EXCEPTIONS),
         .has_float = elf_count == 0 || kinds & FLOAT,
     };
+    if (elf_count == 1 && !p.one_stack && !allocates(elf[0]))
+        find_ram(&p, elf[0]);
+    return p;
 }
 
 enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_count,

@@ -12,6 +12,9 @@
  */
 struct reverse_program reverse_program_of(struct elf_image *const *elf, size_t elf_count);
 
+/* Stacks of tasks may be there, too. False: there are too many such places, or too large ones. */
+bool reverse_program_add_ram(struct reverse_program *p, uint64_t address, uint64_t size);
+
 /*
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack
  * around `sp` is RAM. `shared`: other cores write, too, so only the stack is this core's own.

@@ -17,12 +17,16 @@
 #define REVERSE_QUICK_WINDOW   4096u  /* the longest that a step waits for */
 #define REVERSE_LOCAL_WINDOW   16384u /* around a position further back than that */
 
+#define REVERSE_RAM 8u
+
 /* What a core's programs may do, as far as their files tell: see reverse_machine.h. */
 struct reverse_program {
     bool one_stack;   /* M profile: nothing writes PSP or CONTROL */
     bool two_states;  /* M profile: code may go to the other security state (BXNS, BLXNS) */
     bool plain_modes; /* nothing sends exceptions to Monitor or Hyp mode */
     bool has_float;   /* there may be floating-point instructions */
+    struct values_ram ram[REVERSE_RAM]; /* where stacks of tasks may be; */
+    size_t ram_count;                   /* 0: anywhere */
 };
 
 /* The halted core. */

@@ -237,6 +237,10 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->m_fpu = w->m_profile && m->program.has_float;
     w->big_endian = m->big_endian;
     w->v4t = m->v4t;
+    if (halted && w->m_profile) {
+        w->ram = m->program.ram;
+        w->ram_count = m->program.ram_count;
+    }
     w->read = m->read;
     w->context = m->context;
     w->final_isa = p->view.thumb ? BT_ISA_T32 : BT_ISA_A32;

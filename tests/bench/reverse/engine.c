@@ -153,6 +153,7 @@ static int examine(struct engine *e, uint32_t infer)
         from++;
     for (to = from; to < p->event_count && p->events[to].position <= e->halt;)
         to++;
+    struct values_ram ram = {e->truth->ram_base, TRUTH_RAM_SIZE};
     struct values_window w = {.insns = p->insns + e->first,
                               .count = e->halt - e->first,
                               .events = p->events + from,
@@ -163,6 +164,8 @@ static int examine(struct engine *e, uint32_t infer)
                               .final_cpsr_known = true,
                               .read = present,
                               .context = e,
+                              .ram = &ram,
+                              .ram_count = 1,
                               .infer = infer,
                               .m_profile = p->m_profile,
                               .a_banks = !p->m_profile,

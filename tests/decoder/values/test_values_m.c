@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests decoder/values/values_m.c: exceptions, stacks and security states of the M-profile, by
- * hand. Everything at once: tests/bench/values. */
+/* Tests decoder/values/values_m.c and values_turns.c: exceptions, stacks and security states of the
+ * M-profile, by hand. Everything at once: tests/bench/values. */
 #include "tests/decoder/values/values_path.h"
 
 /* ARMv7-M: the frame that an exception pushed has LR, xPSR bit 9 tells of the alignment. */
@@ -25,7 +25,8 @@ START_TEST(test_exception_frame)
     p.ram[11] = 0x01000200; /* xPSR: SP was moved by 4 */
     struct values *r = work(&p);
     ck_assert(is_known(r, 2, 13, RAM + 16));
-    ck_assert(!is_known(r, 0, 0, 0)); /* a first instruction may be of an IT block */
+    ck_assert(is_known(r, 0, 0, 1000)); /* of an IT block or not, it does not write r0 */
+    ck_assert(!values_register(r, 0, 16, &a));
     ck_assert(values_word(r, 2, RAM + 16 + 24, &a));
     values_free(r);
 
@@ -182,6 +183,93 @@ START_TEST(test_two_stacks)
         ck_assert(!told || (process && stacks[0] == RAM + 0xf0 && stacks[1] == RAM + 0x80));
         ck_assert_uint_eq(values_stacks(r, 15, stacks, &process), told ? 7 : 6);
         ck_assert(!process && (!told || stacks[0] == RAM + 0xf0) && stacks[1] == RAM + 0x60);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A handler goes on with a task that nobody knows: `to`. */
+static void add_switch(struct path *p, uint32_t to)
+{
+    struct bt_event *e = &p->events[p->w.event_count];
+    e[0] = (struct bt_event){
+        .position = p->w.count,
+        .kind = BT_EVENT_EXCEPTION,
+        .u.exception = {
+            .number = 14, .return_address = p->next, .has_return = true, .m_profile = true}};
+    p->next = 0x8200;
+    add(p, 0x6808, BT_COND_PASS);     /* ldr r0, [r1] */
+    add(p, 0xf3808809, BT_COND_PASS); /* msr psp, r0 */
+    add(p, 0x4770, BT_COND_PASS);     /* bx lr */
+    e[1] = (struct bt_event){.position = p->w.count, .kind = BT_EVENT_EXCEPTION_RET};
+    p->w.event_count += 2;
+    p->next = to;
+    add(p, 0xbf00, BT_COND_PASS);
+}
+
+static void put_frame(struct path *p, uint32_t offset, uint32_t pc)
+{
+    p->ram[offset / 4 + 6] = pc;
+    p->ram[offset / 4 + 7] = 0x01000000;
+}
+
+static struct values *work_switches(struct path *p, const struct values_ram *ram)
+{
+    p->w.infer = VALUES_INFER_ALL;
+    p->w.m_profile = true;
+    p->w.ram = ram;
+    p->w.ram_count = ram ? 1 : 0;
+    p->w.final[13] = p->w.final_psp = RAM + 0xc0;
+    p->w.final_msp = RAM + 0xf0;
+    p->w.final_stacks_known = p->w.final_cpsr_known = true;
+    p->w.final_cpsr = 0x01000000;
+    return work(p);
+}
+
+/* A task that was interrupted at 0x8010 waits where its frame is, if that is the only one. */
+START_TEST(test_task_waits)
+{
+    static const struct values_ram all = {RAM, 0x100}, part = {RAM, 0x400};
+    static const struct {
+        const struct values_ram *ram;
+        uint32_t other; /* where the PC of a second frame leads to */
+        bool known;
+    } rows[] = {{&all, 0, true},
+                {NULL, 0, false},
+                {&part, 0, false},
+                {&all, 0x8010, false},
+                {&all, 0x8012, true}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct path p;
+        begin(&p, BT_ISA_T32);
+        for (unsigned k = 0; k < 8; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        add_switch(&p, 0x8100);
+        put_frame(&p, 0x40, 0x8010);
+        put_frame(&p, 0x70, rows[i].other);
+        struct values *r = work_switches(&p, rows[i].ram);
+        ck_assert_int_eq(is_known(r, 7, 13, RAM + 0x60), rows[i].known);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* It goes on later, and no frame waits: what its own pop has left does not count. */
+START_TEST(test_task_goes_on)
+{
+    static const struct values_ram all = {RAM, 0x100};
+    for (unsigned waits = 0; waits < 2; waits++) {
+        struct path p;
+        begin(&p, BT_ISA_T32);
+        for (unsigned k = 0; k < 8; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        add_switch(&p, 0x8100);
+        add_switch(&p, 0x8010);
+        put_frame(&p, 0xa0, 0x8010);
+        put_frame(&p, 0x40, waits ? 0x8010 : 0x8102);
+        struct values *r = work_switches(&p, &all);
+        ck_assert_int_eq(is_known(r, 7, 13, RAM + 0xc0), !waits);
+        ck_assert_int_eq(is_known(r, 11, 13, RAM + 0x60), !waits);
         values_free(r);
     }
 }
@@ -364,6 +452,8 @@ Suite *unit_suite(void)
     Suite *s = suite_create("values_m");
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
     unit_case(s, "values: M-profile, two stacks", test_two_stacks);
+    unit_case(s, "values: M-profile, a task that waits", test_task_waits);
+    unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
     unit_case(s, "values: M profile, handlers in Non-secure state", test_nonsecure);
