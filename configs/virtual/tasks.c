@@ -12,10 +12,10 @@
 #define ICSR              REGISTER(0xe000ed04u)
 
 #define PENDSVSET    (1u << 28)
-#define TICK_CYCLES  20000u
+#define TICK_CYCLES  60000u
 #define STACK_WORDS  128
 #define FIRST_STATUS 0x01000000u
-#define LINES        40
+#define LINES        120
 
 struct task {
     unsigned *top; /* of its stack, while it does not run */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define WALK_PIECE 16u /* bytes of a source whose output is looked at */
+
 bool export_m_profile(const struct recording_source *source)
 {
     return source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;
@@ -58,6 +60,8 @@ void export_loss_text(const struct export_loss *loss, char *out, size_t size)
 static void walk_output(void *ctx, struct flow_out *out)
 {
     struct walk_state *s = ctx;
+    if (s->walk->output)
+        s->walk->output(s->walk->ctx, out, s->counts->number, stream_offset(&s->stream));
     counts_feed(s->counts, out);
     for (size_t e = 0; e < out->event_count; e++) {
         gap_ledger_take(&s->gaps, &out->events[e]);
@@ -107,6 +111,11 @@ int walk_data(void *ctx, const uint8_t *data, size_t len)
     struct walk_state *s = ctx;
     if (s->parallel)
         return parallel_feed(s->parallel, data, len);
+    for (size_t piece; s->walk->output && len > WALK_PIECE; data += piece, len -= piece) {
+        piece = WALK_PIECE;
+        stream_feed(&s->stream, data, piece, &s->sink);
+        walk_settle(s);
+    }
     stream_feed(&s->stream, data, len, &s->sink);
     return BT_OK;
 }

@@ -41,6 +41,10 @@ struct export_walk {
      * the core's trace had come to instruction `number` where the packet stands. Without `jobs`. */
     const struct recording_source *beside;
     void (*told)(void *ctx, const struct bt_event *event, uint64_t number, uint64_t cycles);
+
+    /* Optional, with `beside`: what was decoded before it is counted, from instruction `number` on,
+     * some bytes at a time; `offset` of the source's are taken. */
+    void (*output)(void *ctx, const struct flow_out *out, uint64_t number, uint64_t offset);
     void *ctx;
 };
 

@@ -3,6 +3,7 @@
 
 #include "decoder/calls/calls.h"
 #include "decoder/source/detail.h"
+#include "export_tasks.h"
 #include "timeline_itm.h"
 
 #include <inttypes.h>
@@ -19,6 +20,9 @@
 #define RAISED_KEY  48
 #define TRACKS      4096u /* numbers of tracks for a core: calls, exceptions, gaps; from here on */
 #define TRACKS_ITM  512u
+#define TRACKS_TASK 16u
+#define TASKS_MAX   128u /* that have tracks of their own */
+#define TASK_KEY    ((uint64_t)1 << 57)
 
 enum timeline_time {
     TIME_INSTRUCTIONS,
@@ -48,6 +52,7 @@ struct open_slice {
     uint64_t key;
     uint64_t function;
     int32_t exception;
+    uint64_t track;
     bool raised;  /* on the track of exceptions */
     bool written; /* its begin is */
 };
@@ -58,6 +63,12 @@ struct timeline_core {
     const struct recording_source *source;
     struct perfetto *out;
     struct timeline_itm itm;
+    struct export_tasks tasks;
+    size_t task_next;            /* the next switch */
+    uint32_t task_of[TASKS_MAX]; /* that have tracks */
+    size_t task_count;
+    uint64_t calls_track; /* of the task that runs */
+    bool task_open;       /* its slice */
     struct calls calls;
     enum timeline_time time;
     struct clock_map stamps;
@@ -118,11 +129,6 @@ static uint64_t timeline_now(struct timeline_core *t, uint64_t number, uint64_t 
     return t->last_time;
 }
 
-static uint64_t track_of(const struct timeline_core *t, bool raised)
-{
-    return t->track + raised;
-}
-
 static void write_begin(struct timeline_core *t, struct open_slice *s)
 {
     char name[512];
@@ -134,7 +140,7 @@ static void write_begin(struct timeline_core *t, struct open_slice *s)
                      detail_exception((unsigned)s->exception, t->calls.config.m_profile));
     }
     s->written = true;
-    perfetto_event(t->out, PERFETTO_BEGIN, track_of(t, s->raised),
+    perfetto_event(t->out, PERFETTO_BEGIN, s->track,
                    s->time > t->from_time ? s->time : t->from_time, s->key, name);
 }
 
@@ -160,6 +166,54 @@ static bool write_open(struct timeline_core *t)
     return true;
 }
 
+/* Where calls of the task are from now on; the core's own track, where there is no other. */
+static uint64_t track_of_task(struct timeline_core *t, uint32_t task, const char *variable)
+{
+    char name[300];
+    size_t i = 0;
+    while (i < t->task_count && t->task_of[i] != task)
+        i++;
+    if (i == TASKS_MAX || !task)
+        return t->track;
+    uint64_t track = t->track + TRACKS_TASK + i;
+    if (i == t->task_count) {
+        t->task_of[t->task_count++] = task;
+        snprintf(name, sizeof name, "%s task %s", t->source->core_name, variable);
+        perfetto_thread(t->out, track, (uint32_t)track, name);
+    }
+    return track;
+}
+
+static void end_task(struct timeline_core *t, uint64_t time)
+{
+    if (t->task_open)
+        perfetto_event(t->out, PERFETTO_END, t->track + 3, time, 0, NULL);
+    t->task_open = false;
+}
+
+/* The tasks that have run up to instruction `number`. */
+static void reach_tasks(struct timeline_core *t, uint64_t number, uint64_t cycles)
+{
+    char name[280];
+    for (; t->task_next < t->tasks.count; t->task_next++) {
+        const struct export_switch *s = &t->tasks.list[t->task_next];
+        if (s->position > number)
+            break;
+        export_variable_name(&t->opened->names, s->task, name, sizeof name);
+        t->calls_track = track_of_task(t, s->task, name);
+        bool last = t->task_next + 1 == t->tasks.count || s[1].position > number;
+        if (!t->entered || (s->position < t->from && !last))
+            continue;
+        uint64_t time = timeline_now(t, s->position > t->from ? s->position : t->from, cycles);
+        end_task(t, time);
+        if (s->task && timeline_room(t, 0)) {
+            perfetto_event(t->out, PERFETTO_BEGIN, t->track + 3, time,
+                           TASK_KEY ^ (uint64_t)s->task << 1, name);
+            t->task_open = true;
+        }
+    }
+}
+
 /* What is open at the window's end ends there, if it is long enough to be seen. */
 static void leave_window(struct timeline_core *t, uint64_t cycles)
 {
@@ -171,9 +225,10 @@ static void leave_window(struct timeline_core *t, uint64_t cycles)
             if (t->to - begin < t->shortest || !write_open(t))
                 t->left_out++;
         if (s->written)
-            perfetto_event(t->out, PERFETTO_END, track_of(t, s->raised), time, 0, NULL);
+            perfetto_event(t->out, PERFETTO_END, s->track, time, 0, NULL);
         t->depth--;
     }
+    end_task(t, time);
     timeline_itm_end(&t->itm, time);
     t->left = true;
 }
@@ -186,7 +241,9 @@ static bool timeline_reaches(struct timeline_core *t, uint64_t number, uint64_t 
     if (!t->entered && number >= t->from) {
         t->entered = true;
         t->from_time = timeline_now(t, t->from, cycles);
+        t->task_next -= t->task_next > 0; /* the task that runs there */
     }
+    reach_tasks(t, number < t->to ? number : t->to, cycles);
     if (t->entered && number >= t->to)
         leave_window(t, cycles);
     return t->entered && !t->left;
@@ -205,13 +262,15 @@ static void timeline_begin(void *ctx, const struct calls_frame *frame, uint64_t 
     if (t->left)
         return;
     const struct open_slice *below = t->depth ? &t->open[t->depth - 1] : NULL;
+    bool raised = frame->exception >= 0 || (below && below->raised);
     t->open[t->depth++] = (struct open_slice){
         .number = number,
         .time = timeline_now(t, number, cycles),
         .key = (frame->function << 1) ^ ((uint64_t)(frame->exception + 1) << RAISED_KEY) ^ 1,
         .function = frame->function,
         .exception = frame->exception,
-        .raised = frame->exception >= 0 || (below && below->raised),
+        .raised = raised,
+        .track = raised ? t->track + 1 : t->calls_track,
     };
 }
 
@@ -227,8 +286,7 @@ static void timeline_end(void *ctx, uint64_t number, uint64_t cycles)
     if (inside && !s->written && (length < t->shortest || !write_open(t)))
         t->left_out++;
     if (s->written)
-        perfetto_event(t->out, PERFETTO_END, track_of(t, s->raised),
-                       timeline_now(t, number, cycles), 0, NULL);
+        perfetto_event(t->out, PERFETTO_END, s->track, timeline_now(t, number, cycles), 0, NULL);
     t->depth--;
 }
 
@@ -291,8 +349,10 @@ static int timeline_walk(struct timeline_core *t, struct export_loss *loss)
     if (!error) {
         error = export_walk(&walk, &counts, loss);
         calls_finish(&t->calls, counts.number, counts.cycles);
-        if (t->entered && !t->left)
+        if (t->entered && !t->left) {
+            end_task(t, t->last_time);
             timeline_itm_end(&t->itm, t->last_time);
+        }
         if (!t->writes)
             t->time = walk.cycles && counts.cycles ? TIME_CYCLES
                       : t->stamps.count > 1        ? TIME_TIMESTAMPS
@@ -362,6 +422,9 @@ static void write_tracks(struct timeline_core *t)
     perfetto_thread(t->out, t->track + 1, tid + 1, name);
     snprintf(name, sizeof name, "%s gaps", t->source->core_name);
     perfetto_track(t->out, t->track + 2, PROCESS, false, name);
+    snprintf(name, sizeof name, "%s tasks", t->source->core_name);
+    if (t->tasks.count)
+        perfetto_track(t->out, t->track + 3, PROCESS, false, name);
     if (t->itm.source)
         timeline_itm_begin(&t->itm, t->out, t->track + TRACKS_ITM, PROCESS, t->source->core_name);
 }
@@ -383,6 +446,8 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
         cores[i].source = &o->sources[i];
         error = timeline_itm_init(&cores[i].itm, o, &o->sources[i]);
         if (!error)
+            error = export_tasks_find(&cores[i].tasks, o, &o->sources[i]);
+        if (!error)
             error = timeline_walk(&cores[i], loss);
     }
     if (error)
@@ -403,7 +468,7 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
     for (size_t i = 0; i < o->source_count && !error; i++) {
         struct timeline_core *t = &cores[i];
         t->out = &perfetto;
-        t->track = TRACKS * (i + 1);
+        t->track = t->calls_track = TRACKS * (i + 1);
         t->from = from;
         t->to = to;
         t->from_function = from_function;
@@ -435,6 +500,7 @@ int timeline_write(const struct export_args *args, struct export_opened *o, FILE
         free(cores[i].stamps.points);
         free(cores[i].counted.points);
         timeline_itm_release(&cores[i].itm);
+        export_tasks_release(&cores[i].tasks);
     }
     free(cores);
     return error;

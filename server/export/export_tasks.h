@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Which task ran when, along the path of an M-profile core: each store to the kernel's pointer to
+ * the current task that the DWT told of (instruction, value) is one of that instruction on the
+ * traced path. Both are in order, and a packet of the ITM stands at most EXPORT_TASKS_LAG bytes of
+ * the core's trace from what it tells of. Where both are silent for longer than that, all before is
+ * certain. Where either lacks something, or one contradicts the other, what is not certain is not
+ * known, and nothing is up to the next silence.
+ */
+#ifndef SERVER_EXPORT_TASKS_H
+#define SERVER_EXPORT_TASKS_H
+
+#include "server/export/export_args.h"
+
+#define EXPORT_TASKS_LAG 128u
+
+/* From `position` on (an instruction, from 0) `task` is the current one. */
+struct export_switch {
+    uint64_t position;
+    uint32_t task; /* address of its control block; 0: not known */
+};
+
+struct export_tasks {
+    struct export_switch *list; /* NULL: nothing is told of tasks */
+    size_t count, max;
+};
+
+/*
+ * Decodes the source, and its ITM; fine where no comparator watches such a pointer: that of
+ * FreeRTOS, Zephyr, ThreadX, or a variable `current_task`. 0 or a bt_error. Release in both cases.
+ */
+int export_tasks_find(struct export_tasks *t, struct export_opened *o,
+                      const struct recording_source *source);
+void export_tasks_release(struct export_tasks *t);
+
+#endif
