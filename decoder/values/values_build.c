@@ -360,7 +360,7 @@ static void path_lost(struct build *b)
     build_other_stack(b, false);
     build_m_lost(b);
     build_a_lost(b);
-    b->jumped = false;
+    b->jumped = BUILD_JUMP_NOT;
     b->returned = false;
     b->it = BUILD_IT_UNKNOWN;
     b->it_left = 4;
@@ -406,7 +406,7 @@ static void enter_exception(struct build *b, const struct bt_event *event)
         b->frame_count = 0;
     }
     b->it = 0;
-    b->jumped = false;
+    b->jumped = BUILD_JUMP_NOT;
     b->returned = false;
     b->on_stack = 1u << 13;
     if (b->w->m_profile)
@@ -451,7 +451,7 @@ static void return_from_exception(struct build *b)
         address = (uint32_t)next->u.exception.return_address;
     /* It has taken over the frame: nothing was given back, and nothing saved. */
     if (w->m_profile && at_once && !next->u.exception.has_return) {
-        b->jumped = true;
+        b->jumped = BUILD_JUMP;
         return;
     }
     if (w->m_profile && at_once && !w->m_one_stack && !build_is_innermost(b, address))
@@ -462,7 +462,7 @@ static void return_from_exception(struct build *b)
         build_clobber(b, EFFECT_BANKED | EFFECT_FLAGS);
     if (w->a_banks)
         build_a_lost(b);
-    b->jumped = false;
+    b->jumped = BUILD_JUMP_NOT;
     b->returned = false;
     b->on_stack = 1u << 13;
     b->back_to = address;
@@ -725,12 +725,13 @@ static void build_instruction(struct build *b)
         build_m_executed(b);
     learn_from_data(b, first_access);
     bool interrupted = behind && behind->kind == BT_EVENT_EXCEPTION && writes_pc(&e);
-    b->goes_back =
-        (e.kind == EFFECT_BRANCH && e.rn == 14) || (e.kind == EFFECT_MEMORY && e.rn == 13);
     bool indirect = e.kind != EFFECT_BRANCH || (e.rn != EFFECT_NO_REG && !e.zero);
     bool plain = e.kind != EFFECT_OTHER && e.kind != EFFECT_SYSTEM;
-    b->jumped = runs && plain && indirect && !e.link &&
-                (b->next.leaves || interrupted || changes_state(b, behind));
+    bool back = e.kind == EFFECT_BRANCH ? e.rn == 14 : e.kind == EFFECT_MEMORY && e.rn == 13;
+    bool left = b->next.leaves || interrupted || changes_state(b, behind);
+    b->jumped = BUILD_JUMP_NOT;
+    if (runs && plain && indirect && !e.link && left)
+        b->jumped = back ? BUILD_JUMP_BACK : BUILD_JUMP;
     if (b->jumped && interrupted && b->pred) /* returned or not: nobody knows */
         b->frame_count = 0;
     if (b->next.leaves && b->it) /* a taken branch ends the block */

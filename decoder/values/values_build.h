@@ -54,6 +54,13 @@ struct build_bank {
     struct build_status spsr;
 };
 
+/* An indirect branch without link. */
+enum build_jump {
+    BUILD_JUMP_NOT,
+    BUILD_JUMP,
+    BUILD_JUMP_BACK, /* by LR, or from the stack */
+};
+
 enum build_is { BUILD_IS_NOT, BUILD_IS, BUILD_IS_PERHAPS };
 
 /* Where the path goes on behind the instruction. */
@@ -100,11 +107,10 @@ struct build {
     uint32_t tested;                      /* mode that `tests` are of */
     uint32_t tests[BUILD_BANKS];          /* value: 1 if it has that bank; 0: not made */
     struct build_status status_read;      /* by the last MRS; word 0: none */
-    bool jumped;    /* the instruction before went by an indirect branch without link */
-    bool goes_back; /* and by LR or from the stack */
-    bool returned;  /* it was an exception return, whether or not the trace says so */
-    bool canceled;  /* the instruction does not complete */
-    bool back;      /* a handler has returned to `back_to`, in the other security state */
+    enum build_jump jumped;               /* the instruction before */
+    bool returned; /* it was an exception return, whether or not the trace says so */
+    bool canceled; /* the instruction does not complete */
+    bool back;     /* a handler has returned to `back_to`, in the other security state */
     uint32_t back_to;
     bool two_states; /* the window's, or the security state changes in it */
 };

@@ -464,7 +464,7 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     note_saved(b, stacked_by(event));
     b->number = event->u.exception.number & NUMBER_MASK;
     b->it = 0;
-    b->jumped = false;
+    b->jumped = BUILD_JUMP_NOT;
     build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
     kept_taken(b);
     if (loses_all(b))

@@ -18,6 +18,21 @@
 #define BIT_BAND_SIZE 0x02000000u
 #define BIT_BAND_OF   0x20000000u
 
+bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size)
+{
+    if (count < *max)
+        return true;
+    size_t more = *max ? *max * 2 : 64;
+    void *grown = realloc(*array, more * size);
+    if (!grown) {
+        r->rules.nomem = true;
+        return false;
+    }
+    *array = grown;
+    *max = more;
+    return true;
+}
+
 static size_t slot_of(const struct values_memory_state *m, uint32_t address)
 {
     size_t at = (address >> 2) * 2654435761u & (m->cell_max - 1);

@@ -5,23 +5,7 @@
  * accesses; the calls and exceptions that are open. */
 #include "values_turns.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size)
-{
-    if (count < *max)
-        return true;
-    size_t more = *max ? *max * 2 : 64;
-    void *grown = realloc(*array, more * size);
-    if (!grown) {
-        r->rules.nomem = true;
-        return false;
-    }
-    *array = grown;
-    *max = more;
-    return true;
-}
 
 static void build_define(struct build *b, unsigned reg, uint32_t value)
 {

@@ -80,7 +80,7 @@ void turns_returned(struct build *b, const struct values_turn *turn)
 void turns_left(struct build *b, uint32_t address)
 {
     struct values_turns *t = b->r->turns;
-    if (!t || !t->open || b->nesting || !b->goes_back)
+    if (!t || !t->open || b->nesting || b->jumped != BUILD_JUMP_BACK)
         return;
     struct values_turn *turn = &t->at[t->open - 1];
     bool skips = b->frame_count && !b->frames[b->frame_count - 1].exception;

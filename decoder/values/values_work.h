@@ -196,7 +196,7 @@ static inline void spend_units(size_t *budget, size_t units)
     *budget -= units < *budget ? units : *budget;
 }
 
-/* values_state.c: grows an array to hold one more; sets rules.nomem when that fails. */
+/* values_memory.c: grows an array to hold one more; sets rules.nomem when that fails. */
 bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size);
 
 /*
