@@ -184,8 +184,9 @@ reverse() {
 
 # Tests of a daemon that has threads: it serves a live target. A recording is served by one thread.
 # What others do with the same threads is left out: ETMv4, reconstructed values, registers, wiring, tasks.
+# Of the sandbox, too: ThreadSanitizer has a thread of its own, which is there before it.
 variants='_v4\.py$|_probe_reverse\.py$|_vfp\.py$|usb/test_board_files\.py$|_guide\.py$|_probe_gdb\.py$'
-variants="$variants|_remote_openocd\.py\$|gdb/test_tasks\.py\$|usb/test_probe_mtb\.py\$"
+variants="$variants|_remote_openocd\.py\$|gdb/test_tasks\.py\$|usb/test_probe_mtb\.py\$|usb/test_probe_sandbox\.py\$"
 threaded() {
     grep -lE 'live_gdb|probe_gdb|probe_a |"serve"' tests/bench/gdb/test_*.py tests/bench/network/test_*.py \
         tests/bench/usb/test_*.py | grep -vE "$variants"
