@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define SAVED_REGS   0x4ff0u /* r4-r11, LR: pushed to be given back */
-#define NUMBER_DEBUG 1       /* the M profile's own number 1: reset */
 #define NUMBER_RESET 8
 
 #define KEPT_BY_CALL    0x2ff0u
@@ -342,12 +341,6 @@ static void build_execute(struct build *b, const struct insn_effect *e)
     build_clobber(b, e->clobber);
 }
 
-bool values_is_halt(const struct bt_event *event)
-{
-    return event->kind == BT_EVENT_EXCEPTION && event->u.exception.number == NUMBER_DEBUG &&
-           !event->u.exception.m_profile;
-}
-
 static bool build_is_halt(const struct build *b, const struct bt_event *event)
 {
     return values_is_halt(event) && event->position == b->w->first + b->r->count;
@@ -381,7 +374,7 @@ static void enter_exception(struct build *b, const struct bt_event *event)
         return;
     }
     /* In Debug state anything may be written. */
-    if (x->number == NUMBER_DEBUG || (x->number == NUMBER_RESET && !b->w->m_profile)) {
+    if (x->number == BUILD_NUMBER_DEBUG || (x->number == NUMBER_RESET && !b->w->m_profile)) {
         path_lost(b);
         b->it = 0;
         return;

@@ -22,7 +22,8 @@
 #define BUILD_MODE_UNDEFINED  0x1bu
 #define BUILD_MODE_SYSTEM     0x1fu
 
-/* Exceptions of A and R profile as the trace numbers them. */
+/* Exceptions of A and R profile as the trace numbers them; the M profile has its reset as 1. */
+#define BUILD_NUMBER_DEBUG          1
 #define BUILD_NUMBER_ASYNC_ABORT    4
 #define BUILD_NUMBER_UNDEFINED      9
 #define BUILD_NUMBER_SVC            10

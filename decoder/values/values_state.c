@@ -144,7 +144,7 @@ void build_pair(struct build *b, uint32_t address, bool exception)
     memcpy(p->after, b->cur, sizeof p->after);
 }
 
-static unsigned slot_of(uint32_t address)
+static unsigned it_slot(uint32_t address)
 {
     return address >> 1 & (BUILD_SAVED - 1);
 }
@@ -153,13 +153,19 @@ void build_save_it(struct build *b, uint32_t address)
 {
     if (b->it == BUILD_IT_UNKNOWN)
         return;
-    b->saved[slot_of(address)].address = address;
-    b->saved[slot_of(address)].it = b->it;
+    b->saved[it_slot(address)].address = address;
+    b->saved[it_slot(address)].it = b->it;
 }
 
 void build_restore_it(struct build *b, uint32_t address)
 {
-    unsigned i = slot_of(address);
+    unsigned i = it_slot(address);
     b->it = b->saved[i].address == address ? b->saved[i].it : BUILD_IT_UNKNOWN;
     b->it_left = 4;
+}
+
+bool values_is_halt(const struct bt_event *event)
+{
+    return event->kind == BT_EVENT_EXCEPTION && event->u.exception.number == BUILD_NUMBER_DEBUG &&
+           !event->u.exception.m_profile;
 }

@@ -172,15 +172,27 @@ static bool cursor_to(const struct values *r, struct turn_cursor *c, uint32_t va
     return true;
 }
 
+/* The first access that is seen from state `when` on. */
+static size_t access_from(const struct values_memory_state *m, uint32_t when)
+{
+    size_t low = 0, high = m->access_count;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (m->accesses[mid].when < when)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 /* Registers of callers that were pushed, known, and not popped since. */
 static void find_marks(const struct values *r, struct values_turn *end)
 {
     const struct values_memory_state *m = &r->memory;
     struct turn_cursor c = {end->sp, 0, 0};
-    size_t i = m->access_count, left = CURSOR_ACCESSES;
+    size_t i = access_from(m, end->when), left = CURSOR_ACCESSES;
     end->marked = true;
-    while (i && m->accesses[i - 1].when >= end->when)
-        i--;
     for (; i && left && end->mark_count < TURN_MARKS; i--, left--) {
         const struct values_access *a = &m->accesses[i - 1];
         if (a->kind != ACCESS_STORE || a->saved != SAVED || a->cond || !a->stack ||
@@ -259,8 +271,6 @@ static bool may_wait(const struct values *r, size_t at, uint32_t frame)
     if (ram_word(r, frame + STACKED_PC) != end->address)
         return false;
     uint32_t status = ram_word(r, frame + STACKED_XPSR);
-    if (!(status & XPSR_T) || status & XPSR_NUMBER)
-        return false;
     if (rules_known(&r->rules, end->frame) && values[end->frame].number != frame)
         return false;
     if (rules_known(&r->rules, end->lr) &&
@@ -315,20 +325,13 @@ static bool learn_kept(struct values *r, size_t at)
     const struct values_turn *end = &r->turns->at[at];
     uint32_t frame = r->rules.values[end->frame].number;
     uint32_t until = at + 1 < r->turns->count ? end[1].when : UINT32_MAX;
-    size_t news = r->rules.news, low = 0, high = m->access_count;
-    while (low < high) {
-        size_t mid = (low + high) / 2;
-        if (m->accesses[mid].when < end->when)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (; low < m->access_count && m->accesses[low].when <= until; low++) {
-        const struct values_access *a = &m->accesses[low];
+    size_t news = r->rules.news, i = access_from(m, end->when);
+    for (; i < m->access_count && m->accesses[i].when <= until; i++) {
+        const struct values_access *a = &m->accesses[i];
         uint32_t address = r->rules.values[a->base].number + a->offset;
         bool below = rules_known(&r->rules, a->base) && frame - address <= SAVED_BELOW;
-        for (unsigned i = 0; below && a->kind == ACCESS_STORE && !a->cond && i < TURN_KEPT; i++)
-            if (a->data == end->kept[i])
+        for (unsigned k = 0; below && a->kind == ACCESS_STORE && !a->cond && k < TURN_KEPT; k++)
+            if (a->data == end->kept[k])
                 rules_learn_at(&r->rules, a->data, ram_word(r, address), VALUES_EXCEPTION, a->step);
     }
     return r->rules.news != news;
