@@ -97,6 +97,7 @@ def _():
         equal(shown, run(ROOT / "build/btraced", "decode", *arguments, DEMO / "recording"), "listing")
     for board in ("virtual-m3", "virtual-a9", "virtual-a53-smp"):
         has(run(program, "serve", "-c", board, "--check-config"), rf"^{root}/.*: good: {board}, \d cores?$")
+    run(ROOT / "tests/demo/run.sh", BTRACED=str(program), BOARD="virtual-a9")
     for page in ("usr/share/man/man1/btraced.1.gz", "usr/share/bash-completion/completions/btraced",
                  "usr/share/zsh/vendor-completions/_btraced", "usr/lib/udev/rules.d/60-btraced.rules",
                  "usr/share/doc/btraced-doc/README.md"):
