@@ -89,7 +89,9 @@ out=$(make -s install DESTDIR="$PWD/build/install" PREFIX=/usr 2>&1 &&
     build/install/usr/bin/btraced serve -c virtual-a9 --check-config)
 report "make install" $? "$out"
 
-hits=$(git ls-files | grep -vE '^(tests/fuzz/seeds|tests/demo/(recording|crash.elf|run.txt.gz))' |
+# Sources may have come without their repository, or belong to somebody else.
+files=$(git ls-files 2>/dev/null || find * -path build -prune -o -type f -print)
+hits=$(echo "$files" | grep -vE '^(tests/fuzz/seeds|tests/demo/(recording|crash.elf|run.txt.gz))' |
     grep -E '\.(c|h|cpp|sh|py|ini|mk|conf)$|Makefile$' |
     xargs grep -L 'SPDX-License-Identifier' | grep -v '^tests/demo/recording/')
 [ -z "$hits" ]
