@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The demo and the tests that depend on the machine's versions, in a bare root of Debian 13: as root and as
 # an ordinary user. Wants root, debootstrap and a Debian mirror; SKIP where they are not there. The root
-# is kept in build/debian13 (DEBIAN13_ROOT: another place; DEBIAN_MIRROR: another mirror). The last
-# lines are rows of the table in docs/testing.md. `short`, as check-full has it: the README's two commands and
-# its session, no longer than the limits below.
+# is kept in build/debian13 (DEBIAN13_ROOT: another place; DEBIAN_MIRROR: another mirror; DEBIAN=12: the other
+# Debian, build/debian12). Real captures in BTRACED_DATA are there to be read. The last lines are rows of the table in
+# docs/testing.md. `short`, as check-full has it: the README's two commands and its session, no longer than the
+# limits below. `check [USER...]`: the whole `make check` as those users, else as tester and as root.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-root=$(realpath -m "${DEBIAN13_ROOT:-build/debian13}")
+debian=${DEBIAN:-13}
+root=$(realpath -m "${DEBIAN13_ROOT:-build/debian$debian}")
+[ "$debian" = 12 ] && suite=bookworm || suite=trixie
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 PATH=$PATH:/usr/sbin:/sbin
 
 skip() {
-    echo "SKIP Debian 13: $1"
+    echo "SKIP Debian $debian: $1"
     exit 0
 }
 
@@ -23,15 +26,16 @@ if [ "${1:-}" != inside ]; then
     unshare -m true 2>/dev/null || skip "no mount namespaces here"
     exec unshare -m "$0" inside "$@"
 fi
-short=${2:-}
+mode=${2:-}
+shift $(($# < 2 ? $# : 2))
 root_seconds=300 # for a root, and for what the demo needs in it; else the mirror is too slow for check-full
 deps_seconds=400
-[ "$short" ] || root_seconds=3600
+[ "$mode" = short ] || root_seconds=3600
 
 if [ ! -e "$root/ready" ]; then
     rm -rf "$root"
     mkdir -p "$root"
-    timeout "$root_seconds" debootstrap --variant=minbase --include=make,git,sudo trixie "$root" "$mirror" >"$root.log" 2>&1 ||
+    timeout "$root_seconds" debootstrap --variant=minbase --include=make,git,sudo "$suite" "$root" "$mirror" >"$root.log" 2>&1 ||
         skip "debootstrap failed: $(tail -n 1 "$root.log")"
     chroot "$root" useradd --create-home tester
     echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/root-can-be-made-anew"
@@ -40,6 +44,15 @@ fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
 mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t sysfs sys "$root/sys" ||
     skip "nothing can be mounted here"
+data=
+if [ "${BTRACED_DATA:-}" ]; then
+    mkdir -p "$root/data"
+    mount --bind "$BTRACED_DATA" "$root/data" && mount -o remount,ro,bind "$root/data" ||
+        skip "$BTRACED_DATA cannot be mounted"
+    data="BTRACED_DATA=/data"
+fi
+# What a limit of time has ended.
+chroot "$root" dpkg --configure -a >"$root.log" 2>&1 || skip "its packages cannot be configured"
 
 # The sources as they are; what was built there stays.
 mkdir -p "$root/src"
@@ -48,42 +61,65 @@ touch "$root"/src/configs/virtual/*.elf "$root"/src/tests/demo/*.elf # they are 
 
 # inside USER COMMAND
 inside() {
-    chroot "$root" su - "$1" -c "export LC_ALL=C.UTF-8; cd /src && $2"
+    chroot "$root" su - "$1" -c "export LC_ALL=C.UTF-8 $data; cd /src && $2"
 }
 
 rows=()
 code=0
+table() {
+    echo "| Debian | user | what | time | passed | failed | skipped |"
+    echo "|---|---|---|---|---|---|---|"
+    printf '%s\n' "${rows[@]}"
+    exit $code
+}
+
 # part USER NAME COMMAND: its verdicts, and a row.
 part() {
-    local begun=$SECONDS log=$root.part.log status
+    local begun=$SECONDS log=$root.part.log status tests=
+    rm -rf "$root/src/build/check-quick.d" # it is made when the tests begin
     inside "$1" "$3" >"$log" 2>&1
     status=$?
     grep -E '^(FAIL|SKIP)' "$log"
     local failed passed skipped
-    failed=$(grep -c '^FAIL' "$log")
-    passed=$(grep -c '^PASS' "$log")
-    skipped=$(grep -c '^SKIP' "$log")
+    if ! read -r passed failed skipped < <(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log"); then
+        failed=$(grep -c '^FAIL' "$log")
+        passed=$(grep -c '^PASS' "$log")
+        skipped=$(grep -c '^SKIP' "$log")
+    fi
     [ "$passed" -gt 0 ] || [ "$status" -ne 0 ] || passed=1 # a command without lines of its own
     if [ "$status" -ne 0 ] || [ "$failed" -ne 0 ]; then
         code=1
         tail -n 15 "$log"
-        echo "FAIL Debian 13: $2, as $1"
+        echo "FAIL Debian $debian: $2, as $1"
     else
-        echo "PASS Debian 13: $2, as $1"
+        echo "PASS Debian $debian: $2, as $1"
     fi
-    rows+=("| 13 | $1 | $2 | $((SECONDS - begun)) s | $passed | $failed | $skipped |")
+    [ -e "$root/src/build/check-quick.d" ] &&
+        tests=", the tests alone $(($(date +%s) - $(stat -c %W "$root/src/build/check-quick.d"))) s"
+    rows+=("| $debian | $1 | $2 | $((SECONDS - begun)) s$tests | $passed | $failed | $skipped |")
 }
 
-if [ "$short" ]; then
+if [ "$mode" = short ]; then
     inside root "timeout $deps_seconds make deps-demo" >"$root.log" 2>&1 ||
         skip "its packages cannot be installed: $(tail -n 1 "$root.log")"
 fi
 part root "make demo" "make demo && chown -R tester: /src"
 part tester "make demo" "make demo"
-if [ "$short" ]; then
+if [ "$mode" = short ]; then
     inside root "apt-get install -qy python3" >"$root.log" 2>&1 || skip "python3 cannot be installed"
     part tester "the README's session" "tests/demo/readme.py"
+    part tester "GDB's own DAP server" "tests/bench/gdb/test_dap.py" # Debian 12's GDB has none
     exit $code
+fi
+if [ "$mode" = check ]; then
+    users=("$@")
+    [ $# -gt 0 ] || users=(tester root)
+    part root "make deps" "make deps"
+    for user in "${users[@]}"; do
+        chroot "$root" chown -R tester: /src # what was built stays the same
+        part "$user" "make check" "make check"
+    done
+    table
 fi
 tests="tests/oracle/board_opencsd.py tests/oracle/board_etmv3.py tests/oracle/board_etmv4.py
     tests/oracle/board_control.py tests/demo/readme.py tests/demo/check_recording.sh
@@ -94,7 +130,4 @@ for user in tester root; do
     part $user "tests of what differs" "make -j2 all virtual-board oracles reverse && ($loop)"
     part $user "make unit" "make unit"
 done
-echo "| Debian | user | what | time | passed | failed | skipped |"
-echo "|---|---|---|---|---|---|---|"
-printf '%s\n' "${rows[@]}"
-exit $code
+table
