@@ -52,8 +52,6 @@ def _():
 
 
 def reverse(*options):
-    if version() < 16:
-        return
     with Server(DEMO / "recording", *options, "--elf", DEMO / "crash.elf") as server, \
             Dap(*COMMAND, *OPTIONS) as dap:
         session(dap, server)
@@ -77,14 +75,7 @@ def reverse(*options):
         dap.ask("disconnect")
 
 
-@suite.test("dap: stepBack and reverseContinue with the server's values")
-def _():
-    reverse("--no-record")
-
-
-@suite.test("dap: the same with record btrace, as a recording has it at first")
-def _():
-    reverse()
-
-
+if version() >= 16:
+    suite.test("dap: stepBack and reverseContinue with the server's values")(lambda: reverse("--no-record"))
+    suite.test("dap: the same with record btrace, as a recording has it at first")(reverse)
 suite.run()

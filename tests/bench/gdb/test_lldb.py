@@ -7,6 +7,7 @@ BTRACED_LLDB is the command line of another LLDB than the machine's."""
 import os
 import re
 import shlex
+import shutil
 import subprocess
 
 from live_gdb import Live, board_file
@@ -80,15 +81,18 @@ def _():
         lacks(text, "lost connection")
 
 
-@suite.test("lldb: process continue --reverse, which LLDB 21 has, to both ends of history and to a breakpoint")
-def _():
+def has_reverse():
+    done = subprocess.run([*program(), "--no-lldbinit", "-b", "-o", "help process continue"], stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, env=environment(), timeout=PATIENCE)
+    return "--reverse" in has(done.stdout, r"Syntax: process continue(.|\n)*")[0]
+
+
+def reverse():
     with Server(DEMO / "recording", "--no-record", "--elf", DEMO / "crash.elf") as server:
         out, text = lldb(server.port, "breakpoint set -n read_number", "process continue --reverse",
                          "register read pc", "breakpoint delete 1", "process continue -R",
                          "register read -f x pc", "process continue --forward", "register read -f hex pc")
         lacks(text, "lost connection")
-        if re.search("(unknown|ambiguous).* option", out["process continue --reverse"]):
-            return  # an older LLDB, which has sent nothing
         has(out["process continue --reverse"], "stop reason = breakpoint 1.1")
         equal(pc_of(out["register read pc"]), 0x80010228, "PC at the breakpoint")
         has(out["process continue -R"], "stop reason = (the history begins here|history boundary)")
@@ -96,6 +100,10 @@ def _():
         has(out["process continue --forward"], "stop reason = (the history ends here|history boundary)")
         equal(pc_of(out["register read -f hex pc"]), DEMO_PC, "PC at the end")
         served(server)
+
+
+if shutil.which(program()[0]) and has_reverse():
+    suite.test("lldb: process continue --reverse, to both ends of history and to a breakpoint")(reverse)
 
 
 @suite.test("lldb: what is not known is unavailable, and no value")
