@@ -358,6 +358,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->halted = halted;
     l->ctx = ctx;
     uv_mutex_init(&l->lock);
+    uv_mutex_init(&l->board_lock);
     uv_timer_init(loop, &l->timer);
     l->timer.data = l;
     uv_timer_init(loop, &l->detach.timer);
@@ -431,6 +432,7 @@ void live_release(struct live *l)
     }
     live_code_release(l);
     uv_mutex_destroy(&l->lock);
+    uv_mutex_destroy(&l->board_lock);
 }
 
 static void end_detach(struct live *l)

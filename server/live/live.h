@@ -123,8 +123,20 @@ struct live {
     struct {
         uint8_t *bytes;
         size_t used;
-    } readout; /* of a trace buffer, at this halt; written by the capture thread */
-    int board; /* control socket of the virtual board; -1: not connected */
+    } readout;             /* of a trace buffer, at this halt; written by the capture thread */
+    int board;             /* control socket of the virtual board; -1: not connected */
+    uv_mutex_t board_lock; /* guards it: workers ask there */
+    struct live_told {
+        uv_work_t work;
+        bool under_way;
+        struct live_client *client; /* who waits for the answer; NULL: has left */
+        struct console console;     /* of the client */
+        char lines[80];
+        const char *done;             /* what the client is told then */
+        void (*then)(struct live *l); /* optional: likewise */
+        int error;
+        char answer[256];
+    } told; /* a command of a client's to the board */
     uv_work_t work;
     enum live_drain drain;
     struct live_join join;

@@ -116,12 +116,16 @@ void live_trace_lost(struct live *l, enum bt_gap_cause cause);
 int live_record_stop(struct live *l);
 /* One of the target's own commands; clients wait until `done` lets them go on. 0 or a bt_error. */
 int live_command(struct live *l, const char *text, target_done_fn done);
-/* `monitor trace on` and `off`. True: from the next resume on it is so, once the target has been
- * looked at again. */
-bool live_trace_switch(struct live *l, bool on, const struct console *c);
-/* `monitor trace filter`. True: likewise. */
-bool live_trace_filter(struct live *l, const char *text, const struct console *c);
-/* `monitor trace set`. True: likewise. */
+/*
+ * `monitor trace on` and `off`. BT_OK: from the next resume on it is so, once the target has been
+ * looked at again; TARGET_PENDING: the board is asked, and the client's command ends with its
+ * answer. `then` is called when it is done, by either.
+ */
+int live_trace_switch(struct live_client *k, bool on, const struct console *c,
+                      void (*then)(struct live *l));
+/* `monitor trace filter`. Likewise. */
+int live_trace_filter(struct live_client *k, const char *text, const struct console *c);
+/* `monitor trace set`. True: from the next resume on it is so, likewise. */
 bool live_trace_set(struct live *l, const char *text, const struct console *c);
 
 /* live_report.c: the lines of `monitor status`. */

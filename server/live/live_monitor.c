@@ -215,44 +215,48 @@ static void add_trace_hole(struct live_core *c, struct history *h)
         (struct btrace_hole){history_end(h), history_end(h) + tail.instructions};
 }
 
-static bool switch_tracing(struct live *l, bool on, const struct console *c)
+static void tracing_is_on(struct live *l)
 {
-    bool done = live_trace_switch(l, on, c);
-    if (done && l->units.wanted)
+    bool missed = l->tracing == LIVE_TRACING_MISSED && l->pipeline;
+    l->tracing = LIVE_TRACING_ON;
+    if (!missed)
+        return;
+    pipeline_lock(l->pipeline);
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        if (l->cores[i].source >= 0)
+            add_trace_hole(&l->cores[i], live_history(l, (int)i));
+    pipeline_unlock(l->pipeline);
+}
+
+static void tracing_is_off(struct live *l)
+{
+    if (l->tracing == LIVE_TRACING_ON)
+        l->tracing = LIVE_TRACING_OFF;
+}
+
+/* What was set by a command, or will be. */
+static int look_at_units(struct live *l, int code)
+{
+    if (code == BT_OK && l->units.wanted)
         live_look_again(l);
-    return done;
+    return code == TARGET_PENDING ? code : BT_OK;
 }
 
 static int cmd_on(const struct live_line *q)
 {
-    struct live *l = q->live;
-    if (!switch_tracing(l, true, q->c))
-        return BT_OK;
-    if (l->tracing == LIVE_TRACING_MISSED && l->pipeline) {
-        pipeline_lock(l->pipeline);
-        for (unsigned i = 0; i < l->config->core_count; i++)
-            if (l->cores[i].source >= 0)
-                add_trace_hole(&l->cores[i], live_history(l, (int)i));
-        pipeline_unlock(l->pipeline);
-    }
-    l->tracing = LIVE_TRACING_ON;
-    return BT_OK;
+    return look_at_units(q->live, live_trace_switch(q->client, true, q->c, tracing_is_on));
 }
 
 static int cmd_off(const struct live_line *q)
 {
-    if (switch_tracing(q->live, false, q->c) && q->live->tracing == LIVE_TRACING_ON)
-        q->live->tracing = LIVE_TRACING_OFF;
-    return BT_OK;
+    return look_at_units(q->live, live_trace_switch(q->client, false, q->c, tracing_is_off));
 }
 
 static int cmd_filter(const struct live_line *q)
 {
     if (!live_is_remote(q->live)) /* a probe's trace units belong to its thread, which answers */
         return BT_ERR_UNSUPPORTED;
-    if (live_trace_filter(q->live, q->rest, q->c))
-        live_look_again(q->live);
-    return BT_OK;
+    return look_at_units(q->live, live_trace_filter(q->client, q->rest, q->c));
 }
 
 /* What was told before says no more of what comes. */

@@ -9,6 +9,8 @@ void live_question_forget(struct live_client *k)
     k->question.job = NULL;
     live_counts_forget(k->counting);
     k->counting = NULL;
+    if (k->live->told.client == k)
+        k->live->told.client = NULL;
 }
 
 /* True: it is answered, or its history is gone. */

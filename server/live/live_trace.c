@@ -150,35 +150,81 @@ static bool open_board_control(struct live *l)
     return l->board >= 0;
 }
 
+/* In a worker thread. */
 static int ask_board(struct live *l, const char *line, char *answer, size_t size)
 {
+    int error = BT_ERR_IO;
     if (l->config->control.kind == ADDRESS_NONE)
         return BT_ERR_UNSUPPORTED;
-    if (!open_board_control(l))
-        return BT_ERR_IO;
-    int error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms);
-    if (error) { /* a late answer must not be taken for that of the next question */
+    uv_mutex_lock(&l->board_lock);
+    if (open_board_control(l))
+        error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms);
+    if (error &&
+        l->board >= 0) { /* a late answer must not be taken for that of the next question */
         close(l->board);
         l->board = -1;
     }
+    uv_mutex_unlock(&l->board_lock);
     return error;
 }
 
-/* True: the board has done it. */
-static bool tell_board(struct live *l, const char *line, const struct console *c, const char *done)
+/* Line by line, as long as the board does it. */
+static void tell_board_work(uv_work_t *work)
 {
-    char answer[256];
-    int error = ask_board(l, line, answer, sizeof answer);
-    if (error == BT_ERR_UNSUPPORTED)
+    struct live *l = work->data;
+    struct live_told *t = &l->told;
+    char *rest = t->lines;
+    strcpy(t->answer, "ok");
+    t->error = BT_OK;
+    for (const char *line;
+         !t->error && strncmp(t->answer, "ok", 2) == 0 && (line = strtok_r(NULL, "\n", &rest));)
+        t->error = ask_board(l, line, t->answer, sizeof t->answer);
+}
+
+static void on_board_told(uv_work_t *work, int status)
+{
+    struct live *l = work->data;
+    struct live_told *t = &l->told;
+    struct live_client *k = t->client;
+    bool ok = !t->error && strncmp(t->answer, "ok", 2) == 0;
+    (void)status;
+    t->under_way = false;
+    if (ok && t->then)
+        t->then(l);
+    if (!k)
+        return;
+    if (t->error)
+        console_print(&t->console, "the board does not answer at its control socket\n");
+    else if (!ok)
+        console_print(&t->console, "the board says: %s\n", t->answer);
+    else
+        console_print(&t->console, "%s\n", t->done);
+    gdb_session_command_done(k->session);
+}
+
+/* TARGET_PENDING: the client's command ends with the board's answer. */
+static int tell_board(struct live_client *k, const char *lines, const struct console *c,
+                      const char *done, void (*then)(struct live *l))
+{
+    struct live *l = k->live;
+    struct live_told *t = &l->told;
+    if (l->config->control.kind == ADDRESS_NONE) {
         console_print(c, "this board has no way to do that: no [trace] control in %s\n",
                       l->config->path);
-    else if (error)
-        console_print(c, "the board does not answer at its control socket\n");
-    else if (strncmp(answer, "ok", 2) != 0)
-        console_print(c, "the board says: %s\n", answer);
-    else
-        console_print(c, "%s\n", done);
-    return !error && strncmp(answer, "ok", 2) == 0;
+        return BT_ERR_UNSUPPORTED;
+    }
+    t->work.data = l;
+    snprintf(t->lines, sizeof t->lines, "%s", lines);
+    if (t->under_way || uv_queue_work(l->loop, &t->work, tell_board_work, on_board_told) != 0) {
+        console_print(c, "the board is being asked: ask again\n");
+        return BT_ERR_IO;
+    }
+    t->under_way = true;
+    t->client = k;
+    t->console = *c;
+    t->done = done;
+    t->then = then;
+    return TARGET_PENDING;
 }
 
 static void read_out_units(struct live *l)
@@ -470,21 +516,24 @@ static bool switch_probe_trace(struct live *l, const char *command, const struct
     return false;
 }
 
-bool live_trace_switch(struct live *l, bool on, const struct console *c)
+int live_trace_switch(struct live_client *k, bool on, const struct console *c,
+                      void (*then)(struct live *l))
 {
+    struct live *l = k->live;
     const char *done = on ? "tracing is on" : "tracing is off: what runs now is not in the history";
     if (!l->units.wanted && live_is_remote(l))
-        return tell_board(l, on ? "on" : "off", c, done);
+        return tell_board(k, on ? "on" : "off", c, done, then);
     if (!l->pipeline) {
         console_print(c, "nothing is traced: 'monitor trace status' says why\n");
-        return false;
+        return BT_ERR_UNSUPPORTED;
     }
     if (!live_is_remote(l) && !switch_probe_trace(l, on ? "trace on" : "trace off", c))
-        return false;
+        return BT_ERR_IO;
     if (l->units.wanted)
         l->units.off = !on;
     console_print(c, "%s\n", done);
-    return true;
+    then(l);
+    return BT_OK;
 }
 
 static int start_units(struct live *l)
@@ -512,27 +561,28 @@ static int set_units(struct live *l, const char *text, struct message *why,
     return error;
 }
 
-bool live_trace_filter(struct live *l, const char *text, const struct console *c)
+int live_trace_filter(struct live_client *k, const char *text, const struct console *c)
 {
+    struct live *l = k->live;
     struct message why;
     if (l->units.wanted) {
         int error = set_units(l, text, &why, trace_setup_filter);
         console_print(c, "%s\n", why.text);
-        return !error;
-    } else if (!trace_setup_filter_is_good(text)) {
+        return error;
+    }
+    if (!trace_setup_filter_is_good(text)) {
         console_print(c,
                       "monitor trace filter include|exclude START-END, or none, such as include "
                       "0x8000-0x8fff; not '%s'\n",
                       text);
-    } else if (strcmp(text, "none") == 0) {
-        if (tell_board(l, "include none", c, "all addresses are traced"))
-            tell_board(l, "exclude none", c, "none is left out");
-    } else if (strstr(text, "none")) {
-        tell_board(l, text, c, "these ranges are taken away");
-    } else {
-        tell_board(l, text, c, "the filter is set");
+        return BT_ERR_INVAL;
     }
-    return false;
+    if (strcmp(text, "none") == 0)
+        return tell_board(k, "include none\nexclude none", c,
+                          "all addresses are traced\nnone is left out", NULL);
+    return tell_board(k, text, c,
+                      strstr(text, "none") ? "these ranges are taken away" : "the filter is set",
+                      NULL);
 }
 
 int live_trace_open(struct live *l, struct message *why)

@@ -3,6 +3,8 @@
 """A target that hangs: within [target] deadline GDB gets an error or a stop that says so, others
 are served meanwhile, Ctrl-C and SIGTERM work, and when it goes on again so does the session."""
 
+import re
+import select
 import signal
 import sys
 import time
@@ -90,6 +92,26 @@ def _():
         has(wire.resume("vCont;s:p1.1"), "^T05")
         equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
         expect(len(wire.blocks()) > 10, "no history")
+
+
+@suite.test("deadline: a board that hangs: who tells it to trace keeps nobody waiting, and may leave")
+def _():
+    path = board_file("virtual-a9")
+    text = re.sub(r"^drain_ms = .*\n", "", path.read_text(), flags=re.MULTILINE)
+    path.write_text(text.replace("[trace]\n", "[trace]\ndrain_ms = 20000\n").replace("[gdb]\n", "[gdb]\nothers = queue\n"))
+    with Live(path) as live:
+        for command in "trace off", "trace filter include 0x60001000-0x60001fff":
+            with Wire(live) as wire, Wire(live) as two:
+                with Hung(live):
+                    wire.send(frame("qRcmd," + command.encode().hex()))
+                    has(two.monitor("clients"), "in control")
+                    equal(select.select([wire.socket], [], [], 0)[0], [], f"answer to '{command}' so far")
+                    wire.close(reset=True)
+                    wait_for(lambda: two.monitor("clients").count("127.0.0.1") == 1, "the end of who has asked")
+                    has(two.monitor("trace on"), "the board is being asked: ask again")
+                wait_for(lambda: "being asked" not in two.monitor("trace on"), "the board's answer")
+                has(two.monitor("trace filter none"), "^all addresses are traced\nnone is left out$")
+                has(two.monitor("trace on"), "^tracing is on$")
 
 
 @suite.test("deadline: SIGTERM ends a server whose target hangs, and the board's program")
