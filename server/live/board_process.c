@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define GRACE_MS 2000
+#define GRACE_MS 1000
 
 static void end_line(struct board_process *b)
 {

@@ -13,7 +13,7 @@
 #define RATE_MS        1000
 #define SILENT_MS      10000 /* then the target's GDB server is called again */
 #define DETACH_LOOK_MS 5
-#define DETACH_MS      3000 /* less than a service manager has */
+#define DETACH_MS      1800 /* who ends a server waits no longer than 2 seconds */
 
 /* Who waits for the target is told. */
 static void report_to_clients(struct live *l, const char *text)
@@ -404,6 +404,7 @@ void live_stop(struct live *l)
     if (!l->loop || l->phase == LIVE_STOPPED)
         return;
     l->phase = LIVE_STOPPED;
+    l->leaving = true;
     remote_link_stop(&l->link);
     if (l->probe)
         probe_thread_stop(l->probe);

@@ -126,8 +126,9 @@ struct live {
     } readout;             /* of a trace buffer, at this halt; written by the capture thread */
     int board;             /* control socket of the virtual board; -1: not connected */
     uv_mutex_t board_lock; /* guards it: workers ask there */
+    _Atomic bool leaving;  /* workers wait for nobody's answer any more */
     struct live_told {
-        uv_work_t work;
+        uv_work_t work; /* `lines`, `error` and `answer` are its while `under_way` */
         bool under_way;
         struct live_client *client; /* who waits for the answer; NULL: has left */
         struct console console;     /* of the client */

@@ -125,6 +125,8 @@ int live_trace_switch(struct live_client *k, bool on, const struct console *c,
                       void (*then)(struct live *l));
 /* `monitor trace filter`. Likewise. */
 int live_trace_filter(struct live_client *k, const char *text, const struct console *c);
+/* Who waits for the board does so no longer. */
+void live_told_interrupt(struct live_client *k);
 /* `monitor trace set`. True: from the next resume on it is so, likewise. */
 bool live_trace_set(struct live *l, const char *text, const struct console *c);
 

@@ -83,6 +83,8 @@ static void op_interrupt(void *ctx)
         call_job_interrupt(k->question.job);
     else if (k->counting)
         live_counts_interrupt(k->counting);
+    else if (k->live->told.client == k)
+        live_told_interrupt(k);
     else
         reverse_motion_interrupt(&k->motion);
 }

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define QUIET_MS      30 /* a source that cannot be asked has sent all when it is silent so long */
-#define CONTROL_TRIES 20 /* 50 ms each: the board makes its socket when it starts */
-#define CONNECT_MS    1000 /* a port has a listener before it sends: the first sync comes soon */
-#define PAUSE_MS      5
+#define QUIET_MS   30   /* a source that cannot be asked has sent all when it is silent so long */
+#define CONTROL_MS 1000 /* the board makes its socket when it starts */
+#define CONNECT_MS 1000 /* a port has a listener before it sends: the first sync comes soon */
+#define PAUSE_MS   5
 
 int live_record(struct live *l, const char *path, struct message *why)
 {
@@ -142,10 +142,12 @@ uint64_t live_bytes(const struct live *l)
 
 static bool open_board_control(struct live *l)
 {
-    for (unsigned i = 0; l->board < 0 && i < CONTROL_TRIES; i++) {
-        if (i)
-            uv_sleep(50);
+    uint64_t until = uv_hrtime() + CONTROL_MS * (uint64_t)1000000;
+    while (l->board < 0 && !l->leaving) {
         l->board = stream_socket_connect(&l->config->control);
+        if (l->board >= 0 || uv_hrtime() >= until)
+            break;
+        uv_sleep(50);
     }
     return l->board >= 0;
 }
@@ -158,9 +160,9 @@ static int ask_board(struct live *l, const char *line, char *answer, size_t size
         return BT_ERR_UNSUPPORTED;
     uv_mutex_lock(&l->board_lock);
     if (open_board_control(l))
-        error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms);
-    if (error &&
-        l->board >= 0) { /* a late answer must not be taken for that of the next question */
+        error = stream_socket_ask(l->board, line, answer, size, l->config->drain_ms, &l->leaving);
+    /* A late answer must not be taken for that of the next question. */
+    if (error && l->board >= 0) {
         close(l->board);
         l->board = -1;
     }
@@ -189,16 +191,25 @@ static void on_board_told(uv_work_t *work, int status)
     bool ok = !t->error && strncmp(t->answer, "ok", 2) == 0;
     (void)status;
     t->under_way = false;
-    if (ok && t->then)
+    if (ok && t->then && l->phase != LIVE_STOPPED)
         t->then(l);
     if (!k)
         return;
+    t->client = NULL;
     if (t->error)
         console_print(&t->console, "the board does not answer at its control socket\n");
     else if (!ok)
         console_print(&t->console, "the board says: %s\n", t->answer);
     else
         console_print(&t->console, "%s\n", t->done);
+    gdb_session_command_done(k->session);
+}
+
+void live_told_interrupt(struct live_client *k)
+{
+    struct live_told *t = &k->live->told;
+    t->client = NULL;
+    console_print(&t->console, "interrupted: the board has not answered yet\n");
     gdb_session_command_done(k->session);
 }
 
@@ -213,18 +224,14 @@ static int tell_board(struct live_client *k, const char *lines, const struct con
                       l->config->path);
         return BT_ERR_UNSUPPORTED;
     }
-    t->work.data = l;
-    snprintf(t->lines, sizeof t->lines, "%s", lines);
-    if (t->under_way || uv_queue_work(l->loop, &t->work, tell_board_work, on_board_told) != 0) {
+    if (t->under_way) {
         console_print(c, "the board is being asked: ask again\n");
         return BT_ERR_IO;
     }
-    t->under_way = true;
-    t->client = k;
-    t->console = *c;
-    t->done = done;
-    t->then = then;
-    return TARGET_PENDING;
+    *t = (struct live_told){.work.data = l, .client = k, .console = *c, .done = done, .then = then};
+    snprintf(t->lines, sizeof t->lines, "%s", lines);
+    t->under_way = uv_queue_work(l->loop, &t->work, tell_board_work, on_board_told) == 0;
+    return t->under_way ? TARGET_PENDING : BT_ERR_IO;
 }
 
 static void read_out_units(struct live *l)

@@ -13,6 +13,9 @@
 #include <unistd.h>
 #include <uv.h>
 
+#define SEND_S  1  /* to connect, or to send a line */
+#define LOOK_MS 50 /* whether the answer is still wanted */
+
 typedef int (*attach_fn)(int fd, const struct sockaddr *address, socklen_t len);
 
 static int attach_listener(int fd, const struct sockaddr *address, socklen_t len)
@@ -20,6 +23,13 @@ static int attach_listener(int fd, const struct sockaddr *address, socklen_t len
     int on = 1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     return bind(fd, address, len) == 0 && listen(fd, 1) == 0 ? 0 : -1;
+}
+
+static int attach_client(int fd, const struct sockaddr *address, socklen_t len)
+{
+    const struct timeval limit = {.tv_sec = SEND_S};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    return connect(fd, address, len);
 }
 
 static int attach_socket(int family, const struct sockaddr *address, socklen_t len,
@@ -82,7 +92,7 @@ int stream_socket_listen(const struct address *address)
 
 int stream_socket_connect(const struct address *address)
 {
-    return open_socket(address, connect);
+    return open_socket(address, attach_client);
 }
 
 int stream_socket_accept(int listener)
@@ -94,7 +104,8 @@ int stream_socket_accept(int listener)
     return fd;
 }
 
-static int stream_socket_read_line(int fd, char *answer, size_t size, unsigned timeout_ms)
+static int stream_socket_read_line(int fd, char *answer, size_t size, unsigned timeout_ms,
+                                   const _Atomic bool *end)
 {
     uint64_t deadline = uv_hrtime() / 1000000 + timeout_ms;
     size_t used = 0;
@@ -102,9 +113,12 @@ static int stream_socket_read_line(int fd, char *answer, size_t size, unsigned t
         uint64_t now = uv_hrtime() / 1000000;
         struct pollfd p = {.fd = fd, .events = POLLIN};
         char c;
-        if (now >= deadline || poll(&p, 1, (int)(deadline - now)) <= 0)
+        if (now >= deadline || *end)
             return BT_ERR_IO;
-        if (read(fd, &c, 1) != 1)
+        int n = poll(&p, 1, deadline - now < LOOK_MS ? (int)(deadline - now) : LOOK_MS);
+        if (n == 0 || (n < 0 && errno == EINTR))
+            continue;
+        if (n < 0 || read(fd, &c, 1) != 1)
             return BT_ERR_IO;
         if (c == '\n')
             break;
@@ -115,12 +129,13 @@ static int stream_socket_read_line(int fd, char *answer, size_t size, unsigned t
     return BT_OK;
 }
 
-int stream_socket_ask(int fd, const char *line, char *answer, size_t size, unsigned timeout_ms)
+int stream_socket_ask(int fd, const char *line, char *answer, size_t size, unsigned timeout_ms,
+                      const _Atomic bool *end)
 {
     char text[256];
     int len = snprintf(text, sizeof text, "%s\n", line);
     answer[0] = 0;
     if (len < 0 || (size_t)len >= sizeof text || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
         return BT_ERR_IO;
-    return stream_socket_read_line(fd, answer, size, timeout_ms);
+    return stream_socket_read_line(fd, answer, size, timeout_ms, end);
 }

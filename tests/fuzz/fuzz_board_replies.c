@@ -37,6 +37,7 @@ static bool next_line(const uint8_t **data, size_t *left, char *answer, size_t s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const _Atomic bool end = false;
     char answer[260], expected[260];
     int fds[2];
     if (size < 3 || size > INPUT)
@@ -49,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     shutdown(fds[1], SHUT_WR);
     for (bool more = true; more;) {
         memset(answer, 'x', sizeof answer);
-        int error = stream_socket_ask(fds[0], "flush", answer, room, 1000);
+        int error = stream_socket_ask(fds[0], "flush", answer, room, 1000, &end);
         more = next_line(&data, &size, expected, room);
         require(more ? error == BT_OK && memcmp(answer, expected, strlen(expected) + 1) == 0
                      : error == BT_ERR_IO);

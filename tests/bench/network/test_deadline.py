@@ -28,6 +28,14 @@ def hanging_board(name="virtual-a9"):
         ("[gdb]\n", "[gdb]\nothers = observe\n")))
 
 
+def patient_board():
+    """A board file that lets the board take as long as it likes to answer, for more than one client."""
+    path = board_file("virtual-a9")
+    text = re.sub(r"^drain_ms = .*\n", "", path.read_text(), flags=re.MULTILINE)
+    path.write_text(text.replace("[trace]\n", "[trace]\ndrain_ms = 60000\n").replace("[gdb]\n", "[gdb]\nothers = queue\n"))
+    return path
+
+
 class Hung:
     """The board's program does not get on while this lasts."""
 
@@ -96,10 +104,7 @@ def _():
 
 @suite.test("deadline: a board that hangs: who tells it to trace keeps nobody waiting, and may leave")
 def _():
-    path = board_file("virtual-a9")
-    text = re.sub(r"^drain_ms = .*\n", "", path.read_text(), flags=re.MULTILINE)
-    path.write_text(text.replace("[trace]\n", "[trace]\ndrain_ms = 20000\n").replace("[gdb]\n", "[gdb]\nothers = queue\n"))
-    with Live(path) as live:
+    with Live(patient_board()) as live:
         for command in "trace off", "trace filter include 0x60001000-0x60001fff":
             with Wire(live) as wire, Wire(live) as two:
                 with Hung(live):
@@ -112,6 +117,30 @@ def _():
                 wait_for(lambda: "being asked" not in two.monitor("trace on"), "the board's answer")
                 has(two.monitor("trace filter none"), "^all addresses are traced\nnone is left out$")
                 has(two.monitor("trace on"), "^tracing is on$")
+        with Wire(live) as wire:
+            with Hung(live):
+                wire.send(frame("qRcmd," + b"trace off".hex()))
+                wire.send(b"\x03")
+                has(bytes.fromhex(wire.reply()[1:]).decode(), "^interrupted: the board has not answered yet$")
+                equal(wire.reply(), "OK", "the command that was interrupted")
+                live.path.write_text(live.path.read_text().replace("drain_ms = 60000", "drain_ms = 50000"))
+                has(wire.monitor("reload"), "drain_ms")
+                has(wire.monitor("trace off"), "the board is being asked: ask again")
+            wait_for(lambda: "being asked" not in wire.monitor("trace off"), "the board's answer")
+
+
+@suite.test("deadline: SIGTERM ends a server whose board is being told to trace and hangs")
+def _():
+    for leaves in (False, True):
+        with Live(patient_board()) as live, Wire(live) as wire:
+            wire.monitor("trace on")
+            with Hung(live) as hung:
+                wire.send(frame("qRcmd," + b"trace filter none".hex()))
+                if leaves:
+                    wire.close(reset=True)
+                live.terminate()
+                live.process.wait(PATIENCE)
+                gone(hung.program)
 
 
 @suite.test("deadline: SIGTERM ends a server whose target hangs, and the board's program")
