@@ -95,6 +95,10 @@ class PerfFile:
         self.add(71, self.pack("QQQIIII", len(data), offset, 0, 0, tid, cpu, 0))
         self.records += data
 
+    def index(self, at):
+        """Says where the file's AUXTRACE record is: `at` bytes behind the first record."""
+        self.features[18] = self.pack("QQQ", 1, 112 + len(self.attr()) + 16 + at, 48)
+
     def compress(self, start, chance=None):
         """What was added since `start` becomes records of one zstd stream, cut anywhere, or (no chance) as perf does."""
         plain, self.records = self.records[start:], self.records[:start]
