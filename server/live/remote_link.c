@@ -66,8 +66,16 @@ static void on_connected(uv_connect_t *request, int status)
 static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *found)
 {
     struct remote_link *l = lookup->data;
+    struct addrinfo *a = found;
+    for (unsigned i = 0; a && i < l->attempts; i++)
+        a = a->ai_next;
+    if (!a) {
+        a = found;
+        l->attempts = 0;
+    }
+    l->attempts++;
     if (status < 0 || l->stopping ||
-        uv_tcp_connect(&l->request, &l->socket.tcp, found->ai_addr, on_connected) < 0)
+        uv_tcp_connect(&l->request, &l->socket.tcp, a->ai_addr, on_connected) < 0)
         drop_link(l);
     uv_freeaddrinfo(found);
 }

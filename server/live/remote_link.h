@@ -30,6 +30,7 @@ struct remote_link {
     uv_getaddrinfo_t lookup;
     uv_timer_t retry;
     enum remote_link_state state;
+    unsigned attempts; /* since the first of the name's addresses: each in its turn */
     bool stopping;
     char buffer[65536];
 };
