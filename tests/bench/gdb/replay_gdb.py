@@ -309,8 +309,9 @@ def gdb(port, commands, elf=None, connect="target remote", before=()):
     line += ["-ex", r"echo \n@@begin@@\n"]
     for number, command in enumerate(commands):
         line += ["-ex", command, "-ex", rf"echo \n@@{number}@@\n"]
+    # GDB 16's log of packets has memory as it is: bytes of any value.
     done = subprocess.run(line + ([str(elf)] if elf else []), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="backslashreplace",
                           env=environment(), timeout=PATIENCE)
     text = in_words_of_13(done.stdout.split("\n@@begin@@\n", 1)[-1])
     outputs = []
