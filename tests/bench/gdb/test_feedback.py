@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""btraced feedback against what really ran on the virtual boards, and against create_llvm_prof. Tests
-feedback.c."""
+"""btraced feedback against what really ran on the virtual boards, and against create_llvm_prof and
+perf2bolt. Tests feedback.c."""
 
 import collections
 import re
+from pathlib import Path
 
 from export_runs import Run, command
-from replay_gdb import Suite, equal, expect, folder, has
+from replay_gdb import Suite, equal, expect, folder, has, tool
 
 suite = Suite()
 
@@ -78,6 +79,36 @@ def judged_by_autofdo(run, text, truth):
     expect(set(found) <= ran, f"functions that did not run: {set(found) - ran}")
 
 
+def judged_by_bolt(run, text, truth):
+    """Each way between blocks that perf2bolt makes of it was taken so often. By its name in the folder
+    of its LLVM: Debian's perf2bolt-19 does not know what it is called."""
+    path = folder()
+    (path / "run.preagg").write_text(text)
+    said = command(Path(tool("perf2bolt-19")).resolve().parent / "perf2bolt", run.elf, "-pa", "-p",
+                   path / "run.preagg", "-o", path / "fdata")
+    has(said, rf"read {len(text.splitlines())} aggregated LBR entries")
+    has(said, r"mismatching disassembled function contents: 0 ")
+    has(said, r"involving unknown regions: 0 ")
+    entry = {name: address for address, name in run.functions().items()}
+    seen, executed = collections.Counter(zip(truth, truth[1:])), collections.Counter(truth)
+    found = {}
+    for row in (path / "fdata").read_text().splitlines():
+        _, function, offset, _, target, target_offset, missed, count = row.split()
+        pair = tuple(entry[name.split("/")[0]] + int(at, 16)
+                     for name, at in ((function, offset), (target, target_offset)))
+        expect(missed == "0" and pair not in found, f"perf2bolt: {row}")
+        found[pair] = int(count)
+        # An exception may come behind a branch, before its target.
+        expect(seen[pair] <= found[pair] <= executed[pair[0]],
+               f"perf2bolt: {row}, not {seen[pair]} times")
+    listing = run.listing()
+    for row in text.splitlines():
+        kind, first, last, count, *_ = row.split()
+        pair = int(first, 16), int(last, 16)
+        if kind == "B" and listing[pair[0]][0] != "ret":  # it leaves returns out
+            equal(found.get(pair), int(count), f"perf2bolt: {row}")
+
+
 for board, level in (("m3", "-O2"), ("m33", "-Os"), ("a9", "-O1"), ("a53", "-O2")):
     @suite.test(f"feedback: {board} {level}: ranges, branches, create_llvm_prof")
     def _(board=board, level=level):
@@ -92,7 +123,7 @@ for board, level in (("m3", "-O2"), ("m33", "-Os"), ("a9", "-O1"), ("a53", "-O2"
         judged_by_autofdo(run, text, truth)
 
 
-@suite.test("feedback: BOLT's text, several recordings, bad options")
+@suite.test("feedback: BOLT's text, perf2bolt, several recordings, bad options")
 def _():
     run = Run("a53", "-O1", count=20000)
     place = offset_of(run)
@@ -106,6 +137,7 @@ def _():
         equal(rest, ["0"] if kind == "B" else [], "mispredictions")
         got[kind][place(int(first, 16)), place(int(last, 16))] = int(count)
     equal(got, {"B": branches, "F": ranges}, "BOLT's ranges and branches")
+    judged_by_bolt(run, text, run.proved(run.export("feedback")))
     run.export("feedback", "--format", "lcov", code=2)
     small = Run("m3", "-O1", count=5000)
     small.export("feedback", "--format", "bolt", code=4)
