@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""btraced feedback against what really ran on the virtual boards, and against create_llvm_prof and
-perf2bolt. Tests feedback.c."""
+"""btraced feedback against what really ran on the virtual boards, and against create_llvm_prof,
+llvm-profgen and perf2bolt. Tests feedback.c."""
 
 import collections
 import re
@@ -79,6 +79,76 @@ def judged_by_autofdo(run, text, truth):
     expect(set(found) <= ran, f"functions that did not run: {set(found) - ran}")
 
 
+def declared(run):
+    """{function: line of its declaration} by readelf."""
+    found = {}
+    text = command(run.prefix + "readelf", "--debug-dump=info", run.elf)
+    for entry in re.split(r"^ <\w+><\w+>: Abbrev Number", text, flags=re.MULTILINE):
+        name = re.search(r"DW_AT_name .*?(\w+)$", entry, re.MULTILINE)
+        line = re.search(r"DW_AT_decl_line +: (\d+)", entry)
+        if "(DW_TAG_subprogram)" in entry and "DW_AT_declaration" not in entry and name and line:
+            found[name[1]] = int(line[1])
+    return found
+
+
+def places(run, addresses):
+    """{address: ((function, line in it), ...)}, the outermost first, by addr2line."""
+    addresses, start, found = sorted(addresses), declared(run), {}
+    text = command(run.prefix + "addr2line", "-a", "-f", "-i", "-e", run.elf,
+                   input="\n".join(map(hex, addresses)))
+    for part in re.split(r"^0x", text, flags=re.MULTILINE)[1:]:
+        address, *rows = part.splitlines()
+        lines = [re.search(r":(\d+|\?)( \(|$)", row)[1].replace("?", "0") for row in rows[1::2]]
+        found[int(address, 16)] = tuple(
+            (name, int(line) - start.get(name, 0) & 0xffff)
+            for name, line in zip(reversed(rows[::2]), reversed(lines)))
+    return found
+
+
+def parse_profile(text):
+    """{((function, line in it), ...): count}, {function: times entered} of a text profile of LLVM."""
+    counts, heads, stack = {}, {}, []
+    for row in text.splitlines():
+        words = row.split()
+        del stack[len(row) - len(row.lstrip()):]
+        head = re.match(r"(\w+):\d+:(\d+)$", row)
+        if head:
+            heads[head[1]], stack = int(head[2]), [(None, head[1])]
+            continue
+        line = int(re.match(r"\d+", words[0])[0])
+        inlined = re.match(r"(\w+):\d+$", words[1])
+        if inlined:
+            stack.append((line, inlined[1]))
+            continue
+        path = [(name, at) for (_, name), (at, _) in zip(stack, stack[1:])] + [(stack[-1][1], line)]
+        counts[tuple(path)] = max(int(words[1]), counts.get(tuple(path), 0))
+    return {path: count for path, count in counts.items() if count}, heads
+
+
+def judged_by_profgen(run, text, truth):
+    """llvm-profgen names each line that ran, inlined ones by who called them, with its count."""
+    path = folder()
+    ranges, branches = text.split("\n0\n")  # it knows no single addresses, and no end
+    (path / "run.txt").write_text(ranges + "\n" + branches.split("//")[0])
+    command("llvm-profgen-19", f"--binary={run.elf}", f"--unsymbolized-profile={path}/run.txt",
+            "--format=text", f"--output={path}/out")
+    found, heads = parse_profile((path / "out").read_text())
+    wanted, executed = {}, collections.Counter(truth)
+    for address, place in places(run, executed).items():
+        if place[0][0] in heads:
+            wanted[place] = max(executed[address], wanted.get(place, 0))
+    differ = {place: (found.get(place), wanted.get(place)) for place in set(found) | set(wanted)
+              if found.get(place) != wanted.get(place)}
+    equal(differ, {}, "llvm-profgen's lines")
+    entry, declarations = run.functions(), declared(run)
+    ran = {entry[address]: address for address in executed if entry.get(address) in declarations}
+    called, place = collections.Counter(), offset_of(run)
+    for (_, target), count in parse_autofdo(text)[1].items():
+        called[target] += count
+    equal(heads, {name: called[place(address)] for name, address in ran.items()},
+          "times that functions are called, by llvm-profgen")
+
+
 def judged_by_bolt(run, text, truth):
     """Each way between blocks that perf2bolt makes of it was taken so often. By its name in the folder
     of its LLVM: Debian's perf2bolt-19 does not know what it is called."""
@@ -121,6 +191,8 @@ for board, level in (("m3", "-O2"), ("m33", "-Os"), ("a9", "-O1"), ("a53", "-O2"
         check_ranges(ranges, order, in_file)
         check_branches(branches, order, in_file)
         judged_by_autofdo(run, text, truth)
+        if board == "a53":
+            judged_by_profgen(run, text, truth)
 
 
 @suite.test("feedback: BOLT's text, perf2bolt, several recordings, bad options")
