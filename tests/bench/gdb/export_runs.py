@@ -41,21 +41,35 @@ def command(*words, **options):
     return done.stdout
 
 
-def build(board, level, *more):
+def build(board, level, *more, source="crash.c"):
     """The program of a board: crash-BOARD.elf in a folder of its own."""
     out = folder() / f"crash-{board}.elf"
     common = ["-std=gnu11", level, "-gdwarf-4", "-ffreestanding", *more]
     if board != "a53":
         command("arm-none-eabi-gcc", *common, "-fno-tree-loop-distribute-patterns", "-nostdlib",
-                "-L.", "-Wl,-n", *BOARDS[board], "crash.c", "-lgcc", "-o", out, cwd=SOURCES)
+                "-L.", "-Wl,-n", *BOARDS[board], source, "-lgcc", "-o", out, cwd=SOURCES)
         return out
     objects = []
-    for source in [*BOARDS[board], "crash.c"]:
-        objects.append(out.parent / f"{source}.o")
+    for part in [*BOARDS[board], source]:
+        objects.append(out.parent / f"{os.path.basename(part)}.o")
         command("clang", "--target=aarch64-none-elf", "-mcpu=cortex-a53", "-mgeneral-regs-only",
-                *common, "-fno-builtin", "-c", source, "-o", objects[-1], cwd=SOURCES)
+                *common, "-fno-builtin", "-c", part, "-o", objects[-1], cwd=SOURCES)
     command("ld.lld", "-n", "-T", "a53.ld", *objects, "-o", out, cwd=SOURCES)
     return out
+
+
+def tracefile(text):
+    """{file: {"DA": {line: count}, "FN": {name: count}}}."""
+    found = {}
+    for row in text.splitlines():
+        key, _, rest = row.partition(":")
+        if key == "SF":
+            record = found[rest.split("/")[-1]] = {"DA": {}, "FN": {}}
+        elif key == "DA":
+            record["DA"][int(rest.split(",")[0])] = int(rest.split(",")[1])
+        elif key == "FNDA":
+            record["FN"][rest.split(",")[1]] = int(rest.split(",")[0])
+    return found
 
 
 class Run:

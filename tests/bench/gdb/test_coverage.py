@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from pathlib import Path
 
-from export_runs import RUNS, Run, build, command, conditional_branches, directions
+from export_runs import RUNS, Run, build, command, conditional_branches, directions, tracefile
 from replay_gdb import Suite, equal, expect, folder, has
 
 suite = Suite()
@@ -50,20 +50,6 @@ def objects_against_truth(run):
         near = open_ones[address] + (address in truth[-2:])
         expect(counts[0] >= wanted[0] and counts[1] >= wanted[1] and left <= near,
                f"branch {address:#x}: (not taken, taken) {counts}, not {wanted}")
-
-
-def tracefile(text):
-    """{file: {"DA": {line: count}, "FN": {name: count}}}."""
-    found = {}
-    for row in text.splitlines():
-        key, _, rest = row.partition(":")
-        if key == "SF":
-            record = found[rest.split("/")[-1]] = {"DA": {}, "FN": {}}
-        elif key == "DA":
-            record["DA"][int(rest.split(",")[0])] = int(rest.split(",")[1])
-        elif key == "FNDA":
-            record["FN"][rest.split(",")[1]] = int(rest.split(",")[0])
-    return found
 
 
 def lines_against_truth(run):
