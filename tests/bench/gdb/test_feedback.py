@@ -191,11 +191,9 @@ for board, level in (("m3", "-O2"), ("m33", "-Os"), ("a9", "-O1"), ("a53", "-O2"
         check_ranges(ranges, order, in_file)
         check_branches(branches, order, in_file)
         judged_by_autofdo(run, text, truth)
-        if board == "a53":
-            judged_by_profgen(run, text, truth)
 
 
-@suite.test("feedback: BOLT's text, perf2bolt, several recordings, bad options")
+@suite.test("feedback: BOLT's text, several recordings, bad options")
 def _():
     run = Run("a53", "-O1", count=20000)
     place = offset_of(run)
@@ -209,10 +207,24 @@ def _():
         equal(rest, ["0"] if kind == "B" else [], "mispredictions")
         got[kind][place(int(first, 16)), place(int(last, 16))] = int(count)
     equal(got, {"B": branches, "F": ranges}, "BOLT's ranges and branches")
-    judged_by_bolt(run, text, run.proved(run.export("feedback")))
     run.export("feedback", "--format", "lcov", code=2)
     small = Run("m3", "-O1", count=5000)
     small.export("feedback", "--format", "bolt", code=4)
+
+
+@suite.test("feedback: llvm-profgen")
+def _():
+    tool("llvm-profgen-19", "package llvm-19, 44 MB with its libraries")
+    run = Run("a53", "-O2", count=30000)
+    text = run.export("feedback")
+    judged_by_profgen(run, text, run.proved(text))
+
+
+@suite.test("feedback: perf2bolt")
+def _():
+    tool("perf2bolt-19", "package bolt-19, 37 MB")
+    run = Run("a53", "-O1", count=20000)
+    judged_by_bolt(run, run.export("feedback", "--format", "bolt"), run.proved(run.export("feedback")))
 
 
 suite.run()
