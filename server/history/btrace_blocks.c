@@ -156,6 +156,27 @@ static uint64_t straight_address(struct builder *b, uint64_t address, enum bt_is
     return index ? 0 : address;
 }
 
+/* Something is missing behind what was decoded when GDB read last: then what led from there to its
+ * PC never came into the history, and others have those numbers. */
+static int look_for_loss(const struct builder *b, struct history *h)
+{
+    const struct btrace_mark *since = b->since;
+    struct history_window w = {.first = UINT64_MAX};
+    if (history_first(h) > since->end)
+        return BT_ERR_RANGE;
+    for (size_t i = history_window_count(h); i > 0 && w.first >= since->end; i--) {
+        int error = history_window_index(h, i - 1, &w);
+        if (error)
+            return error;
+        for (size_t e = 0; e < w.event_count; e++) {
+            uint64_t position = w.events[e].position;
+            if (position >= since->end && position <= since->number && is_gap(b, &w.events[e]))
+                return BT_ERR_RANGE;
+        }
+    }
+    return BT_OK;
+}
+
 /* The delta's oldest block, whose first instruction is number `first`: GDB fills in where it
  * begins. A gap there, or another address than GDB has, is no join. */
 static int join_delta(struct builder *b, const struct bt_block *block, uint64_t first)
@@ -243,7 +264,7 @@ static int begin_at_pc(struct builder *b, const struct btrace_view *view, enum b
     b->begin = b->end = view->pc;
     b->thumb = view->thumb;
     b->gap = !j.known;
-    *mark = (struct btrace_mark){j.known, j.base + j.walked, view->pc};
+    *mark = (struct btrace_mark){j.known, history_end(view->history), j.base + j.walked, view->pc};
     if (!j.known)
         return BT_OK;
     b->begin = j.tail.address;
@@ -288,8 +309,8 @@ static int build_blocks(const struct btrace_view *view, const struct btrace_mark
     int error = begin_at_pc(&b, view, &isa, mark);
     if (!error)
         error = add_windows(&b, h, isa);
-    if (!error && since && !b.joined)
-        error = BT_ERR_RANGE;
+    if (!error && since)
+        error = b.joined ? look_for_loss(&b, h) : BT_ERR_RANGE;
     b.gap = false; /* nothing older is shown */
     if (!error)
         error = close_block(&b);

@@ -37,7 +37,9 @@ struct btrace_view {
 
 /* What GDB has already: instruction number `number` was the next one to run, at `pc`. */
 struct btrace_mark {
-    bool valid; /* false: a gap, or nothing, leads to the halted PC */
+    bool valid;   /* false: a gap, or nothing, leads to the halted PC */
+    uint64_t end; /* of the history then: instructions from here on were known by the PC alone, or
+                     held back, and a loss takes their numbers away */
     uint64_t number;
     uint64_t pc;
 };
