@@ -374,6 +374,18 @@ static void on_mistake(void *ctx, const char *text)
         log_write(LOG_AT_ERROR, "%s: and more\n", s->args.command);
 }
 
+/* In the target's command, too: a word that is a core's program, such as that of QEMU's -kernel. */
+static void use_program(struct config *config, const char *program)
+{
+    for (unsigned i = 0; i < config->core_count; i++) {
+        struct config_core *core = &config->cores[i];
+        for (char **word = config->command; word && *word; word++)
+            if (core->program[0] && strcmp(*word, core->program) == 0)
+                *word = core->program;
+        snprintf(core->program, sizeof core->program, "%s", program);
+    }
+}
+
 static int load_serve_config(struct serve *s)
 {
     struct message why;
@@ -407,9 +419,8 @@ static int load_serve_config(struct serve *s)
         snprintf(s->config.record_dir, sizeof s->config.record_dir, "%s", s->args.record);
     s->config.record.compress |= s->args.compress;
     s->config.record.start |= s->args.record || s->args.recording_only;
-    for (unsigned i = 0; s->args.program && i < s->config.core_count; i++)
-        snprintf(s->config.cores[i].program, sizeof s->config.cores[i].program, "%s",
-                 s->args.program);
+    if (s->args.program)
+        use_program(&s->config, s->args.program);
     if (s->args.recording_only && !s->config.record_dir[0]) {
         log_write(LOG_AT_ERROR, "%s: no folder: --record FOLDER, or [record] dir in %s\n",
                   s->args.command, s->config.path);

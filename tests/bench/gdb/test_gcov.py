@@ -10,7 +10,6 @@ import re
 import subprocess
 
 from export_runs import BOARDS, FULL, SOURCES, build, command, tracefile
-from live_gdb import PROGRAMS, board_file
 from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, folder
 
 suite = Suite()
@@ -115,10 +114,9 @@ def by_gcov(board, place):
 
 def by_trace(board, place):
     elf = build(board, "-O0", f"-I{SOURCES}", source=str(place / "around.c"))
-    shipped = PROGRAMS / f"crash-{board}.elf"
-    path = board_file(f"virtual-{board}", replace=[(str(shipped), str(elf))])
-    done = subprocess.run([BTRACED, "run", "-c", path, "--until", "stopped_here", "--coverage", place / "run.info",
-                           "--max-lost", "0"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    done = subprocess.run([BTRACED, "run", "-c", f"virtual-{board}", "--program", elf, "--until",
+                           "stopped_here", "--max-lost", "0", "--coverage", place / "run.info"],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=5 * PATIENCE, env=environment())
     equal(done.returncode, 0, f"btraced run: {done.stderr[-2000:]}")
     found = tracefile((place / "run.info").read_text())["random.c"]
