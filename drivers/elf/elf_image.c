@@ -603,6 +603,7 @@ static int read_segments(struct elf_image *image, const uint8_t *data, size_t si
             .vaddr = ph.p_vaddr,
             .paddr = ph.p_paddr,
             .data = data + ph.p_offset,
+            .offset = ph.p_offset,
             .file_size = ph.p_filesz,
             .mem_size = ph.p_memsz,
             .executable = (ph.p_flags & PF_X) != 0,

@@ -24,6 +24,7 @@ struct elf_segment {
     uint64_t vaddr;      /* where the program runs */
     uint64_t paddr;      /* where it is loaded (flash of an image that copies itself) */
     const uint8_t *data; /* file_size bytes */
+    uint64_t offset;     /* of data in the file */
     uint64_t file_size;  /* bytes in the file: at least 1 */
     uint64_t mem_size;   /* bytes in memory, >= file_size; the rest is zero */
     bool executable;     /* PF_X */

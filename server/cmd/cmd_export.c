@@ -360,14 +360,15 @@ static const char feedback_help[] =
     "What a compiler wants to know of a run: ranges and taken branches, with their counts.\n"
     "\n"
     "  --format FORMAT    autofdo (the default): text for create_llvm_prof, which\n"
-    "                     needs a program with -gdwarf-4; bolt: for perf2bolt -pa, AArch64 "
-    "alone\n" EXPORT_HELP EXPORT_PART_HELP "\n"
+    "                     needs a program with -gdwarf-4; bolt: for perf2bolt -pa, AArch64\n"
+    "                     alone; brstack: for llvm-profgen --perfscript, not with "
+    "--part\n" EXPORT_HELP EXPORT_PART_HELP "\n"
     "examples:\n"
     "  btraced feedback --elf crash.elf -o run.txt recording\n";
 
-static const char *const feedback_formats[] = {"autofdo", "bolt", NULL};
+static const char *const feedback_formats[] = {"autofdo", "bolt", "brstack", NULL};
 
-int cmd_export_feedback(const struct export_args *args, bool bolt,
+int cmd_export_feedback(const struct export_args *args, unsigned format,
                         const struct export_program *program, const struct feedback *f,
                         const struct export_loss *loss)
 {
@@ -375,8 +376,10 @@ int cmd_export_feedback(const struct export_args *args, bool bolt,
     FILE *out = export_create(args);
     if (!out)
         return EXIT_INTERNAL;
-    if (bolt)
+    if (format == FEEDBACK_BOLT)
         feedback_write_bolt(f, program, out);
+    else if (format == FEEDBACK_BRSTACK)
+        feedback_write_brstack(f, program, out);
     else
         feedback_write_autofdo(f, program, loss, out);
     export_loss_text(loss, text, sizeof text);
@@ -413,6 +416,7 @@ int cmd_feedback(int argc, char **argv)
     if (code)
         return code < 0 ? EXIT_OK : code;
     int error = feedback_init(&feedback);
+    feedback.stacks = args.format == FEEDBACK_BRSTACK;
     code = export_open(&args, 0, false, &first);
     if (!code && !error && args.parts) {
         code = export_part(&args, &first, true);
@@ -420,7 +424,8 @@ int cmd_feedback(int argc, char **argv)
         export_opened_release(&first);
         return code;
     }
-    if (!code && args.format == 1 && first.names.programs[0].elf->machine != ELF_MACHINE_AARCH64)
+    if (!code && args.format == FEEDBACK_BOLT &&
+        first.names.programs[0].elf->machine != ELF_MACHINE_AARCH64)
         code = export_complain(&args, "BOLT knows AArch64 programs alone: --format autofdo");
     if (!code && !error)
         error = feedback_recording(&args, &first, &feedback, &loss);
@@ -431,8 +436,7 @@ int cmd_feedback(int argc, char **argv)
     }
     if (!code && !error) {
         feedback_finish(&feedback);
-        code = cmd_export_feedback(&args, args.format == 1, &first.names.programs[0], &feedback,
-                                   &loss);
+        code = cmd_export_feedback(&args, args.format, &first.names.programs[0], &feedback, &loss);
     }
     if (error)
         code = export_failed(&args, error);

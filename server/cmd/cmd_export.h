@@ -14,8 +14,10 @@ int cmd_export_coverage(const struct export_args *args, const struct coverage *c
 /* --fail-under: EXIT_BELOW and a line, or EXIT_OK. */
 int cmd_export_judge(const struct export_args *args, const struct coverage *c);
 
-/* AutoFDO's text or BOLT's to the output, what is missing to standard error. An exit code. */
-int cmd_export_feedback(const struct export_args *args, bool bolt,
+enum { FEEDBACK_AUTOFDO, FEEDBACK_BOLT, FEEDBACK_BRSTACK };
+
+/* Text of that format to the output, what is missing to standard error. An exit code. */
+int cmd_export_feedback(const struct export_args *args, unsigned format,
                         const struct export_program *program, const struct feedback *f,
                         const struct export_loss *loss);
 

@@ -124,7 +124,7 @@ static int write_merged(const struct export_args *args, struct merge_programs *p
     if (args->format < MERGE_AUTOFDO)
         return write_merged_coverage(args, p, m);
     feedback_finish(&m->feedback);
-    return cmd_export_feedback(args, args->format == MERGE_BOLT, &p->names.programs[0],
+    return cmd_export_feedback(args, args->format - MERGE_AUTOFDO, &p->names.programs[0],
                                &m->feedback, &m->loss);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* AutoFDO's text: sample_reader.cc of google/autofdo. BOLT's:
- * bolt/include/bolt/Profile/DataAggregator.h of llvm-project. */
+ * bolt/include/bolt/Profile/DataAggregator.h of llvm-project. Stacks of branches:
+ * llvm/tools/llvm-profgen/PerfReader.cpp there. */
 #include "server/export/feedback.h"
 
 #include <inttypes.h>
@@ -25,13 +26,13 @@ void feedback_release(struct feedback *f)
 }
 
 /* Its entry, or the free one that it would have. */
-static struct feedback_pair *find_pair(const struct feedback *f, uint64_t from, uint64_t to,
-                                       bool branch)
+static struct feedback_pair *find_pair(const struct feedback *f, const struct feedback_pair *key)
 {
-    uint64_t x = from ^ to << 21 ^ (uint64_t)branch << 63;
+    uint64_t x = key->from ^ key->to << 21 ^ key->before << 42 ^ (uint64_t)key->branch << 63;
     size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 24) & (f->size - 1);
     struct feedback_pair *p = &f->pairs[at];
-    while (p->count && (p->from != from || p->to != to || p->branch != branch))
+    while (p->count && (p->from != key->from || p->to != key->to || p->before != key->before ||
+                        p->branch != key->branch))
         p = &f->pairs[at = (at + 1) & (f->size - 1)];
     return p;
 }
@@ -45,7 +46,7 @@ static bool grow_pairs(struct feedback *f)
     for (size_t i = 0; i < f->size; i++) {
         const struct feedback_pair *p = &f->pairs[i];
         if (p->count)
-            *find_pair(&larger, p->from, p->to, p->branch) = *p;
+            *find_pair(&larger, p) = *p;
     }
     free(f->pairs);
     f->pairs = larger.pairs;
@@ -53,34 +54,37 @@ static bool grow_pairs(struct feedback *f)
     return true;
 }
 
-static void count_pairs(struct feedback *f, uint64_t from, uint64_t to, bool branch, uint64_t count)
+void feedback_put(struct feedback *f, const struct feedback_pair *pair)
 {
-    struct feedback_pair *p = find_pair(f, from, to, branch);
+    struct feedback_pair *p = find_pair(f, pair);
     if (p->count) {
-        p->count += count;
+        p->count += pair->count;
         return;
     }
     if (f->used * 2 >= f->size) {
         if (!grow_pairs(f)) {
-            f->left_out += count;
+            f->left_out += pair->count;
             return;
         }
-        p = find_pair(f, from, to, branch);
+        p = find_pair(f, pair);
     }
     f->used++;
-    *p = (struct feedback_pair){from, to, count, branch};
+    *p = *pair;
 }
 
-static void count_pair(struct feedback *f, uint64_t from, uint64_t to, bool branch)
+static void count_branch(struct feedback *f, uint64_t from, uint64_t to)
 {
-    count_pairs(f, from, to, branch, 1);
+    feedback_put(f, &(struct feedback_pair){.from = from, .to = to, .count = 1, .branch = true});
 }
 
 /* The range that runs ends with the newest block. */
 static void close_range(struct feedback *f)
 {
     if (f->open)
-        count_pair(f, f->first, bt_block_last(&f->counts->last), false);
+        feedback_put(f, &(struct feedback_pair){.from = f->first,
+                                                .to = bt_block_last(&f->counts->last),
+                                                .before = f->before,
+                                                .count = 1});
     f->open = false;
 }
 
@@ -88,6 +92,7 @@ static void feedback_transfer(void *ctx, const struct counts_edge *edge, uint64_
                               uint64_t cycles)
 {
     struct feedback *f = ctx;
+    bool branch = false;
     (void)number;
     (void)cycles;
     if (edge->kind == COUNTS_LEAVE && edge->block.first == edge->behind && f->open)
@@ -95,9 +100,12 @@ static void feedback_transfer(void *ctx, const struct counts_edge *edge, uint64_
     close_range(f);
     if (!(edge->from & 1) && edge->kind != COUNTS_ENTRY && edge->kind != COUNTS_EXCEPTION_RETURN &&
         edge->block.first != edge->behind)
-        count_pair(f, edge->from, edge->block.first, true);
+        branch = true;
     f->first = edge->block.first;
     f->open = edge->block.info != 0; /* otherwise an exception comes before it */
+    f->before = branch && f->stacks && f->open ? edge->from : 0;
+    if (branch && !f->before)
+        count_branch(f, edge->from, edge->block.first);
 }
 
 void feedback_follow(struct feedback *f, struct export_walk *walk, struct counts *counts)
@@ -138,11 +146,6 @@ void feedback_clear(struct feedback *f)
     f->left_out = 0;
 }
 
-void feedback_put(struct feedback *f, const struct feedback_pair *pair)
-{
-    count_pairs(f, pair->from, pair->to, pair->branch, pair->count);
-}
-
 static int pair_order(const void *a, const void *b)
 {
     const struct feedback_pair *x = a, *y = b;
@@ -150,7 +153,9 @@ static int pair_order(const void *a, const void *b)
         return x->branch ? 1 : -1;
     if (x->from != y->from)
         return x->from < y->from ? -1 : 1;
-    return x->to < y->to ? -1 : x->to > y->to;
+    if (x->to != y->to)
+        return x->to < y->to ? -1 : 1;
+    return x->before < y->before ? -1 : x->before > y->before;
 }
 
 void feedback_order(struct feedback_pair *pairs, size_t count)
@@ -228,5 +233,41 @@ void feedback_write_bolt(const struct feedback *f, const struct export_program *
             fprintf(out, "B %" PRIx64 " %" PRIx64 " %" PRIu64 " 0\n", p->from, p->to, p->count);
         else
             fprintf(out, "F %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", p->from, p->to, p->count);
+    }
+}
+
+/* Where its executable segments are, as a mapping of the file: as linked. */
+static void write_mappings(const struct export_program *program, FILE *out)
+{
+    const char *name = strrchr(program->path, '/');
+    for (size_t i = 0; i < program->elf->segment_count; i++) {
+        const struct elf_segment *s = &program->elf->segments[i];
+        if (s->executable)
+            fprintf(out,
+                    "PERF_RECORD_MMAP2 1/1: [0x%" PRIx64 "(0x%" PRIx64 ") @ 0x%" PRIx64
+                    " 00:00 0 0]: r-xp %s\n",
+                    s->vaddr, s->file_size, s->offset, name ? name + 1 : program->path);
+    }
+}
+
+void feedback_write_brstack(const struct feedback *f, const struct export_program *program,
+                            FILE *out)
+{
+    static const char flags[] = "P/-/-/0";
+    uint64_t offset;
+    write_mappings(program, out);
+    for (size_t i = 0; i < f->used; i++) {
+        const struct feedback_pair *p = &f->pairs[i];
+        if (!code_offset(program->elf, p->from, &offset) ||
+            !code_offset(program->elf, p->to, &offset))
+            continue;
+        if (p->branch)
+            fprintf(out, "%" PRIu64 "\n %" PRIx64 " 0x%" PRIx64 "/0x%" PRIx64 "/%s\n", p->count,
+                    p->from, p->from, p->to, flags);
+        else
+            fprintf(out,
+                    "%" PRIu64 "\n %" PRIx64 " 0x%" PRIx64 "/0x0/%s 0x%" PRIx64 "/0x%" PRIx64
+                    "/%s\n",
+                    p->count, p->to, p->to, flags, p->before, p->from, flags);
     }
 }

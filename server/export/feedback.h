@@ -14,7 +14,9 @@
 struct feedback_pair {
     uint64_t from;
     uint64_t to;
-    uint64_t count; /* 0: a free entry */
+    uint64_t before; /* the branch that led to a range, where `stacks` are kept; 0: none, or not
+                        known */
+    uint64_t count;  /* 0: a free entry */
     bool branch;
 };
 
@@ -25,7 +27,10 @@ struct feedback {
     uint64_t left_out;     /* for want of room */
     struct counts *counts; /* of the source that is walked */
     uint64_t first;        /* where the range began that runs */
+    uint64_t before;       /* the branch that led there */
     bool open;
+    bool stacks; /* a branch is counted with the range behind it: for feedback_write_brstack() alone
+                  */
 };
 
 /* BT_ERR_NOMEM. Release in both cases. */
@@ -57,5 +62,10 @@ void feedback_finish(struct feedback *f);
 void feedback_write_autofdo(const struct feedback *f, const struct export_program *program,
                             const struct export_loss *loss, FILE *out);
 void feedback_write_bolt(const struct feedback *f, const struct export_program *program, FILE *out);
+
+/* What `perf script -F ip,brstack` prints of samples, each with its count before it: a branch and
+ * the one that ends the range behind it. */
+void feedback_write_brstack(const struct feedback *f, const struct export_program *program,
+                            FILE *out);
 
 #endif
