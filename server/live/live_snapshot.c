@@ -372,30 +372,12 @@ static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
     return s;
 }
 
-/* The number of the next instruction to run; false: nothing was traced yet, or nobody knows. */
-static bool halt_place(struct live *l, const struct live_core *c, uint64_t *position)
-{
-    struct btrace_view view;
-    struct reverse reverse;
-    if (l->pipeline)
-        pipeline_lock(l->pipeline);
-    live_view(l, c, BTRACE_DEFAULT_SIZE, &view);
-    int error = reverse_init(&reverse, &view);
-    *position = reverse.end;
-    reverse_release(&reverse);
-    if (l->pipeline)
-        pipeline_unlock(l->pipeline);
-    return error == BT_OK || error == BT_ERR_RANGE;
-}
-
-static void note_halt(struct live *l, unsigned i)
+static void note_place(struct live *l, unsigned i, struct reverse *place)
 {
     struct live_snapshot *n = &l->snapshot;
     const struct live_core *c = &l->cores[i];
-    uint64_t position, pc = c->regs.value[TARGET_REG_PC];
+    uint64_t pc = c->regs.value[TARGET_REG_PC];
     struct reverse_snapshot *state;
-    if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1) || !halt_place(l, c, &position))
-        return;
     struct live_snapshot_core *s = open_snapshot_core(l, i);
     if (!s)
         return;
@@ -407,8 +389,27 @@ static void note_halt(struct live *l, unsigned i)
     else
         state = reverse_forward_last(&s->forward);
     if (!state || !n->moved)
-        state = reverse_forward_halted(&s->forward, position, pc);
+        state = reverse_forward_halted(&s->forward, place, pc);
     s->range_count = 0;
+}
+
+/* BT_ERR_RANGE: nothing was traced yet. */
+static void note_halt(struct live *l, unsigned i)
+{
+    const struct live_core *c = &l->cores[i];
+    struct btrace_view view;
+    struct reverse place;
+    if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1))
+        return;
+    if (l->pipeline)
+        pipeline_lock(l->pipeline);
+    live_view(l, c, BTRACE_DEFAULT_SIZE, &view);
+    int error = reverse_init(&place, &view);
+    if (error == BT_OK || error == BT_ERR_RANGE)
+        note_place(l, i, &place);
+    reverse_release(&place);
+    if (l->pipeline)
+        pipeline_unlock(l->pipeline);
 }
 
 /* The history goes on through a halt that is not noted. */

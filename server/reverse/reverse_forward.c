@@ -89,7 +89,7 @@ static void withdraw_stretches(struct reverse_forward *f)
 /* States. */
 
 static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t position,
-                                            uint64_t pc)
+                                            uint64_t decoded, uint64_t pc)
 {
     if (f->count == REVERSE_FORWARD_STATES) {
         free_stretch(f, f->stretches[0]);
@@ -107,8 +107,12 @@ static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t 
     if (!s)
         return NULL;
     s->interval = INTERVAL;
-    s->state = (struct reverse_snapshot){
-        .position = position, .pc = pc, .ends = true, .begins = true, .carries = true};
+    s->state = (struct reverse_snapshot){.position = position,
+                                         .decoded = decoded,
+                                         .pc = pc,
+                                         .ends = true,
+                                         .begins = true,
+                                         .carries = true};
     f->stretches[f->count++] = s;
     f->budget.used += reverse_snapshot_memory(&s->state);
     f->rounds = 0;
@@ -120,15 +124,28 @@ struct reverse_snapshot *reverse_forward_last(struct reverse_forward *f)
     return f->count ? &f->stretches[f->count - 1]->state : NULL;
 }
 
-struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, uint64_t position,
+/* Trace was lost behind what was decoded at the last halt: what led to its place is not in the
+ * history any more, and what was worked out up to there goes over the loss. */
+static void lose_last(struct reverse_forward *f, uint64_t position)
+{
+    for (size_t i = f->count; i-- > 1 && f->stretches[i]->state.position == position;)
+        forget_stretch(f, f->stretches[i - 1]);
+}
+
+struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struct reverse *p,
                                                 uint64_t pc)
 {
     struct reverse_snapshot *last = reverse_forward_last(f);
-    if (last && last->position == position && last->pc == pc)
+    uint64_t decoded = history_end(p->view.history);
+    bool lost = last && reverse_path_begins_late(p, last->decoded, last->position);
+    bool ran = lost && last->decoded != decoded;
+    if (last && last->position == p->end && last->pc == pc && !ran)
         return last;
-    if (last && last->position > position)
+    if (last && last->position > p->end)
         reverse_forward_clear(f);
-    return add_stretch(f, position, pc);
+    else if (lost)
+        lose_last(f, last->position);
+    return add_stretch(f, p->end, decoded, pc);
 }
 
 struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint64_t pc, bool reset)
@@ -138,13 +155,13 @@ struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint
         return NULL;
     if (last->ends) {
         struct reverse_snapshot copy;
-        if (!add_stretch(f, last->position, pc))
+        if (!add_stretch(f, last->position, last->decoded, pc))
             return NULL;
         last = &f->stretches[f->count - 2]->state;
         struct reverse_snapshot *now = reverse_forward_last(f);
         f->budget.used -= reverse_snapshot_memory(now);
         if (reset)
-            *now = (struct reverse_snapshot){.position = last->position};
+            *now = (struct reverse_snapshot){.position = last->position, .decoded = last->decoded};
         else if (reverse_snapshot_copy(&copy, last))
             reverse_snapshot_release(&copy);
         else
@@ -159,8 +176,9 @@ struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint
     if (reset) {
         f->budget.used -= reverse_snapshot_memory(last);
         reverse_snapshot_release(last);
-        *last = (struct reverse_snapshot){.position = f->stretches[f->count - 2]->state.position,
-                                          .begins = true};
+        const struct reverse_snapshot *before = &f->stretches[f->count - 2]->state;
+        *last = (struct reverse_snapshot){
+            .position = before->position, .decoded = before->decoded, .begins = true};
         f->budget.used += reverse_snapshot_memory(last);
     }
     last->pc = pc;
@@ -384,7 +402,8 @@ static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reve
 {
     if (s->position < p->first || s->position >= p->end)
         return REVERSE_WHY_MOVED;
-    return reverse_path_begins_late(p, s->position) ? REVERSE_WHY_GAP : REVERSE_WHY_NONE;
+    return reverse_path_begins_late(p, s->decoded, s->position) ? REVERSE_WHY_GAP
+                                                                : REVERSE_WHY_NONE;
 }
 
 static void note_access(void *ctx, uint64_t position, const struct execute_insn *insn,

@@ -115,10 +115,11 @@ void reverse_forward_release(struct reverse_forward *f);
 void reverse_forward_clear(struct reverse_forward *f);
 
 /*
- * The core is halted there, and runs on from there. The state, to be filled; that of the halt
- * before when the core has not run since; NULL: no memory. It is valid until the next call.
+ * The core is halted at the end of `p`, and runs on from there. The state, to be filled; that of
+ * the halt before when the core has not run since; NULL: no memory. It is valid until the next
+ * call.
  */
-struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, uint64_t position,
+struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struct reverse *p,
                                                 uint64_t pc);
 /*
  * The debugger writes at that halt: the state from now on, for what is written. `reset`: nothing

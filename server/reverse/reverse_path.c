@@ -454,11 +454,11 @@ static bool begins_late(const struct reverse *r, const struct bt_event *e)
            (e->kind == BT_EVENT_TRACE_ON && e->cause > BT_GAP_DEBUG);
 }
 
-bool reverse_path_begins_late(struct reverse *reverse, uint64_t position)
+bool reverse_path_begins_late(struct reverse *reverse, uint64_t from, uint64_t position)
 {
     struct reverse_history_window s;
     size_t index;
-    uint64_t near = position > reverse->first ? position - 1 : position;
+    uint64_t near = from > reverse->first ? from - 1 : from;
     if (reverse_history_window_find(reverse, near, &index) != BT_OK)
         return true;
     for (; index < reverse_history_window_count(reverse); index++) {
@@ -467,7 +467,7 @@ bool reverse_path_begins_late(struct reverse *reverse, uint64_t position)
         if (s.first > position)
             break;
         for (size_t i = 0; i < s.window.event_count; i++)
-            if (s.window.events[i].position == position &&
+            if (s.window.events[i].position >= from && s.window.events[i].position <= position &&
                 begins_late(reverse, &s.window.events[i]))
                 return true;
     }

@@ -64,7 +64,8 @@ int reverse_path_go(struct reverse_path *p, struct reverse *reverse,
 int reverse_path_begin(struct reverse_path *p, struct reverse *reverse,
                        struct reverse_path_cache *cache, uint64_t pc);
 
-/* Instructions may be missing right at `position`, at which a halted core ran on. */
-bool reverse_path_begins_late(struct reverse *reverse, uint64_t position);
+/* A halted core ran on at `position`, when the history ended at `from`: instructions may be missing
+ * between them, or right there. */
+bool reverse_path_begins_late(struct reverse *reverse, uint64_t from, uint64_t position);
 
 #endif

@@ -20,6 +20,8 @@ struct reverse_piece {
 
 struct reverse_snapshot {
     uint64_t position;
+    uint64_t decoded; /* end of the history at the halt: what lies between it and `position` was
+                         known by the PC alone, or held back; a loss takes its numbers away */
     uint64_t pc;
     struct execute_regs regs;
     struct reverse_piece *pieces; /* later ones count over earlier ones */
