@@ -10,7 +10,6 @@ import collections
 import gzip
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -134,7 +133,7 @@ def logged(folder, name, old, new):
     """Standard error of `btraced decode` on a copy with another line in a device file."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / folder
-        shutil.copytree(oracle.capture(folder), copy)
+        oracle.copy_of(oracle.capture(folder), copy)
         text = (copy / name).read_text()
         if old not in text:
             raise oracle.Failed(f"{folder}/{name} has no '{old}'")

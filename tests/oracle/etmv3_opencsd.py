@@ -7,7 +7,6 @@ known to be wrong stands in DEFECTS, each with its place; these captures meet no
 
 import gzip
 import re
-import shutil
 import struct
 import tempfile
 from pathlib import Path
@@ -227,7 +226,7 @@ def check_folder(report, path, source, trace_id, program, *counts):
         return
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / path.name
-        shutil.copytree(path, copy)
+        oracle.copy_of(path, copy)
         write_dumps(copy, program)
         check_source(report, copy, source, trace_id, *counts)
 

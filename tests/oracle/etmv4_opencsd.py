@@ -12,7 +12,6 @@ Such places are counted, and each is shown to be one.
 
 import os
 import re
-import shutil
 import tempfile
 from pathlib import Path
 
@@ -155,7 +154,7 @@ def check_folder(report, folder, source, trace_id, size, *counts):
         return
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / path.name
-        shutil.copytree(path, copy)
+        oracle.copy_of(path, copy)
         if size:
             trace = copy / "cstrace.bin"
             trace.write_bytes(trace.read_bytes()[:size])

@@ -45,6 +45,13 @@ def capture(folder):
     return data / folder if (data / folder / "snapshot.ini").exists() else None
 
 
+def copy_of(path, copy):
+    """A copy that may be written, by whoever may read the capture."""
+    shutil.copytree(path, copy)
+    for each in [copy, *copy.rglob("*")]:
+        each.chmod(each.stat().st_mode | 0o200)
+
+
 def tool(name):
     """Path of a program that the tests may lack, or None."""
     return shutil.which(name)

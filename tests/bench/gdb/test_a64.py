@@ -4,9 +4,8 @@
 comes from OpenCSD's decode of the same bytes."""
 
 import re
-import shutil
 
-from replay_gdb import (Server, Suite, capture, equal, folder, gdb, has, history, run, tool, value)
+from replay_gdb import (Server, Suite, capture, copy_recording, equal, folder, gdb, has, history, run, tool, value)
 
 FOLDER = "cc1-etmv4"
 SOME = 128 * 1024  # bytes of trace
@@ -18,8 +17,7 @@ cache = {}
 def recording():
     """The first part of the capture, without the PC of its core: the trace's end stands in."""
     if "recording" not in cache:
-        path = folder() / FOLDER
-        shutil.copytree(capture(FOLDER), path)
+        path = copy_recording(capture(FOLDER))
         trace = path / "cstrace.bin"
         trace.write_bytes(trace.read_bytes()[:SOME])
         for core in path.glob("cpu_*.ini"):

@@ -324,6 +324,7 @@ def by_perf():
     p.leave(700, 500, 701, 502)
     p.hw_id(1 << 56 | 5 << 8 | 0x10, 1, 500)
     p.aux(0x20, 0x40, perf_writer.RAW | perf_writer.PARTIAL, 500, 1)
+    p.index(len(p.records))
     p.auxtrace(bytes(0x100), 0, 500, NO_CPU)
     path = str(write(p))
     done = subprocess.run([perf, "report", "-D", "-i", path], capture_output=True, text=True,
