@@ -108,8 +108,10 @@ def main():
 
     report("the check finds what is wrong", [f"self-check: {text!r}" for text in self_check()])
     documents = listed_in((ROOT / LIST).read_text())
-    names = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True,
-                           capture_output=True).stdout.decode().split("\0")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=False, capture_output=True)
+    names = listed.stdout.decode().split("\0")
+    if listed.returncode:  # the sources without their repository, or somebody else's
+        names = [str(path.relative_to(ROOT)) for path in ROOT.rglob("*") if path.relative_to(ROOT).parts[0] != "build"]
     wrong, cited, files = [], set(), 0
     for name in sorted(filter(None, names)):
         path = ROOT / name

@@ -253,7 +253,7 @@ def _():
     with Live(lab("refuse")) as live, Desk(live) as one:
         to_main(one)
         s = gdb(live.port, ["info target"], elf=ELF)
-        has(s[0], r"Remote failure reply: E\.client 1 \(127\.0\.0\.1:\d+\) is in control, and .gdb. others = refuse")
+        has(s[0], r"Remote failure reply: (E\.)?client 1 \(127\.0\.0\.1:\d+\) is in control, and .gdb. others = refuse")
         logged(live, r"client 2 \(.*\) is refused: client 1")
         has(one.do("stepi"), "end-stepping-range")
     with Live(lab("refuse")) as live:
