@@ -44,6 +44,10 @@ struct history_window {
 /* Block number i of the window, i < block_count. */
 void history_block(const struct history_window *w, size_t i, struct bt_block *out);
 
+/* From block *i, not included, back to block `least`: the first that spans the address becomes *i.
+ * False: none does, and *i is `least`. */
+bool history_block_back(const struct history_window *w, size_t least, uint64_t address, size_t *i);
+
 /* Cycles that the trace counts for it; FLOW_NO_CYCLES if none. */
 uint64_t history_block_cycles(const struct history_window *w, size_t i);
 

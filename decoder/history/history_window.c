@@ -79,8 +79,6 @@ static uint32_t packed_count(const struct window_store *s, size_t i)
 /* The first count of a window makes room for one a block; until then there is none. */
 static bool store_cycles(struct window_store *s, uint64_t cycles)
 {
-    if (cycles == FLOW_NO_CYCLES && !s->cycles_max)
-        return true;
     bool first = s->cycles_max == 0;
     size_t missing = first ? s->count + 1 : 1, have = first ? 0 : s->count;
     if (!reserve_items((void **)&s->cycles, have, &s->cycles_max, missing, sizeof *s->cycles))
@@ -89,31 +87,35 @@ static bool store_cycles(struct window_store *s, uint64_t cycles)
     return true;
 }
 
+/* Room for it is there already, but for its cycles. */
 static bool store_block(struct window_store *s, const struct bt_block *b, uint64_t cycles,
                         uint64_t number)
 {
-    if (!reserve_items((void **)&s->blocks, s->count, &s->max, 1, sizeof *s->blocks) ||
-        !store_cycles(s, cycles))
+    if ((cycles != FLOW_NO_CYCLES || s->cycles_max) && !store_cycles(s, cycles))
         return false;
-    if (s->count % WINDOW_STRIDE == 0) {
-        if (!reserve_items((void **)&s->numbers, s->number_count, &s->number_max, 1,
-                           sizeof *s->numbers))
-            return false;
+    if (s->count % WINDOW_STRIDE == 0)
         s->numbers[s->number_count++] = number;
-    }
     if (!pack_block(s, b, cycles != FLOW_NO_CYCLES, &s->blocks[s->count]))
         return false;
     s->count++;
     return true;
 }
 
+static bool reserve_blocks(struct window_store *s, size_t more)
+{
+    return reserve_items((void **)&s->blocks, s->count, &s->max, more, sizeof *s->blocks) &&
+           reserve_items((void **)&s->numbers, s->number_count, &s->number_max,
+                         more / WINDOW_STRIDE + 1, sizeof *s->numbers);
+}
+
 /* Out of memory: the rest of the window is thrown away, and the error told at the end. */
 static void flush_window(void *ctx, struct flow_out *out)
 {
     struct window_slot *slot = ctx;
-    bool ok =
-        !slot->error && reserve_items((void **)&slot->events, slot->event_count, &slot->event_max,
-                                      out->event_count + 1, sizeof *slot->events);
+    bool ok = !slot->error &&
+              reserve_items((void **)&slot->events, slot->event_count, &slot->event_max,
+                            out->event_count + 1, sizeof *slot->events) &&
+              reserve_blocks(&slot->store, out->block_count);
     for (size_t i = 0; i < out->block_count && ok; i++) {
         ok = store_block(&slot->store, &out->blocks[i],
                          out->cycles ? out->cycles[i] : FLOW_NO_CYCLES, slot->next);
@@ -180,6 +182,26 @@ void window_slot_release(struct window_slot *slot)
 void history_block(const struct history_window *w, size_t i, struct bt_block *out)
 {
     unpack_block(w->store, i, out);
+}
+
+bool history_block_back(const struct history_window *w, size_t least, uint64_t address, size_t *i)
+{
+    const struct packed_block *blocks = w->store->blocks;
+    size_t at = *i;
+    while (at > least) {
+        const struct packed_block *p = &blocks[--at];
+        struct bt_block b;
+        if (!(p->rest & REST_WIDE) &&
+            address - (p->first & ~1u) > 2 * (uint64_t)(p->rest & REST_HALVES))
+            continue;
+        unpack_block(w->store, at, &b);
+        if (address < b.first || address > bt_block_last(&b))
+            continue;
+        *i = at;
+        return true;
+    }
+    *i = least;
+    return false;
 }
 
 uint64_t history_block_cycles(const struct history_window *w, size_t i)

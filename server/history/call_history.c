@@ -418,17 +418,16 @@ static void job_tell_hit(struct call_job *j, uint64_t number)
 static bool find_on(struct call_job *j, const struct history_window *window, size_t max)
 {
     struct walk *w = &j->walk;
+    size_t least = w->block > max ? w->block - max : 0;
     uint64_t index;
-    for (; w->block > 0 && j->found < WHEN_MAX; w->block--, max--) {
+    while (j->found < WHEN_MAX && history_block_back(window, least, j->address, &w->block)) {
         struct bt_block block;
-        if (max == 0)
-            return false;
-        history_block(window, w->block - 1, &block);
-        w->number -= bt_block_count(&block);
-        if (index_in(w, &block, j->address, &index) && !is_later(w->q, w->number + index))
-            job_tell_hit(j, w->number + index);
+        uint64_t number = history_block_number(window, w->block);
+        history_block(window, w->block, &block);
+        if (index_in(w, &block, j->address, &index) && !is_later(w->q, number + index))
+            job_tell_hit(j, number + index);
     }
-    return true;
+    return w->block == 0 || j->found == WHEN_MAX;
 }
 
 static void job_open_window(struct call_job *j, const struct history_window *window)
@@ -439,7 +438,6 @@ static void job_open_window(struct call_job *j, const struct history_window *win
     if (!j->when)
         return;
     w->block = window->block_count;
-    w->number = window->end;
     for (size_t i = 0; i < window->event_count; i++)
         flow_track_key(&w->key, &window->events[i]);
 }

@@ -159,16 +159,30 @@ static int look_at_window(struct reverse *p, struct reverse_search *q,
     return REVERSE_FOUND_GAP;
 }
 
+/* None of the addresses is in the window, and nothing is missing: it is not decoded. */
+static bool passes_over(const struct reverse *p, const struct reverse_search *q)
+{
+    struct history_reach r;
+    if (q->next >= history_window_count(p->view.history))
+        return false; /* what lies behind its end */
+    history_window_reach(p->view.history, q->next, &r);
+    return !r.events && (q->low > q->high || r.low > q->high || r.high < q->low);
+}
+
 int reverse_search_some(struct reverse *p, struct reverse_search *q)
 {
-    struct reverse_history_window s;
+    struct reverse_history_window s = {.first = q->reached, .end = q->reached};
     size_t blocks = 0;
-    for (unsigned windows = 0; windows < SLICE && blocks < SLICE_MAX; windows++) {
-        int found = reverse_history_window(p, q->next, &s);
-        if (found == BT_OK)
-            found = look_at_window(p, q, &s);
-        if (found != REVERSE_FOUND_MORE)
-            return found;
+    for (unsigned windows = 0; windows < SLICE && blocks < SLICE_MAX;) {
+        if (!passes_over(p, q)) {
+            int found = reverse_history_window(p, q->next, &s);
+            if (found == BT_OK)
+                found = look_at_window(p, q, &s);
+            if (found != REVERSE_FOUND_MORE)
+                return found;
+            blocks += s.block_count;
+            windows++;
+        }
         bool last = q->back ? q->next == 0 : q->next + 1 == reverse_history_window_count(p);
         if (last) {
             q->found = q->reached = q->back ? p->first : p->end;
@@ -178,7 +192,6 @@ int reverse_search_some(struct reverse *p, struct reverse_search *q)
         if (!is_sooner(q, edge, q->reached))
             q->reached = edge;
         q->next = q->back ? q->next - 1 : q->next + 1;
-        blocks += s.block_count;
     }
     return REVERSE_FOUND_MORE;
 }
