@@ -59,6 +59,7 @@ struct reason {
     int theirs;
     unsigned long expected; /* words of the fixed seed for which it holds */
     unsigned long seen;
+    bool younger = false; /* a newer version of the other side knows it, and agrees */
 };
 
 /* xorshift64*: the sequence is part of the test, the library's generators may change. */
@@ -212,6 +213,8 @@ struct ledger {
             if (r.set != set || !r.holds(w.op))
                 continue;
             r.seen++;
+            if (!diff && r.younger)
+                return;
             if (diff != r.diff || ours.cls != r.ours || theirs.cls != r.theirs)
                 complain(set, w, ours, theirs, r.name);
             return;

@@ -75,12 +75,13 @@ static bool exit_of_vector(uint32_t op)
 
 static const reason younger[] = {
     {"CB, CBB, CBH are younger", SET_A64, compare_and_branch, DIFF_CLASS, INSN_DIRECT, INSN_OTHER,
-     0, 0},
+     0, 0, true},
     {"RETAASPPC, RETABSPPC are younger", SET_A64, return_with_label, DIFF_CLASS, INSN_INDIRECT,
-     INSN_OTHER, 0, 0},
+     INSN_OTHER, 0, 0, true},
     {"RETAASPPCR, RETABSPPCR are younger", SET_A64, return_with_register, DIFF_CLASS, INSN_INDIRECT,
-     INSN_OTHER, 0, 0},
-    {"TEXIT is younger", SET_A64, exit_of_vector, DIFF_CLASS, INSN_INDIRECT, INSN_OTHER, 0, 0},
+     INSN_OTHER, 0, 0, true},
+    {"TEXIT is younger", SET_A64, exit_of_vector, DIFF_CLASS, INSN_INDIRECT, INSN_OTHER, 0, 0,
+     true},
 };
 
 /* Encodings of the younger ones as Arm's machine-readable architecture and newer assemblers have

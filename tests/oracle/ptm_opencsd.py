@@ -105,7 +105,7 @@ def their_element(name, text):
     if name == "TIMESTAMP":
         return ("timestamp", number(r"TS=0x([0-9a-f]+)", text), cycles)
     if name == "ADDR_NACC":
-        return ("no-code", number(r"\( 0x([0-9a-f]+) \)", text))
+        return ("no-code", number(r"\( 0x([0-9a-f]+)[ ;]", text))
     if name in ("NO_SYNC", "EO_TRACE"):
         return None
     raise oracle.Failed(f"element without a rule: {name}{text}")
