@@ -177,7 +177,7 @@ def _(core):
         check_history(b, s, 20)
 
 
-def random_stops(b, count):
+def random_stops(b, seed, count):
     """What random_stops.py wrote, and what was executed."""
     out = folder() / "stops"
     done = subprocess.run(
@@ -187,7 +187,7 @@ def random_stops(b, count):
          "maintenance flush register-cache", "-ex", "tbreak main", "-ex", "continue", "-ex",
          "set var crash_after = 0", "-x", str(ROOT / "tests/bench/gdb/random_stops.py")],
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=5 * PATIENCE, check=False,
-        env=dict(environment(), STOPS_GAPS="1", STOPS_SEED=str(SEED), STOPS_COUNT=str(count), STOPS_OUT=str(out),
+        env=dict(environment(), STOPS_GAPS="1", STOPS_SEED=str(seed), STOPS_COUNT=str(count), STOPS_OUT=str(out),
                  STOPS_TRUTH=str(b.truth_path),
                  STOPS_FUNCTIONS="add_value compare timer_tick find_topic checksum read_number"))
     stops = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
@@ -225,7 +225,7 @@ def check_stops(stops, data, entries, packets):
 def _(core):
     for size in (1024, 8192, 64)[:3 if FULL else 1]:
         with board(core, size=size) as b:
-            stops = random_stops(b, 24 if FULL else 12)
+            stops = random_stops(b, SEED + size, 16 if FULL else 12)
         log = Path(f"{b.truth_path}.log").read_text()
         entries = [int(index) for index in re.findall(r"(?m)^(\d+) exception ", log)]
         rounds = check_stops(stops, b.truth_path.read_bytes(), entries, size // 8)
