@@ -137,7 +137,8 @@ struct gdb_host {
 
     /* Optional. State in words for "info threads" ("replaying, at 216"); "": that of the target. */
     void (*core_status)(void *ctx, int core, char *text, size_t size);
-    /* Optional: the client in control asks for what changes the target: writes, flash, a reset. */
+    /* Optional: the client in control asks for what changes the target: writes, flash, a
+     * reset; and the answer to its File-I/O request, which ends up in its registers. */
     void (*changes)(void *ctx, const struct target_request *request);
     /* Optional: the client lets go, by `D` or `k`. */
     void (*leave)(void *ctx);

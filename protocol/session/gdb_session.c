@@ -227,7 +227,7 @@ static bool packet_is_own(const char *payload, size_t len)
 /* Before it is done: that it was asked for counts. */
 static void session_report_change(struct gdb_session *s, const char *payload, size_t len)
 {
-    if (!s->host->changes || s->role == GDB_OBSERVES || len == 0 || !strchr("MXGPRv", payload[0]))
+    if (!s->host->changes || s->role == GDB_OBSERVES || len == 0 || !strchr("MXGPRvF", payload[0]))
         return;
     struct gdb_packet packet = gdb_packet_read(payload, len);
     packet.request.core = s->general;

@@ -215,6 +215,9 @@ static void op_changes(void *ctx, const struct target_request *r)
         live_audit(k, "registers", core);
     else if (r->kind == TARGET_RESET)
         live_audit(k, "reset", "by GDB");
+    else if (r->kind == TARGET_PACKET && r->packet_length && r->packet[0] == 'F')
+        audit_write(k->live->audit, k->client->number, k->client->connection->peer, "file-io",
+                    "%.*s", r->packet_length < 40 ? (int)r->packet_length : 40, r->packet);
 }
 
 static bool op_has_tasks(void *ctx)

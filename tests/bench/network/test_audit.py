@@ -5,19 +5,23 @@
 a syslog that is gone or full holds nobody up, and what was lost is counted."""
 
 import json
+import os
+import random
 import re
 import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 # pylint: disable=wrong-import-position
 from live_gdb import Live, Wire, board_file
-from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, has, lacks,
-                        wait_for)
+from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, frame, has,
+                        lacks, wait_for)
 
 suite = Suite()
 LINE = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) client (\d+) \((.*)\) ([a-z-]+): (.*)$")
@@ -73,6 +77,30 @@ def _():
         live.process.send_signal(signal.SIGHUP)
         wait_for(lambda: path.exists() and "reload" in path.read_text(), "a new file")
         equal(path.stat().st_mode & 0o777, 0o640, "its mode")
+
+
+@suite.test("audit: what GDB answers to semihosting, and what it writes into the target for it")
+def _():
+    path, at = folder() / "audit.log", 0x60100000
+    seed = int(os.environ.get("BTRACED_SEED", time.time_ns() % 1000000))
+    rng = random.Random(seed)
+    print(f"# BTRACED_SEED={seed}")
+    number, data = rng.randrange(1, 1 << 30), rng.randbytes(rng.randrange(1, 64))
+    with Live(lab(f"file = {path}")) as live, Wire(live) as wire:
+        for where, words in ((at, (0xef123456,)), (at + 0x20, (at + 0x40, 4, 1)), (at + 0x40, (0x41,))):  # svc; "A"
+            equal(wire.ask(f"M{where:x},{4 * len(words):x}:{struct.pack(f'<{len(words)}I', *words).hex()}"), "OK", "M")
+        for reg, value in ((0, 1), (1, at + 0x20), (15, at)):  # SYS_OPEN
+            equal(wire.ask(f"P{reg:x}={struct.pack('<I', value).hex()}"), "OK", f"P{reg}")
+        before = len(entries(path))
+        wire.send(frame("vCont;s:p1.1"))
+        has(wire.reply(), "^Fopen,")
+        equal(wire.ask(f"M{at + 0x100:x},{len(data):x}:{data.hex()}"), "OK", "a write while the target waits")
+        answer = f"F-1,{number:x}"
+        wire.send(frame(answer))
+        has(wire.reply(), "^[TS]")
+        wait_for(lambda: len(entries(path)) >= before + 2, "lines")
+        equal(sorted(entries(path)[before:]), [(1, "file-io", answer), (1, "memory", f"{at + 0x100:#x}+{len(data):#x}")],
+              "the lines of the answer")
 
 
 @suite.test("audit: JSON to syslog; one that is gone or full holds nobody up")

@@ -64,7 +64,9 @@ def _():
     with Live(board_file("sink = etb")) as live, OpenOcdWire(live) as wire:
         for text in (f"exec touch {goal}", f"poll [exec touch {goal}]", f"halt; exec touch {goal}",
                      f"halt\nexec touch {goal}", f'mdw "[exec touch {goal}]"', f"mdw $[exec touch {goal}]",
-                     f"mdw {{[exec touch {goal}]}}", f"log_output {goal}", f"dump_image {goal} 0 16",
+                     f"mdw {{[exec touch {goal}]}}", f"eval exec touch {goal}", f"poll on; eval {{exec touch {goal}}}",
+                     f"catch {{exec touch {goal}}}", f"poll\texec touch {goal}", f"halt\r\nexec touch {goal}",
+                     f"set x [exec touch {goal}]", f"targets [eval [list exec touch {goal}]]", f"log_output {goal}", f"dump_image {goal} 0 16",
                      f"rtt server start {goal} 0", "arm semihosting enable", f"source {goal}",
                      f"echo [open {goal} w]", "shutdown"):
             has(wire.monitor(text), "no command of btraced|with plain words only")
