@@ -22,7 +22,7 @@ import bench
 import firmware
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
-from replay_gdb import Server  # noqa: E402
+from replay_gdb import Server, in_words_of_13  # noqa: E402
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 PLACES = 50 if FULL else 12  # globals, and as many words of the stack
@@ -157,7 +157,7 @@ class Judge:
         if at is None:
             at = self.truth.count
         right = self.expected(watches, stop, forward, start)
-        over = "No more reverse-execution history" in said
+        over = "No more reverse-execution history" in in_words_of_13(said)
         if over and right is None or at == right:
             self.right += 1
         elif "possibly" in said:
