@@ -32,7 +32,7 @@ DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cp
     libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
-    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo sigrok-cli libsigrokdecode4 chromium \
+    python3-pyocd lldb lcov valgrind protobuf-compiler autofdo llvm-19 bolt-19 sigrok-cli libsigrokdecode4 chromium \
     slurmctld slurmd slurm-client munge zstd \
     build-essential debhelper fakeroot lintian debootstrap
 DEPS_TEST += $(shell grep -qs '^VERSION_ID="12"' /etc/os-release && echo python3-labgrid) # 13 has none
@@ -77,6 +77,9 @@ SUPPORT_SRC := $(filter-out $(UNIT_MAIN).c,$(wildcard tests/support/*.c)) $(MODE
 ORACLE_SRC := $(wildcard tests/oracle/*.c)
 ORACLE_CXX := $(wildcard tests/oracle/*.cpp)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
+# Clang with sanitizers takes its time: what no fuzzer wants is left out.
+FUZZ_LIB_SRC := $(filter-out $(addsuffix /%,$(addprefix server/,live probe capture cmd) decoder/library),$(LIB_SRC))
+FUZZ_SUPPORT_SRC := $(wildcard $(addprefix tests/support/,fuzz_*.c *_fuzz.c fake_*.c decoded.c rsp_frame.c))
 BENCH_SRC := $(wildcard tests/performance/bench_*.c)
 HEADERS := $(wildcard decoder/*/*.h decoder/include/btrace/*.h drivers/*/*.h drivers/*/*/*.h \
     protocol/*/*.h server/*/*.h tests/support/*.h tests/model/*.h \
@@ -90,7 +93,7 @@ BENCHES := $(BENCH_SRC:tests/performance/%.c=%)
 
 PKGS := capstone libuv libdw libelf libusb-1.0 libftdi1 openssl libmicrohttpd libseccomp libzstd
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
-PKG_LIBS = $(shell pkg-config --libs $(PKGS))
+PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -lm
 CHECK_LIBS = $(shell pkg-config --libs check)
 UNICORN_CFLAGS = $(shell pkg-config --cflags unicorn)
 UNICORN_LIBS = $(shell pkg-config --libs unicorn)
@@ -108,17 +111,17 @@ HARDEN_CET := $(if $(filter x86_64 i686,$(shell uname -m)),-fcf-protection)
 HARDEN_LD := -pie -Wl,-z,relro -Wl,-z,now
 SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
-# Variants: release (gcc -O2), asan and tsan (sanitizers), clang (warnings), fuzz.
-# $(1) folder, $(2) compiler, $(3) flags for compiling and linking
+# Variants: release (gcc -O2), asan and tsan (sanitizers), fuzz (clang).
+# $(1) folder, $(2) compiler, $(3) flags for compiling and linking, $(4) FUZZ_: what fuzzers are linked from
 define variant
 $(B)/$(1)/%.o: %.c
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$(2) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $(3) -MMD -MP -c $$< -o $$@
 
-$(B)/$(1)/libbtraced.a: $$(LIB_SRC:%.c=$(B)/$(1)/%.o)
+$(B)/$(1)/libbtraced.a: $$($(4)LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 
-$(B)/$(1)/libsupport.a: $$(SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
+$(B)/$(1)/libsupport.a: $$($(4)SUPPORT_SRC:%.c=$(B)/$(1)/%.o)
 	$$(Q)rm -f $$@ && ar rcs $$@ $$^
 
 # The page is a part of the object; the compiler does not name it among what it has read.
@@ -149,13 +152,11 @@ endef
 
 $(eval $(call variant,release,$$(CC),-O2 -g $$(HARDEN)))
 $(eval $(call variant,asan,$$(CC),-O1 -g $$(SAN)))
-$(eval $(call variant,clang,$$(CLANG),-O2 -g))
 $(eval $(call variant,tsan,$$(CC),-O1 -g -fsanitize=thread -include tests/support/tsan_openat.h))
-$(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link))
-$(eval $(call variant,fuzzcov,$$(CLANG),-O1 -g -fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping))
+$(eval $(call variant,fuzz,$$(CLANG),-O1 -g $$(SAN) -fsanitize=fuzzer-no-link,FUZZ_))
+$(eval $(call variant,fuzzcov,$$(CLANG),-O1 -g -fsanitize=fuzzer-no-link -fprofile-instr-generate -fcoverage-mapping,FUZZ_))
 
 $(eval $(call program,asan,$$(CC),$$(SAN)))
-$(eval $(call program,clang,$$(CLANG)))
 $(eval $(call program,tsan,$$(CC),-fsanitize=thread))
 
 all: $(B)/btraced
@@ -230,7 +231,17 @@ $(B)/fuzzcov/bin/%: $(B)/fuzzcov/tests/fuzz/%.o $(B)/fuzzcov/libsupport.a $(B)/f
 unit-tests: $(UNITS:%=$(B)/asan/unit/%) $(B)/asan/btraced
 oracles: $(ORACLES:%=$(B)/release/oracle/%) $(CXX_ORACLES:%=$(B)/release/oracle/%)
 bench-programs: $(BENCH_PROGRAMS)/built $(B)/release/bench/bench_decode
-clang-build: $(B)/clang/btraced $(UNITS:%=$(B)/clang/unit/%)
+
+# What the fuzzers are not made of is read by clang for its warnings alone.
+CLANG_C := server/cmd/main.c $(UNIT_SRC) $(UNIT_MAIN).c $(BENCH_SRC) $(ORACLE_SRC) \
+    $(filter-out $(FUZZ_LIB_SRC) $(FUZZ_SUPPORT_SRC),$(LIB_SRC) $(SUPPORT_SRC))
+clang-build: $(CLANG_C:%.c=$(B)/clang/%.ok)
+$(B)/clang/%.ok: %.c
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CLANG) $(CPPFLAGS_ALL) $(UNICORN_CFLAGS) $(CFLAGS_ALL) -fsyntax-only -MMD -MP -MF $(@:.ok=.d) -MT $@ $<
+	$(Q)touch $@
+-include $(CLANG_C:%.c=$(B)/clang/%.d)
+
 fuzzers: $(FUZZERS:%=$(B)/fuzz/bin/%)
 
 # The decoder as a library.
