@@ -394,7 +394,7 @@ static void clobber(struct execute_work *w)
         execute_clobber_store(w);
 }
 
-/* Coprocessors and SIMD: what is done there is not followed, but for moves to memory. */
+/* Coprocessors and SIMD. */
 static bool uses_vectors(const struct execute_insn *i)
 {
     if (i->isa == BT_ISA_T32 && i->size == 2)
@@ -420,14 +420,16 @@ static void run_system(struct execute_work *w)
 static void run(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
-    bool moves = w->e->kind == EFFECT_MEMORY && w->e->words;
-    if (uses_vectors(w->insn) && !moves) {
-        w->x->unknown++;
+    bool vectors = uses_vectors(w->insn);
+    if (w->x->core.profile == EXECUTE_PROFILE_M)
+        execute_m_before(w, w->x->core.fpu && vectors);
+    if (vectors && !(w->e->kind == EFFECT_MEMORY && w->e->words)) {
+        if (execute_float(w))
+            return;
+        w->x->unknown += w->e->kind == EFFECT_NONE;
         r->vector_known = r->vector_known64 = 0;
         r->fpscr_known = 0;
     }
-    if (w->x->core.profile == EXECUTE_PROFILE_M)
-        execute_m_before(w, w->x->core.fpu && uses_vectors(w->insn));
     switch (w->e->kind) {
     case EFFECT_ALU:
         execute_arithmetic(w);

@@ -91,7 +91,9 @@ struct execute_regs {
     uint64_t vector_known64; /* A64: bit n: vector[n]; A32, T32: d16-d31 as bits 0-15 */
     uint32_t fpscr, fpscr_known;
     uint8_t it_unknown; /* T32: so many instructions may yet be of an IT block that is not known */
-    bool float_settled; /* M profile: no floating-point registers are still to be stacked */
+    bool float_settled; /* M profile: no floating-point registers are still to be stacked; */
+    bool float_pending; /* they are, to FPCAR; neither: not known */
+    bool handler;       /* M profile: in handler mode, for which exception the PSR says */
     uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0 */
 };
 

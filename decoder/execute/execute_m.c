@@ -10,14 +10,18 @@
 #define IT_HIGH     0xfc00u
 #define ALIGNED     (1u << 9) /* stacked xPSR: SP was not a multiple of 8 */
 #define STATUS_T    (1u << 24)
+#define STATUS_SFPA (1u << 20) /* v8-M in Secure state, stacked */
 #define FLAGS       0xf80f0000u
 #define SPSEL       2u
 #define FPCA        4u
 #define CCR_ALIGN   (1u << 9)
 #define FPCCR_ASPEN (1u << 31)
+#define FPCCR_LSPEN (1u << 30)
 #define FPCCR_ACT   1u
 #define BASIC       0x20u /* bytes of a frame */
 #define WITH_FLOATS 0x68u
+#define FLOATS      16u         /* registers in a frame, and FPSCR behind them */
+#define FPSCR_NEW   0x07ff0000u /* bits that FPDSCR gives */
 
 static const uint8_t frame_regs[6] = {0, 1, 2, 3, 12, EXECUTE_LR};
 
@@ -37,7 +41,7 @@ static void set_register(struct execute *x, unsigned reg, uint32_t v, bool known
 /* 1 handler, 0 thread, -1 not known. */
 static int in_handler(const struct execute *x)
 {
-    if (x->regs.psr & x->regs.psr_known & IPSR)
+    if (x->regs.psr & x->regs.psr_known & IPSR || x->regs.handler)
         return 1;
     return (x->regs.psr_known & IPSR) == IPSR ? 0 : -1;
 }
@@ -151,38 +155,6 @@ bool execute_m_special(struct execute_work *w)
     return true;
 }
 
-/* CPS; and what the first floating-point instruction of a context does. */
-void execute_m_before(struct execute_work *w, bool uses_floats)
-{
-    struct execute *x = w->x;
-    uint32_t op = w->insn->opcode;
-    if (w->insn->size == 2 && (op & 0xffec) == 0xb660) {
-        struct execute_value v = {op >> 4 & 1, is_privileged(x), 0};
-        if (op & 2)
-            execute_write(w, EXECUTE_PRIMASK, v);
-        x->regs.known &= ~(UINT64_C(1) << EXECUTE_FAULTMASK);
-    }
-    if (!uses_floats)
-        return;
-    uint64_t ccr = x->regs.value[EXECUTE_FPCCR];
-    bool nothing = is_known(x, EXECUTE_FPCCR) && !(ccr & FPCCR_ACT) && x->regs.float_settled;
-    if (!nothing && !x->regs.float_settled) {
-        if (is_known(x, EXECUTE_FPCAR))
-            w->error = execute_memory_write(&x->memory, x->regs.value[EXECUTE_FPCAR], NULL,
-                                            WITH_FLOATS - BASIC);
-        else
-            execute_clobber_store(w);
-    }
-    x->regs.float_settled = !w->maybe;
-    if (is_known(x, EXECUTE_CONTROL) && x->regs.value[EXECUTE_CONTROL] & FPCA)
-        return;
-    bool automatic = is_known(x, EXECUTE_FPCCR) && ccr & FPCCR_ASPEN && !w->maybe;
-    x->regs.value[EXECUTE_CONTROL] |= FPCA;
-    if (!automatic)
-        x->regs.known &= ~(UINT64_C(1) << EXECUTE_CONTROL);
-    x->regs.fpscr_known = 0;
-}
-
 static void put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known, int *error)
 {
     for (unsigned i = 0; i < 4; i++) {
@@ -191,6 +163,75 @@ static void put_word(struct execute *x, uint32_t address, uint32_t word, uint32_
         int failed = execute_memory_write(&x->memory, address + i,
                                           (known >> at & 0xff) == 0xff ? &byte : NULL, 1);
         *error = failed ? failed : *error;
+    }
+}
+
+static void forget_low_floats(struct execute *x)
+{
+    x->regs.vector_known &= ~UINT64_C(0xffff);
+    x->regs.fpscr_known = 0;
+}
+
+/* s0 to s15 and FPSCR go to their place in a frame, and are left unknown. */
+static int preserve_floats(struct execute *x, uint32_t at)
+{
+    struct execute_regs *r = &x->regs;
+    int error = BT_OK;
+    for (unsigned s = 0; s < FLOATS; s++)
+        put_word(x, at + 4 * s, (uint32_t)(r->vector[s / 2] >> (s & 1 ? 32 : 0)),
+                 r->vector_known >> s & 1 ? UINT32_MAX : 0, &error);
+    put_word(x, at + 4 * FLOATS, r->fpscr, r->fpscr_known, &error);
+    forget_low_floats(x);
+    return error;
+}
+
+/* Floats that an exception has left where they were go to its frame now. */
+static void settle_floats(struct execute_work *w)
+{
+    struct execute *x = w->x;
+    bool there = is_known(x, EXECUTE_FPCAR), stacked = x->regs.float_pending && there && !w->maybe;
+    uint32_t at = (uint32_t)x->regs.value[EXECUTE_FPCAR];
+    if (stacked)
+        w->error = preserve_floats(x, at);
+    else if (there)
+        w->error = execute_memory_write(&x->memory, at, NULL, WITH_FLOATS - BASIC);
+    else
+        execute_clobber_store(w);
+    if (!stacked)
+        forget_low_floats(x);
+}
+
+/* CPS; and what the first floating-point instruction of a context does. */
+void execute_m_before(struct execute_work *w, bool uses_floats)
+{
+    struct execute *x = w->x;
+    struct execute_regs *r = &x->regs;
+    uint32_t op = w->insn->opcode;
+    if (w->insn->size == 2 && (op & 0xffec) == 0xb660) {
+        struct execute_value v = {op >> 4 & 1, is_privileged(x), 0};
+        if (op & 2)
+            execute_write(w, EXECUTE_PRIMASK, v);
+        r->known &= ~(UINT64_C(1) << EXECUTE_FAULTMASK);
+    }
+    if (!uses_floats)
+        return;
+    uint64_t ccr = r->value[EXECUTE_FPCCR];
+    bool nothing = is_known(x, EXECUTE_FPCCR) && !(ccr & FPCCR_ACT) && r->float_settled;
+    if (!nothing && !r->float_settled)
+        settle_floats(w);
+    r->float_pending = false;
+    r->float_settled = !w->maybe;
+    if (is_known(x, EXECUTE_CONTROL) && r->value[EXECUTE_CONTROL] & FPCA)
+        return;
+    bool automatic = is_known(x, EXECUTE_FPCCR) && ccr & FPCCR_ASPEN && !w->maybe;
+    bool was_known = is_known(x, EXECUTE_CONTROL);
+    r->value[EXECUTE_CONTROL] |= FPCA;
+    r->fpscr_known = 0;
+    if (!automatic)
+        r->known &= ~(UINT64_C(1) << EXECUTE_CONTROL);
+    if (automatic && was_known && is_known(x, EXECUTE_FPDSCR)) {
+        r->fpscr = (uint32_t)r->value[EXECUTE_FPDSCR];
+        r->fpscr_known = FPSCR_NEW;
     }
 }
 
@@ -220,7 +261,9 @@ static uint32_t get_status(struct execute *x, uint32_t address, uint32_t *known)
         status |= (uint32_t)byte << at;
         *known |= 0xffu << at;
     }
-    return status;
+    uint32_t word, bits = execute_memory_bits(&x->memory, address, &word) & ~*known;
+    *known |= bits;
+    return status | (word & bits);
 }
 
 /*
@@ -261,6 +304,19 @@ static int push_somewhere(struct execute *x)
     return w.error;
 }
 
+/* Room for them, which they are put into at once, or when somebody else wants them (FPCCR.LSPEN).
+ */
+static int push_floats(struct execute *x, uint32_t at)
+{
+    uint64_t control = x->regs.value[EXECUTE_FPCCR];
+    bool known = is_known(x, EXECUTE_FPCCR), lazy = known && control & FPCCR_LSPEN;
+    x->regs.float_pending = lazy;
+    x->regs.float_settled = known && !lazy;
+    if (known)
+        return lazy ? BT_OK : preserve_floats(x, at);
+    return execute_memory_write(&x->memory, at, NULL, WITH_FLOATS - BASIC);
+}
+
 /* `pc`: where it is to return to. SP becomes the frame. */
 static int push_frame(struct execute *x, struct execute_value pc, bool floats)
 {
@@ -279,18 +335,13 @@ static int push_frame(struct execute *x, struct execute_value pc, bool floats)
                                  x->regs.range[reg]);
     }
     put_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, &error);
-    put_word(x, frame + 28, (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
-             x->regs.psr_known | STATUS_T | ALIGNED, &error);
-    if (floats && !error)
-        error = execute_memory_write(&x->memory, frame + BASIC, NULL, WITH_FLOATS - BASIC);
+    uint32_t status = (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
+             known = x->regs.psr_known | STATUS_T | ALIGNED;
+    known = floats ? known & ~STATUS_SFPA : known;
+    put_word(x, frame + 28, status, known, &error);
+    execute_memory_set_bits(&x->memory, frame + 28, status, known);
     set_register(x, EXECUTE_SP, frame, true);
-    return error;
-}
-
-static void forget_low_floats(struct execute *x)
-{
-    x->regs.vector_known &= ~UINT64_C(0xffff);
-    x->regs.fpscr_known = 0;
+    return floats && !error ? push_floats(x, frame + BASIC) : error;
 }
 
 static void enter_handler(struct execute *x, const struct bt_event *event, uint32_t lr)
@@ -301,18 +352,36 @@ static void enter_handler(struct execute *x, const struct bt_event *event, uint3
     x->regs.psr = (x->regs.psr & ~IPSR) | (event->u.exception.number & IPSR);
     x->regs.psr_known = (x->regs.psr_known & ~FLAGS) | IPSR;
     execute_set_it(&x->regs, 0);
+    x->regs.handler = true;
 }
 
-/* The handler that returns is followed by another one: its frame stays (DDI 0403E.e B1.5.12). Some
- * trace units tell of no return then, and of no address that the exception returns to. */
-static bool chain_handler(struct execute *x, const struct bt_event *event)
+/*
+ * The handler that returns is followed by another one: its frame stays (DDI 0403E.e B1.5.12). Some
+ * trace units tell of no return then, and of no address that the exception returns to. Where one is
+ * told that is not the frame's it is that of a third handler, of which no instruction has run yet.
+ */
+static bool chain_handler(struct execute *x, const struct bt_event *event, int *error)
 {
     uint32_t how = x->regs.returning;
     x->regs.returning = 0;
     if (!how || in_handler(x) != 1 || !is_followed(x, event))
         return false;
+    unsigned sp = how & 4 ? EXECUTE_PSP : EXECUTE_SP;
+    struct execute_value pc = {0, false, 0},
+                         to = {(uint32_t)event->u.exception.return_address, true, 0};
+    if (is_known(x, sp))
+        pc = get_word(x, (uint32_t)x->regs.value[sp] + 24);
+    bool same = !event->u.exception.has_return || (pc.number ^ to.number) < 2;
+    if (event->u.exception.has_return && !pc.known)
+        return false;
     x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)FPCA;
     enter_handler(x, event, how);
+    if (same)
+        return true;
+    x->regs.psr_known &= ~IPSR;
+    *error = push_frame(x, to, false);
+    enter_handler(x, event, x->nonsecure ? 0xffffffb0u : 0xfffffff1u);
+    x->returned = false;
     return true;
 }
 
@@ -330,12 +399,13 @@ static bool return_of(const struct execute *x, const struct bt_event *event,
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
     struct execute_value pc;
+    int error = BT_OK;
     if (x->core.profile == EXECUTE_PROFILE_A64) {
         a64_exception(x, &event->u.exception, next);
         return BT_OK;
     }
-    if (chain_handler(x, event))
-        return BT_OK;
+    if (chain_handler(x, event, &error))
+        return error;
     if (!is_followed(x, event) || !return_of(x, event, &pc)) {
         execute_forget_registers(x);
         execute_forget_memory(x);
@@ -344,13 +414,14 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
     }
     bool handler = in_handler(x) == 1, process = uses_process_stack(x) == 1;
     bool floats = x->core.fpu && x->regs.value[EXECUTE_CONTROL] & FPCA;
-    int error = push_frame(x, pc, floats);
-    if (floats) {
+    error = push_frame(x, pc, floats);
+    if (floats && !is_known(x, EXECUTE_SP)) {
         forget_low_floats(x);
-        x->regs.float_settled = false;
+        x->regs.float_settled = x->regs.float_pending = false;
+    }
+    if (floats)
         set_register(x, EXECUTE_FPCAR, (uint32_t)x->regs.value[EXECUTE_SP] + BASIC,
                      is_known(x, EXECUTE_SP));
-    }
     if (process)
         select_stack(x, false);
     x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)(SPSEL | FPCA);
@@ -360,6 +431,28 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
                                : 0xffffff00u | kind | low);
     x->returned = false;
     return error;
+}
+
+/* They are where they were, if nobody wanted them, or in the frame. */
+static void pop_floats(struct execute *x, bool there, uint32_t at)
+{
+    struct execute_regs *r = &x->regs;
+    bool own = there && is_known(x, EXECUTE_FPCAR) && r->value[EXECUTE_FPCAR] == at;
+    bool pending = r->float_pending, settled = r->float_settled;
+    r->float_settled = own || (settled && !pending);
+    r->float_pending = false;
+    if (pending && own)
+        return;
+    forget_low_floats(x);
+    for (unsigned s = 0; there && settled && s < FLOATS; s++) {
+        struct execute_value v = get_word(x, at + 4 * s);
+        unsigned half = s & 1 ? 32 : 0;
+        r->vector[s / 2] = (r->vector[s / 2] & ~(UINT64_C(0xffffffff) << half)) | (uint64_t)v.number
+                                                                                      << half;
+        r->vector_known |= (uint64_t)v.known << s;
+    }
+    if (there && settled)
+        r->fpscr = get_status(x, at + 4 * FLOATS, &r->fpscr_known);
 }
 
 /* `known`: bits of the status. Nothing is known where SP is not. */
@@ -385,11 +478,8 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
     x->regs.psr = (status & ~ALIGNED) | STATUS_T;
     x->regs.psr_known = known | STATUS_T;
     x->regs.it_unknown = (known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS ? 0 : EXECUTE_IT_LENGTH;
-    if (!floats)
-        return;
-    forget_low_floats(x);
-    if (there && is_known(x, EXECUTE_FPCAR) && x->regs.value[EXECUTE_FPCAR] == frame + BASIC)
-        x->regs.float_settled = true;
+    if (floats)
+        pop_floats(x, there, frame + BASIC);
 }
 
 int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next)
@@ -416,6 +506,7 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     uint32_t control = (uint32_t)x->regs.value[EXECUTE_CONTROL] & 1;
     control |= (process && thread ? SPSEL : 0) | (floats ? FPCA : 0);
     set_register(x, EXECUTE_CONTROL, control, is_known(x, EXECUTE_CONTROL));
+    x->regs.handler = !thread;
     if (thread) {
         status &= ~IPSR;
         known |= IPSR;

@@ -42,6 +42,7 @@ void execute_memory_forget(struct execute_memory *m)
     }
     m->last = NOWHERE;
     m->bound_count = 0;
+    m->bound_near = 0;
 }
 
 void execute_memory_release(struct execute_memory *m)
@@ -292,19 +293,36 @@ static int write_part(struct execute_memory *m, const struct execute_range *r, u
     return BT_OK;
 }
 
+static uint64_t near_bit(uint64_t address)
+{
+    return UINT64_C(1) << (address >> 5 & 63);
+}
+
+static void add_bound(struct execute_memory *m, const struct execute_bound *b)
+{
+    if (range_of(m, b->address)->kind != EXECUTE_MEMORY_RAM)
+        return;
+    m->bounds[m->bound_next % EXECUTE_BOUNDS] = *b;
+    m->bound_next++;
+    m->bound_count += m->bound_count < EXECUTE_BOUNDS;
+    m->bound_near |= near_bit(b->address) | near_bit(b->address + 3);
+}
+
 void execute_memory_bound(struct execute_memory *m, uint64_t address, uint32_t number,
                           uint32_t range)
 {
-    if (range_of(m, address)->kind != EXECUTE_MEMORY_RAM)
-        return;
-    m->bounds[m->bound_next % EXECUTE_BOUNDS] = (struct execute_bound){address, number, range};
-    m->bound_next++;
-    m->bound_count += m->bound_count < EXECUTE_BOUNDS;
+    add_bound(m, &(struct execute_bound){address, number, range, 0});
+}
+
+void execute_memory_set_bits(struct execute_memory *m, uint64_t address, uint32_t number,
+                             uint32_t bits)
+{
+    add_bound(m, &(struct execute_bound){address, number, 0, bits});
 }
 
 uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, uint32_t *number)
 {
-    for (unsigned i = 0; i < m->bound_count; i++) {
+    for (unsigned i = 0; m->bound_near & near_bit(address) && i < m->bound_count; i++) {
         *number = m->bounds[i].number;
         if (m->bounds[i].address == address && m->bounds[i].range)
             return m->bounds[i].range;
@@ -312,17 +330,31 @@ uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, 
     return 0;
 }
 
+uint32_t execute_memory_bits(const struct execute_memory *m, uint64_t address, uint32_t *number)
+{
+    *number = 0;
+    for (unsigned i = 0; m->bound_near & near_bit(address) && i < m->bound_count; i++) {
+        if (m->bounds[i].address != address || !m->bounds[i].bits)
+            continue;
+        *number = m->bounds[i].number;
+        return m->bounds[i].bits;
+    }
+    return 0;
+}
+
 static void forget_bounds(struct execute_memory *m, uint64_t address, size_t size)
 {
+    if (size <= 32 && !(m->bound_near & (near_bit(address) | near_bit(address + size - 1))))
+        return;
     for (unsigned i = 0; i < m->bound_count; i++)
         if (m->bounds[i].address + 3 - address < size + 3)
-            m->bounds[i].range = 0;
+            m->bounds[i].range = m->bounds[i].bits = 0;
 }
 
 int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes, size_t size)
 {
     int error = BT_OK;
-    if (m->bound_count)
+    if (m->bound_count && size)
         forget_bounds(m, address, size);
     for (size_t done = 0; done < size && !error;) {
         const struct execute_range *r = range_of(m, address + done);

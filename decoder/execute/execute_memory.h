@@ -49,13 +49,13 @@ struct execute_range {
 
 #define EXECUTE_RANGES 4u
 
-/* A word that is not known but for its range: `number`, or up to `range` more. */
+/* A word that is not known but for its range, `number` or up to `range` more, or for some bits. */
 struct execute_bound {
     uint64_t address;
-    uint32_t number, range; /* 0: none */
+    uint32_t number, range, bits; /* 0: none */
 };
 
-#define EXECUTE_BOUNDS 16u /* the newest ones are kept */
+#define EXECUTE_BOUNDS 64u /* the newest ones are kept */
 
 struct execute_memory {
     struct execute_page **pages; /* a hash by address; all that follows is private */
@@ -67,6 +67,7 @@ struct execute_memory {
     struct execute_range ranges[EXECUTE_RANGES]; /* answers that are kept, the latest first */
     struct execute_bound bounds[EXECUTE_BOUNDS];
     unsigned bound_count, bound_next;
+    uint64_t bound_near; /* bit n: there may be one where bits 10 to 5 of the address are n */
 };
 
 /* `kind` NULL: all is OTHER. */
@@ -102,6 +103,11 @@ void execute_memory_bound(struct execute_memory *m, uint64_t address, uint32_t n
                           uint32_t range);
 /* Its range, 0 if none is known. */
 uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, uint32_t *number);
+
+/* Likewise: of the word only these bits are known. */
+void execute_memory_set_bits(struct execute_memory *m, uint64_t address, uint32_t number,
+                             uint32_t bits);
+uint32_t execute_memory_bits(const struct execute_memory *m, uint64_t address, uint32_t *number);
 
 /* All of RAM is unknown: a store hit an address that is not known. */
 void execute_memory_forget(struct execute_memory *m);

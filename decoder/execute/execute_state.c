@@ -59,7 +59,7 @@ void execute_forget_registers(struct execute *x)
     x->regs.fpscr_known = 0;
     x->regs.it_unknown = EXECUTE_IT_LENGTH;
     x->regs.returning = 0;
-    x->regs.float_settled = false;
+    x->regs.float_settled = x->regs.float_pending = x->regs.handler = false;
 }
 
 void execute_forget_memory(struct execute *x)

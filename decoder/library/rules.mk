@@ -9,7 +9,7 @@
 LIBBTRACE_SONAME := libbtrace.so.$(firstword $(subst ., ,$(VERSION)))
 LIBBTRACE_REAL := libbtrace.so.$(VERSION)
 LIBBTRACE_TEXT_SRC := decoder/library/text.c $(wildcard decoder/disasm/*.c)
-LIBBTRACE_SRC := $(filter-out $(LIBBTRACE_TEXT_SRC) decoder/values/% decoder/counts/%,\
+LIBBTRACE_SRC := $(filter-out $(LIBBTRACE_TEXT_SRC) decoder/values/% decoder/counts/% decoder/execute/% decoder/effect/%,\
     $(DECODER_SRC))
 # Classes of instructions are asked by both: pure tables, so that each has its own.
 LIBBTRACE_SHARED_SRC := $(wildcard decoder/program/insn*.c)

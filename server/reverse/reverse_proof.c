@@ -12,16 +12,24 @@
 
 #define FLAGS 0xf80f0000u /* NZCVQ and GE */
 
-/* The first register that both know otherwise; EXECUTE_REGS: none. */
+#define FPCCR_SET 0xc0000000u /* ASPEN, LSPEN; the others are a status that is not followed */
+#define ALL_SAME  UINT32_MAX
+
+/* The first register that both know otherwise: an enum execute_reg, or EXECUTE_REGS and the number
+ * of a word of floating-point registers. ALL_SAME: none. */
 static unsigned differing_register(const struct execute_regs *a, const struct execute_regs *b)
 {
-    uint64_t both = a->known & b->known;
+    uint64_t both = a->known & b->known, floats = a->vector_known & b->vector_known;
     for (unsigned r = 0; r < EXECUTE_REGS; r++)
-        if ((both >> r & 1) && a->value[r] != b->value[r])
+        if ((both >> r & 1) &&
+            (a->value[r] ^ b->value[r]) & (r == EXECUTE_FPCCR ? FPCCR_SET : UINT64_MAX))
             return r;
     if ((a->psr ^ b->psr) & a->psr_known & b->psr_known & FLAGS)
         return EXECUTE_PSR;
-    return EXECUTE_REGS;
+    for (unsigned n = 0; n < 32; n++)
+        if ((floats >> n & 1) && (uint32_t)((a->vector[n / 2] ^ b->vector[n / 2]) >> 32 * (n & 1)))
+            return EXECUTE_REGS + n;
+    return ALL_SAME;
 }
 
 static bool is_outside(const struct reverse_forward *f, uint64_t address)
@@ -98,7 +106,7 @@ static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
     }
     if (s->differs) {
         break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
-    } else if (reg < EXECUTE_REGS) {
+    } else if (reg != ALL_SAME) {
         break_at_end(s, REVERSE_WHY_REGISTER, reg, end->position);
     } else {
         s->status = REVERSE_STRETCH_PROVED;

@@ -3,11 +3,12 @@
  * Value reconstruction against what the core really did: every register at every position that is
  * called known, flags, words of the stack and variables, for several halts of one run.
  *
- *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu]
+ *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [forward [where]]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
- * data trace.
+ * data trace. Or one: what is executed from the run's first state on (engine_forward.h).
  */
+#include "tests/bench/reverse/engine_forward.h"
 #include "tests/bench/reverse/engine_path.h"
 #include "tests/support/random_next.h"
 
@@ -245,11 +246,19 @@ int main(int argc, char **argv)
     static struct engine e;
 
     if (argc < 5) {
-        fprintf(stderr, "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu]\n");
+        fprintf(stderr,
+                "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [forward [where]]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
     truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0));
+    if (has_word(argv + 5, "forward")) {
+        path_load(&path, argv[1], &truth, false);
+        forward_examine(&truth, &path, has_word(argv + 5, "fpu"), has_word(argv + 5, "where"));
+        path_release(&path);
+        truth_release(&truth);
+        return 0;
+    }
     size_t start = truth.count / 8 < START ? truth.count / 8 : START;
     for (unsigned ask = 0; ask < 4; ask++) {
         bool infer = ask & 1, data = ask & 2;

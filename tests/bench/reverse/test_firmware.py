@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Reconstructed values of firmware, compared with all that the core did: small programs that do what
 rules about calls and exceptions must not be led astray by, and firmware from a seed (firmware.py).
-No value that is called known may be wrong, with assumptions and without.
+No value that is called known may be wrong, with assumptions and without, nor one that is executed
+forwards from the beginning.
 
 usage: test_firmware.py [SEED [PROGRAMS]]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
 PROGRAMS: firmware of so many seeds on each core, from that one on; how much is known at the end.
@@ -31,6 +32,8 @@ SMALL = {
 KINDS = ("m3", "m4", "m7", "m33")
 BANDS = 5  # up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt
 GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
+FORWARD = ("registers", "registers_known", "sp_known", "words", "words_known")
+TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which there is none here
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
 
@@ -38,10 +41,21 @@ class Small(bench.Case):
     more_truth = {"whole": 1}
 
 
-def ask(case, one_stack, halts):
+def ask(case, one_stack, halts, *more):
     line = [str(bench.ENGINE), str(case.folder), hex(case.machine.ram), str(halts), "100000"]
-    line += ["one-stack"] * one_stack + ["fpu"] * case.machine.fpu
+    line += ["one-stack"] * one_stack + ["fpu"] * case.machine.fpu + [*more]
     return [json.loads(text) for text in bench.run(line, timeout=300).splitlines()]
+
+
+def forwards(name, case, known):
+    """False, with a line about it, if what is executed is wrong."""
+    answer = ask(case, False, 1, "forward")[-1]
+    for key in FORWARD if known is not None else ():
+        known[key] = known.get(key, 0) + answer[key]
+    if not answer["wrong"] and not answer["error"]:
+        return True
+    print(f"FAIL {name}: forwards {answer}")
+    return False
 
 
 def check(name, case, one_stack, halts=4, known=None):
@@ -57,6 +71,8 @@ def check(name, case, one_stack, halts=4, known=None):
         if wrong:
             print(f"FAIL {name}: {wrong}, assumptions {answer['infer']}, data trace {answer['data']}")
             return False
+    if not name.startswith(TWO_ADDRESSES) and not forwards(name, case, known):
+        return False
     print(f"PASS {name}: {case.count} instructions", flush=True)
     return True
 
@@ -86,6 +102,9 @@ def main():
         shares = (100 * n / max(1, of * len(registers)) for n, of in zip(known[key], known["total"]))
         print(f"# schedulers, {key} known up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt: "
               + ", ".join(f"{share:.1f} %" for share in shares))
+    print("# forwards from the beginning: "
+          f"{100 * known['registers_known'] / known['registers']:.1f} % of the registers, SP at "
+          f"{1500 * known['sp_known'] / known['registers']:.1f} %, {100 * known['words_known'] / known['words']:.1f} % of RAM")
     return not good
 
 

@@ -143,7 +143,12 @@ START_TEST(test_frame)
     for (uint32_t i = 0; i < 4; i++)
         ck_assert_uint_eq(word(&x, frame + 4 * i), 0x100 + i);
     ck_assert_uint_eq(word(&x, frame + 24), 0x1234);
-    ck_assert_uint_eq(word(&x, frame + 28), 1u << 29 | 1u << 24 | 1u << 9);
+    uint32_t status = 0;
+    if (_i) /* bit 20 is SFPA with v8-M: not known */
+        ck_assert_uint_eq(execute_memory_bits(&x.memory, frame + 28, &status), ~(1u << 20));
+    else
+        status = word(&x, frame + 28);
+    ck_assert_uint_eq(status, 1u << 29 | 1u << 24 | 1u << 9);
     ck_assert_int_eq(step(&x, 0xf3ef8009, 0x8000, 0x8004), BT_OK); /* MRS r0, PSP */
     ck_assert_uint_eq(x.regs.value[0], frame);
     ck_assert_int_eq(step(&x, 0xb500, 0x8004, 0x8006), BT_OK); /* PUSH {lr} */
@@ -288,6 +293,80 @@ START_TEST(test_frame_contradicts)
 }
 END_TEST
 
+/* A handler that was chained and interrupted before its first instruction: the return address is
+ * its own. */
+START_TEST(test_third_handler)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1234), other = entry(16, 0xa000);
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    uint32_t frame = (uint32_t)x.regs.value[EXECUTE_PSP];
+    ck_assert_int_eq(execute_step(&x, &(struct execute_insn){.address = 0x8000,
+                                                             .opcode = 0x4770, /* BX LR */
+                                                             .isa = BT_ISA_T32,
+                                                             .size = 2}),
+                     BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &other, 0x9000), BT_OK);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_PSP], frame);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_LR], 0xfffffff1);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x2000 - 0x20);
+    ck_assert_uint_eq(word(&x, RAM + 0x2000 - 0x20 + 20), 0xfffffffd);
+    ck_assert_uint_eq(word(&x, RAM + 0x2000 - 0x20 + 24), 0xa000);
+    ck_assert_int_eq(step(&x, 0x4770, 0x9000, 0xa000), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &other, 0xa000), BT_OK);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_LR], 0xfffffffd);
+    ck_assert_int_eq(step(&x, 0x4770, 0xa000, 0x1234), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1234), BT_OK);
+    ck_assert_uint_eq(x.regs.value[3], 0x103);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x1004);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* FPCCR leaves them where they are until the handler wants them, or it does not: s1 comes back, and
+ * flags of which Q is not known, too. */
+START_TEST(test_lazy_floats)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1234);
+    uint32_t place = RAM + 0x1000 - 0x68 + 0x20;
+    bool lazy = _i & 1, used = _i & 2;
+    begin(&x, &budget);
+    x.core.fpu = true;
+    x.regs.value[EXECUTE_CONTROL] = 6;
+    x.regs.value[EXECUTE_FPCCR] = lazy ? 0xc0000000 : 0x80000000;
+    x.regs.value[EXECUTE_FPDSCR] = 0;
+    x.regs.float_settled = true;
+    x.regs.vector[0] = UINT64_C(0x4048f5c300000000);
+    x.regs.vector_known = 2;
+    x.regs.fpscr_known = UINT32_MAX;
+    x.regs.fpscr = 0x20000010;
+    x.regs.psr |= 1u << 29;
+    x.regs.psr_known &= ~(1u << 27);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    if (used) /* VMOV.F32 s1, #1.0 */
+        ck_assert_int_eq(step(&x, 0xeef70a00, 0x8000, 0x8004), BT_OK);
+    uint32_t stored;
+    ck_assert_int_eq(execute_memory_read(&x.memory, place + 4, &stored, 4), used || !lazy);
+    ck_assert(lazy && !used ? x.regs.vector_known == 2 : true);
+    ck_assert(!used || (uint32_t)(x.regs.vector[0] >> 32) == 0x3f800000);
+    ck_assert_int_eq(step(&x, 0x4770, 0x8004, 0x1234), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1234), BT_OK);
+    ck_assert_uint_eq(x.regs.vector_known, 2);
+    ck_assert_uint_eq(x.regs.vector[0] >> 32, 0x4048f5c3);
+    ck_assert_uint_eq(x.regs.fpscr_known, UINT32_MAX);
+    ck_assert_uint_eq(x.regs.fpscr, 0x20000010);
+    ck_assert_uint_eq(x.regs.psr_known >> 24, 0xf7);
+    ck_assert_uint_eq(x.regs.psr >> 28, 2);
+    ck_assert(x.regs.float_settled);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute");
@@ -299,5 +378,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);
     unit_case(s, "execute: a store of which the range is known", test_range);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
+    unit_case(s, "execute: a handler that was interrupted before it began", test_third_handler);
+    unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);
     return s;
 }

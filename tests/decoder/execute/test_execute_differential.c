@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random A32 and T32 instructions against an emulator: execute.c, execute_alu.c. What is called
- * known after an instruction is what the emulator has. Some of what is there before is not known.
- * Instructions that the architecture calls UNPREDICTABLE are left out, as far as the emulator runs
- * them. EXECUTE_SEED, EXECUTE_INSNS in the environment.
+ * Random A32 and T32 instructions against an emulator: execute.c, execute_alu.c, execute_float.c.
+ * What is called known after an instruction is what the emulator has. Some of what is there before
+ * is not known. Instructions that the architecture calls UNPREDICTABLE are left out, as far as the
+ * emulator runs them. EXECUTE_SEED, EXECUTE_INSNS in the environment.
  */
 #include "decoder/execute/execute.h"
 #include "decoder/program/insn.h"
@@ -29,7 +29,10 @@ struct trial {
     uint64_t seed;
     uint8_t code[0x1000], ram[RAM_SIZE];
     uint32_t before[17], after[17];
-    uint64_t ran, known, bounded, wrong, refused;
+    uint64_t real[32]; /* d0 to d31 */
+    uint32_t fpscr;
+    bool floats;
+    uint64_t ran, known, bounded, real_known, wrong, refused;
     struct execute_code *cache;
 };
 
@@ -75,13 +78,62 @@ static void draw_state(struct trial *t, bool thumb)
         t->ram[draw(t) % RAM_SIZE] = (uint8_t)draw(t);
 }
 
-/* T32: comparisons without flags, and ORRS of SP or PC, which are v8.1-M's long shifts. */
+/*
+ * T32: comparisons without flags, and ORRS of SP or PC, which are v8.1-M's long shifts. A32: LDRD
+ * whose offset is a register that it loads.
+ */
 static bool is_unpredictable(const struct execute_insn *i)
 {
     uint32_t op = i->opcode;
+    if (i->isa == BT_ISA_A32)
+        return (op & 0x0e5000f0) == 0x000000d0 && (op & 14) == (op >> 12 & 14);
     bool arithmetic = (op & 0xfe000000) == 0xea000000 || (op & 0xf8008000) == 0xf0000000;
     return i->isa == BT_ISA_T32 && i->size == 4 &&
            ((arithmetic && (op & 0x00100f00) == 0x00000f00) || (op & 0xfff0000d) == 0xea50000d);
+}
+
+/* Numbers of both precisions whose arithmetic has corners. */
+static uint64_t draw_real(struct trial *t)
+{
+    static const uint32_t corners[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000,
+                                       0xff800000, 0x7fc00000, 0x7f800001, 1,          0x80000001,
+                                       0x007fffff, 0x00800000, 0x7f7fffff, 0x4f000000, 0xcf000000,
+                                       0x3f7fffff, 0x3f000000, 0x4b800001};
+    uint64_t number = corners[draw(t) % (sizeof corners / sizeof *corners)];
+    switch (draw(t) & 7) {
+    case 0:
+        return number | (uint64_t)draw(t) << 32;
+    case 1:
+        return number << 32 | number;
+    case 2: /* doubles that are near ones */
+        return UINT64_C(0x3ff0000000000000) + (draw(t) & 3) - ((uint64_t)(draw(t) & 3) << 52);
+    case 3: /* floats that are near ones */
+        return (uint64_t)(0x3f800000u + (draw(t) & 7)) << 32 | (0xbf800000u - (draw(t) & 7));
+    case 4:
+        return UINT64_C(0x41e0000000000000) - draw(t);
+    default:
+        return (uint64_t)draw(t) << 32 | draw(t);
+    }
+}
+
+/* Of scalar floating point: data processing, and moves from and to core registers. */
+static uint32_t draw_float(struct trial *t)
+{
+    uint32_t op = draw(t) & 0x00ffffff;
+    switch (draw(t) % 8) {
+    case 0:
+        return 0xec400a10 | (op & 0x001ff12f);
+    case 1:
+        return 0xee000a10 | (op & 0x001ff080);
+    case 2:
+        return 0xee000b10 | (op & 0x003ff000);
+    case 3:
+        return 0xeee10a10 | (op & 0x0010f000);
+    case 4:
+        return 0xeeb00a00 | (op & 0x004ff1af) | (op & 0x800000 ? 0x40 : 0);
+    default:
+        return 0xee000a00 | (op & 0x00fff1ef);
+    }
 }
 
 /* The encodings of coprocessors, SIMD and status registers are not of interest here. */
@@ -92,7 +144,9 @@ static void draw_insn(struct trial *t, bool thumb, struct execute_insn *i)
         .address = t->before[15], .opcode = op, .isa = thumb ? BT_ISA_T32 : BT_ISA_A32, .size = 4};
     if ((op & 0x0c000000) == 0x0c000000)
         op ^= 0x08000000;
-    if (!thumb) {
+    if (t->floats) {
+        i->opcode = draw_float(t);
+    } else if (!thumb) {
         i->opcode = draw(t) % 3 ? (op & 0x0fffffff) | 0xe0000000u : op;
     } else {
         op = draw(t) & 1 ? (op & 0x1fffffff) | 0xe0000000u : op; /* more of 32 bits */
@@ -107,11 +161,29 @@ static void draw_insn(struct trial *t, bool thumb, struct execute_insn *i)
         p[k] = (uint8_t)(w >> (8 * k));
 }
 
+static void move_reals(struct trial *t, bool write)
+{
+    int list[33];
+    void *to[33];
+    for (int k = 0; k < 32; k++) {
+        list[k] = UC_ARM_REG_D0 + k;
+        to[k] = &t->real[k];
+    }
+    list[32] = UC_ARM_REG_FPSCR;
+    to[32] = &t->fpscr;
+    if (write)
+        uc_reg_write_batch(t->uc, list, to, 33);
+    else
+        uc_reg_read_batch(t->uc, list, to, 33);
+}
+
 static bool emulate(struct trial *t, bool thumb, const struct execute_insn *i)
 {
     int list[17];
     void *to[17];
     memcpy(list, ids, sizeof list);
+    if (t->floats)
+        move_reals(t, true);
     for (unsigned k = 0; k < 17; k++)
         to[k] = &t->before[k];
     uc_reg_write(t->uc, UC_ARM_REG_CPSR, &t->before[16]); /* first: SP and LR are this mode's */
@@ -122,7 +194,31 @@ static bool emulate(struct trial *t, bool thumb, const struct execute_insn *i)
     for (unsigned k = 0; k < 17; k++)
         to[k] = &t->after[k];
     uc_reg_read_batch(t->uc, list, to, 17);
+    if (t->floats)
+        move_reals(t, false);
     return true;
+}
+
+/* True: something that is called known is not so. */
+static bool compare_reals(struct trial *t, const struct execute_regs *r)
+{
+    bool wrong = false;
+    for (unsigned k = 0; k < 64; k++) {
+        unsigned half = k & 1 ? 32 : 0;
+        bool known = k < 32 ? r->vector_known >> k & 1 : r->vector_known64 >> (k / 2 - 16) & 1;
+        uint32_t is = (uint32_t)(t->real[k / 2] >> half),
+                 said = (uint32_t)(r->vector[k / 2] >> half);
+        t->real_known += known;
+        if (!known || is == said)
+            continue;
+        printf("%s half of d%u is %08x, said %08x\n", half ? "upper" : "lower", k / 2, is, said);
+        wrong = true;
+    }
+    if ((t->fpscr ^ r->fpscr) & r->fpscr_known) {
+        printf("FPSCR is %08x, said %08x known %08x\n", t->fpscr, r->fpscr, r->fpscr_known);
+        wrong = true;
+    }
+    return wrong;
 }
 
 static void compare(struct trial *t, const struct execute_insn *i, struct execute *x)
@@ -162,6 +258,8 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
             wrong = true;
         }
     }
+    if (t->floats)
+        wrong |= compare_reals(t, r);
     if (wrong)
         printf("  insn %08x isa %u size %u\n", i->opcode, i->isa, i->size);
     t->wrong += wrong;
@@ -200,6 +298,21 @@ static void draw_bound(struct trial *t, struct execute_memory *m, unsigned at)
     execute_memory_bound(m, RAM + at, word - draw(t) % (range + 1), range);
 }
 
+/* FPSCR is often as programs have it, and known. */
+static void draw_reals(struct trial *t, struct execute_regs *r)
+{
+    for (unsigned k = 0; k < 32; k++)
+        r->vector[k] = t->real[k] = draw_real(t);
+    t->fpscr = draw(t) & 0xf000009f;
+    if (!(draw(t) & 7))
+        t->fpscr |= draw(t) & 0x07c00000;
+    r->fpscr = t->fpscr;
+    r->fpscr_known = draw(t) & 7 ? UINT32_MAX : draw(t);
+    r->vector_known = draw(t) & 7 ? UINT64_MAX : (uint64_t)draw(t) << 32 | draw(t);
+    r->vector_known &= UINT32_MAX;
+    r->vector_known64 = draw(t) & 7 ? 0xffff : draw(t) & 0xffff;
+}
+
 static void try_one(struct trial *t, bool thumb)
 {
     struct execute_budget budget = {.limit = 1 << 20};
@@ -208,6 +321,8 @@ static void try_one(struct trial *t, bool thumb)
     draw_state(t, thumb);
     draw_insn(t, thumb, &i);
     draw_compared(t, &x.regs);
+    if (t->floats)
+        draw_reals(t, &x.regs);
     execute_memory_init(&x.memory, &budget, kind, t);
     for (unsigned k = 0; k < 15; k++)
         x.regs.value[k] = t->before[k];
@@ -243,10 +358,11 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-START_TEST(test_random)
+static struct trial *new_trial(void)
 {
     struct trial *t = calloc(1, sizeof *t);
-    uint64_t count = from_environment("EXECUTE_INSNS", 20000);
+    uint64_t access;
+    uint32_t enabled = 1u << 30;
     ck_assert_ptr_nonnull(t);
     t->seed = from_environment("EXECUTE_SEED", (uint64_t)time(NULL) * 2654435761u) | 1;
     printf("EXECUTE_SEED=%llu\n", (unsigned long long)t->seed);
@@ -256,17 +372,47 @@ START_TEST(test_random)
     uc_ctl_set_cpu_model(t->uc, UC_CPU_ARM_CORTEX_A15);
     uc_mem_map_ptr(t->uc, CODE, sizeof t->code, UC_PROT_READ | UC_PROT_EXEC, t->code);
     uc_mem_map_ptr(t->uc, RAM, RAM_SIZE, UC_PROT_READ | UC_PROT_WRITE, t->ram);
-    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
-        try_one(t, k & 1);
+    uc_reg_read(t->uc, UC_ARM_REG_C1_C0_2, &access);
+    access |= 0xf00000;
+    uc_reg_write(t->uc, UC_ARM_REG_C1_C0_2, &access);
+    uc_reg_write(t->uc, UC_ARM_REG_FPEXC, &enabled);
+    return t;
+}
+
+static void end_trial(struct trial *t)
+{
     uc_close(t->uc);
-    printf("%llu ran, %llu registers known, %llu bounded\n", (unsigned long long)t->ran,
-           (unsigned long long)t->known, (unsigned long long)t->bounded);
+    printf("%llu ran, %llu registers known, %llu bounded, %llu floats\n",
+           (unsigned long long)t->ran, (unsigned long long)t->known, (unsigned long long)t->bounded,
+           (unsigned long long)t->real_known);
     ck_assert_uint_eq(t->wrong + t->refused, 0);
-    ck_assert_uint_gt(t->ran, count / 10);
     ck_assert_uint_gt(t->known, 5 * t->ran);
-    ck_assert_uint_gt(t->bounded, t->ran / 10);
     execute_code_free(t->cache);
     free(t);
+}
+
+START_TEST(test_random)
+{
+    struct trial *t = new_trial();
+    uint64_t count = from_environment("EXECUTE_INSNS", 20000);
+    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
+        try_one(t, k & 1);
+    ck_assert_uint_gt(t->ran, count / 10);
+    ck_assert_uint_gt(t->bounded, t->ran / 10);
+    end_trial(t);
+}
+END_TEST
+
+START_TEST(test_random_floats)
+{
+    struct trial *t = new_trial();
+    uint64_t count = from_environment("EXECUTE_INSNS", 20000);
+    t->floats = true;
+    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
+        try_one(t, k & 1);
+    ck_assert_uint_gt(t->ran, count / 3);
+    ck_assert_uint_gt(t->real_known, 50 * t->ran);
+    end_trial(t);
 }
 END_TEST
 
@@ -275,5 +421,6 @@ Suite *unit_suite(void)
     Suite *s = suite_create("execute_differential");
     setvbuf(stdout, NULL, _IOLBF, 0); /* what differs is seen when it fails */
     unit_case(s, "execute: random instructions as an emulator runs them", test_random);
+    unit_case(s, "execute: random floating-point instructions likewise", test_random_floats);
     return s;
 }
