@@ -44,7 +44,13 @@ class Hung:
 
     def __enter__(self):
         kill(self.program, signal.SIGSTOP)
+        wait_for(self.stands, "the end of its threads' turns")
         return self
+
+    def stands(self):
+        """Each thread, not only the one that has taken the signal."""
+        threads = Path(f"/proc/{self.program}/task").glob("*/stat")
+        return all(stat.read_text().rpartition(") ")[2][0] == "T" for stat in threads)
 
     def __exit__(self, *_):
         with suppress(ProcessLookupError):
