@@ -349,6 +349,9 @@ bool execute_float(struct execute_work *w)
         return false;
     if ((op & 0x0f000e10) != 0x0e000a00)
         return move_core(w, op);
+    if (w->x->core.profile != EXECUTE_PROFILE_M &&
+        ((r->fpscr_known & FPSCR_SHORT) != FPSCR_SHORT || r->fpscr & FPSCR_SHORT))
+        return false; /* it may write more registers than one */
     if ((op & 0x00b00000) != 0x00b00000) {
         struct real v = arithmetic(&f, read_real(r, f.d, wide), read_real(r, f.n, wide),
                                    read_real(r, f.m, wide));
@@ -357,9 +360,6 @@ bool execute_float(struct execute_work *w)
         set_fpscr(w, FPSCR_SUMS, 0, 0);
         return true;
     }
-    if (w->x->core.profile != EXECUTE_PROFILE_M &&
-        ((r->fpscr_known & FPSCR_SHORT) != FPSCR_SHORT || r->fpscr & FPSCR_SHORT))
-        return false;
     if (!f.six) {
         write_real(w, f.d, (struct real){expand_immediate(op, wide), true}, wide);
         return true;

@@ -221,13 +221,17 @@ void feedback_write_autofdo(const struct feedback *f, const struct export_progra
     fprintf(out, "// %s\n// %s\n", program->path, text);
 }
 
-void feedback_write_bolt(const struct feedback *f, const struct export_program *program, FILE *out)
+static bool is_of_program(const struct export_program *program, const struct feedback_pair *p)
 {
     uint64_t offset;
+    return code_offset(program->elf, p->from, &offset) && code_offset(program->elf, p->to, &offset);
+}
+
+void feedback_write_bolt(const struct feedback *f, const struct export_program *program, FILE *out)
+{
     for (size_t i = 0; i < f->used; i++) {
         const struct feedback_pair *p = &f->pairs[i];
-        if (!code_offset(program->elf, p->from, &offset) ||
-            !code_offset(program->elf, p->to, &offset))
+        if (!is_of_program(program, p))
             continue;
         if (p->branch)
             fprintf(out, "B %" PRIx64 " %" PRIx64 " %" PRIu64 " 0\n", p->from, p->to, p->count);
@@ -254,12 +258,10 @@ void feedback_write_brstack(const struct feedback *f, const struct export_progra
                             FILE *out)
 {
     static const char flags[] = "P/-/-/0";
-    uint64_t offset;
     write_mappings(program, out);
     for (size_t i = 0; i < f->used; i++) {
         const struct feedback_pair *p = &f->pairs[i];
-        if (!code_offset(program->elf, p->from, &offset) ||
-            !code_offset(program->elf, p->to, &offset))
+        if (!is_of_program(program, p))
             continue;
         if (p->branch)
             fprintf(out, "%" PRIu64 "\n %" PRIx64 " 0x%" PRIx64 "/0x%" PRIx64 "/%s\n", p->count,
