@@ -4,6 +4,7 @@
  * is there but QEMU. The first byte says where the others are cut in two. Every line gets one line
  * of answer, well formed, up to one that is too long, which ends the connection.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,8 +62,12 @@ static size_t take_answers(int fd)
 {
     char line[ANSWER];
     size_t used = 0, count = 0;
-    for (ssize_t got; (got = read(fd, line + used, sizeof line - used)) > 0;) {
+    ssize_t got;
+    /* The fuzzer's own clock is a signal, which may interrupt this. */
+    while ((got = read(fd, line + used, sizeof line - used)) > 0 || (got < 0 && errno == EINTR)) {
         char *end;
+        if (got < 0)
+            continue;
         used += (size_t)got;
         while ((end = memchr(line, '\n', used))) {
             *end = '\0';

@@ -81,8 +81,11 @@ static void *board_control_run(void *context)
     struct board_control *c = context;
 
     for (;;) {
-        if (poll(c->fds, 1 + BOARD_CONTROL_CLIENTS, -1) < 0 && errno != EINTR)
+        if (poll(c->fds, 1 + BOARD_CONTROL_CLIENTS, -1) < 0) {
+            if (errno == EINTR)
+                continue; /* revents is what it was before */
             return NULL;
+        }
         for (unsigned i = 0; i < BOARD_CONTROL_CLIENTS; i++) {
             struct pollfd *p = &c->fds[1 + i];
             if (p->fd >= 0 && p->revents && !board_control_serve(c, p->fd, &c->clients[i])) {
