@@ -16,7 +16,7 @@ from live_runs import (SETS, check_damage, check_etb, check_overflow, equal_run,
 from replay_gdb import Suite, expect  # noqa: E402
 
 suite = Suite()
-COUNT = 2000000
+COUNT = 1000000
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
 print(f"# BTRACED_SEED={SEED}", flush=True)
 tests = []

@@ -34,18 +34,29 @@ FRAME = 2  # of an access: by the core itself, before the instruction
 
 
 class Ram:
-    """Bytes at one position, from what was stored until then; all else is as a reset left it."""
+    """Bytes at one position after the other, from what was stored until then; all else is as a reset
+    left it."""
 
     def __init__(self, accesses):
-        self.accesses = accesses
+        self.accesses, self.next, self.stored = accesses, 0, {}
+
+    def store(self, access):
+        _, address, size, flags, value = access
+        if flags & 1:
+            for i, byte in enumerate(value.to_bytes(8, "little")[:size]):
+                self.stored[address + i] = byte
 
     def at(self, position):
-        stored = {}
-        for index, address, size, flags, value in self.accesses:
-            if flags & 1 and (index < position or (flags & FRAME and index == position)):
-                for i, byte in enumerate(value.to_bytes(8, "little")[:size]):
-                    stored[address + i] = byte
-        return stored
+        """Not before the position of the call before."""
+        while self.next < len(self.accesses) and self.accesses[self.next][0] < position:
+            self.store(self.accesses[self.next])
+            self.next += 1
+        at = self.next  # frames only, which come first: they are stored again on the way on
+        while at < len(self.accesses) and self.accesses[at][0] == position:
+            if self.accesses[at][3] & FRAME:
+                self.store(self.accesses[at])
+            at += 1
+        return self.stored
 
 
 def written_down(folder, wide):
@@ -96,7 +107,9 @@ def look(elf, board_of, stop, areas, seed, truth=None, halts=(), wide=False):
         end = int(has(first.all("monitor where")[0], r"instructions \d+ to (\d+)")[1])
     places = sorted(numbers.sample(range(2, end - 1 - 1000 * len(halts)),
                                    WIDE_POSITIONS if wide else POSITIONS))
-    commands = [*halts, f"tbreak {stop}", "continue"]
+    commands = [*halts, f"tbreak {stop}", "continue", "set mem inaccessible-by-default off"]
+    # By lines instead of words; where a line has something that is not known, GDB asks for each word.
+    commands += [f"mem {start:#x} {start + 4 * count:#x} rw cache" for start, count in areas]
     for place in places:
         commands += [f"monitor goto {place}", "stepi", shown, *dumps]
     with Live(board_of()) as live:
