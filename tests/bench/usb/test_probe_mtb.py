@@ -67,9 +67,10 @@ def check_history(b, s, at_least):
 
 
 def each(name, always=CORES[:1]):
-    """A test of both cores; without $BTRACED_FULL only of those in `always`."""
+    """A test of the cores in `always`; with $BTRACED_FULL of one that is drawn, unless that is both."""
     def add(function):
-        for core in CORES if FULL else always:
+        drawn = (random.Random(f"{SEED} {name}").choice(CORES),)
+        for core in drawn if FULL and always != CORES else always:
             suite.test(f"MTB of a {core}: {name}")(lambda core=core: function(core))
     return add
 
