@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BUDGET  30000u /* units of values_work() of a slice: some milliseconds */
-#define FORWARD 1024u  /* instructions of a slice, where bytes are compared behind each */
+#define BUDGET 30000u /* units of values_work() of a slice: some milliseconds */
+#define LOOKS  32u    /* of a slice, each of which may go over all behind a checkpoint */
 
 static bool is_set(const struct reverse_watching *g, const struct target_breakpoint *w)
 {
@@ -54,6 +54,9 @@ void reverse_watch_begin(struct reverse_watching *g, uint64_t from, uint64_t to)
     g->noted = false;
     g->rounds = 0;
     g->possible.count = 0;
+    g->foresight.from = g->foresight.to = 0;
+    g->foresight.waits = false;
+    g->foresight.at_hand = g->scan.back ? from - to == 1 : to - from == 1; /* a step */
     if (g->told && g->told_at != from)
         g->told = false;
 }
@@ -79,6 +82,7 @@ static enum reverse_sight look_forward(const struct reverse_watching *g,
                                          : REVERSE_SIGHT_NONE;
 }
 
+/* Backwards. */
 static void look_at_bytes(const struct reverse_watching *g, const struct target_breakpoint *w,
                           uint64_t position, struct reverse_content *c)
 {
@@ -104,6 +108,15 @@ static void look_at_bytes(const struct reverse_watching *g, const struct target_
             c->sight = read ? REVERSE_SIGHT_OTHER : REVERSE_SIGHT_NONE;
         }
     }
+}
+
+/* Both ways, as GDB is told of memory. */
+static void look(const struct reverse_watching *g, const struct target_breakpoint *w,
+                 uint64_t position, struct reverse_content *c)
+{
+    look_at_bytes(g, w, position, c);
+    if (c->sight == REVERSE_SIGHT_NONE)
+        c->sight = look_forward(g, w, position, c->bytes);
 }
 
 static bool is_equal(const struct reverse_content *a, const struct reverse_content *b, uint32_t n)
@@ -147,7 +160,7 @@ static void note_start(struct reverse_watching *g)
             seen->w = g->watches[i];
             seen->count = 0;
         }
-        look_at_bytes(g, &g->watches[i], g->from, &now);
+        look(g, &g->watches[i], g->from, &now);
         if (seen)
             add_sight(seen, &now);
     }
@@ -166,83 +179,151 @@ void reverse_possible_add(struct reverse_possible *b, uint64_t position)
     b->count++;
 }
 
-/* A reverse_take_fn. A write that changes nothing is none for GDB. */
+/* Of an instruction: what it did to what is watched for writes. */
+enum {
+    DID_ANYTHING,
+    DID_NOTHING,
+    DID_WAITS,  /* it is not known yet */
+    DID_CHANGE, /* the first one, and so on */
+};
+
+static void read_watched(const struct reverse_watching *g, uint64_t position,
+                         struct reverse_content *c)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->watches[i].type == TARGET_WATCHPOINT_WRITE)
+            c[i].sight = g->watches[i].kind <= sizeof c->bytes
+                             ? look_forward(g, &g->watches[i], position, c[i].bytes)
+                             : REVERSE_SIGHT_OTHER;
+}
+
+static uint8_t what_changed(const struct reverse_watching *g, const struct reverse_content *before,
+                            const struct reverse_content *now)
+{
+    uint8_t did = DID_NOTHING;
+    for (size_t i = 0; i < g->count; i++) {
+        if (g->watches[i].type != TARGET_WATCHPOINT_WRITE ||
+            is_equal(&before[i], &now[i], g->watches[i].kind))
+            continue;
+        if (before[i].sight == REVERSE_SIGHT_BYTES && now[i].sight == REVERSE_SIGHT_BYTES)
+            return (uint8_t)(DID_CHANGE + i);
+        did = DID_ANYTHING;
+    }
+    return did;
+}
+
+/* The instructions around `position` that the motion goes over. */
+static void foresee(struct reverse_watching *g, uint64_t position)
+{
+    const struct reverse_scan *s = &g->scan;
+    struct reverse_foresight *o = &g->foresight;
+    struct reverse_content content[2][REVERSE_WATCHES_MAX];
+    uint64_t first = s->back ? s->bound : g->from, end = s->back ? g->from : s->bound;
+    uint64_t from = position - position % REVERSE_FORESEEN, to = from + REVERSE_FORESEEN;
+    o->from = o->to = from > first ? from : first;
+    to = to < end ? to : end;
+    read_watched(g, o->from, content[o->from & 1]);
+    for (; o->to < to; o->to++) {
+        uint64_t at = o->to;
+        if (!o->at_hand && reverse_forward_waits(g->machine->forward, at))
+            break;
+        read_watched(g, at + 1, content[(at + 1) & 1]);
+        o->did[at % REVERSE_FORESEEN] = what_changed(g, content[at & 1], content[(at + 1) & 1]);
+    }
+    o->waits = o->to <= position;
+}
+
+static unsigned foreseen(struct reverse_watching *g, uint64_t position)
+{
+    struct reverse_foresight *o = &g->foresight;
+    if (!g->machine->forward)
+        return DID_ANYTHING;
+    if (position < o->from || position >= o->to)
+        foresee(g, position);
+    return o->waits ? DID_WAITS : o->did[position % REVERSE_FORESEEN];
+}
+
+/* An access whose address is not known may be a read that is watched for. */
+static bool may_be_read(const struct reverse_watching *g, const struct values_touch *t)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->watches[i].type == TARGET_WATCHPOINT_ACCESS ||
+            (g->watches[i].type == TARGET_WATCHPOINT_READ && (!t || t->load)))
+            return true;
+    return false;
+}
+
+static bool be_hit(struct reverse_watching *g, uint64_t position, const struct target_breakpoint *w,
+                   struct values_touch touch)
+{
+    g->hit = position;
+    g->by = w;
+    g->touch = touch;
+    return true;
+}
+
+/* A reverse_take_fn. A write that changes nothing is none for GDB. What does not follow backwards
+ * may be known forwards. */
 static bool take_hit(void *context, uint64_t position, const struct values_touch *t,
                      const struct target_breakpoint *w)
 {
     struct reverse_watching *g = context;
     struct reverse_content before, after;
-    bool perhaps = t && t->perhaps;
+    bool write = w && w->type == TARGET_WATCHPOINT_WRITE, sure = w && !write && !t->perhaps;
     if (g->told && position == g->told_insn)
         return false;
-    if (!w) {
-        reverse_possible_add(&g->possible, position);
-        return false;
-    }
-    if (w->type == TARGET_WATCHPOINT_WRITE) {
+    if (write) {
         look_at_bytes(g, w, position, &before);
         look_at_bytes(g, w, position + 1, &after);
         if (is_equal(&before, &after, w->kind))
             return false;
-        perhaps &= before.sight != REVERSE_SIGHT_BYTES || after.sight != REVERSE_SIGHT_BYTES;
+        sure = before.sight == REVERSE_SIGHT_BYTES && after.sight == REVERSE_SIGHT_BYTES;
     }
-    if (perhaps) {
-        reverse_possible_add(&g->possible, position);
+    unsigned did = sure || (w && !write) ? DID_ANYTHING : foreseen(g, position);
+    if (did == DID_ANYTHING && write && !sure && g->foresight.looks++ < LOOKS) {
+        look(g, w, position, &before);
+        look(g, w, position + 1, &after);
+        if (is_equal(&before, &after, w->kind))
+            return false;
+        sure = before.sight == REVERSE_SIGHT_BYTES && after.sight == REVERSE_SIGHT_BYTES;
+    }
+    g->foresight.again = did == DID_WAITS || g->foresight.looks > LOOKS;
+    if (g->foresight.again)
+        return true;
+    if (did >= DID_CHANGE) {
+        w = &g->watches[did - DID_CHANGE];
+        return be_hit(g, position, w, (struct values_touch){.address = (uint32_t)w->address});
+    }
+    if (did == DID_NOTHING && (w || !may_be_read(g, t)))
         return false;
-    }
-    g->hit = position;
-    g->by = w;
-    g->touch = *t;
-    return true;
+    if (sure || (w && !t->perhaps))
+        return be_hit(g, position, w, *t);
+    reverse_possible_add(&g->possible, position);
+    return false;
 }
 
-/* Whether instruction `position`, behind which the bytes watched are `now`, has changed them. */
-static bool take_change(struct reverse_watching *g, uint64_t position, unsigned i,
-                        const struct reverse_content *before, const struct reverse_content *now)
+/* What is known forwards is worked out; false: that goes on. If more cannot be had the rest goes
+ * without. */
+static bool foresight_ready(struct reverse_watching *g)
 {
-    const struct target_breakpoint *w = &g->watches[i];
-    if (is_equal(before, now, w->kind) || (g->told && position == g->told_insn))
-        return false;
-    if (before->sight != REVERSE_SIGHT_BYTES || now->sight != REVERSE_SIGHT_BYTES) {
-        reverse_possible_add(&g->possible, position);
-        return false;
-    }
-    g->hit = position;
-    g->by = w;
-    g->touch = (struct values_touch){.address = (uint32_t)w->address};
-    return true;
-}
-
-/* A64: the accesses are not known, but what is in memory behind each instruction. */
-static int watch_forward(struct reverse_watching *g)
-{
-    struct reverse_scan *s = &g->scan;
+    struct reverse_foresight *o = &g->foresight;
     struct reverse_forward *f = g->machine->forward;
-    struct reverse_content before[REVERSE_WATCHES_MAX], now;
-    uint64_t left = s->back ? s->next - s->bound : s->bound - s->next;
-    uint64_t size = left < FORWARD ? left : FORWARD, from = s->back ? s->next - size : s->next;
-    uint64_t doubts = g->possible.count, to = from + size;
-    bool hit = false;
-    if (f && (reverse_forward_waits(f, from) || reverse_forward_waits(f, to - 1))) {
-        uint64_t at = reverse_forward_waits(f, from) ? from : to - 1;
-        int error = reverse_forward_work(f, g->reverse, at, REVERSE_FORWARD_SLICE);
-        return error < 0 ? error : TARGET_PENDING;
-    }
-    if (!g->noted)
-        note_start(g);
-    for (unsigned i = 0; i < g->count; i++)
-        look_at_bytes(g, &g->watches[i], from, &before[i]);
-    for (uint64_t at = from; at < to && (s->back || !hit); at++)
-        for (unsigned i = 0; i < g->count; i++) {
-            look_at_bytes(g, &g->watches[i], at + 1, &now);
-            if (take_change(g, at, i, &before[i], &now)) {
-                hit = true;
-                g->possible.count = s->back ? doubts : g->possible.count;
-            }
-            before[i] = now;
-        }
-    s->next = s->back ? from : to;
-    return hit ? REVERSE_WATCH_HIT : s->next == s->bound ? REVERSE_WATCH_NONE : TARGET_PENDING;
+    if (!o->waits)
+        return true;
+    int error = reverse_forward_work(f, g->reverse, o->to, REVERSE_FORWARD_SLICE);
+    if (error == TARGET_PENDING)
+        return false;
+    o->waits = false;
+    o->at_hand = reverse_forward_waits(f, o->to);
+    o->from = o->to = 0; /* what it rests on may be known better */
+    return true;
+}
+
+/* A64: no access is known by its address, but what each instruction has changed is. */
+static void take_blind(struct reverse_known *k, uint64_t position)
+{
+    k->wanted = position - position % REVERSE_FORESEEN;
+    k->to = k->wanted + REVERSE_FORESEEN;
 }
 
 int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
@@ -256,15 +337,23 @@ int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
     g->reverse = p;
     g->values = v;
     g->machine = m;
-    if (reverse_machine_is_a64(g->machine))
-        return watch_forward(g);
-    int error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
+    g->foresight.looks = 0;
+    if (!foresight_ready(g))
+        return TARGET_PENDING;
+    int error = BT_OK;
+    if (reverse_machine_is_a64(m))
+        take_blind(&g->accesses.now, position);
+    else
+        error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
     if (error)
         return error;
     if (!g->noted)
         note_start(g);
-    if (reverse_accesses_scan(&g->accesses, s, take_hit, g))
-        return REVERSE_WATCH_HIT;
+    if (reverse_accesses_scan(&g->accesses, s, take_hit, g)) {
+        if (!g->foresight.again)
+            return REVERSE_WATCH_HIT;
+        s->next = s->back ? s->next + 1 : s->next - 1; /* that one again */
+    }
     return s->next == s->bound ? REVERSE_WATCH_NONE : TARGET_PENDING;
 }
 
@@ -294,7 +383,7 @@ static void note_shown(struct reverse_watching *g, uint64_t address, uint64_t be
         if (address - seen->w.address >= seen->w.kind)
             continue;
         seen->count = 1;
-        look_at_bytes(g, &seen->w, behind, &seen->last[0]);
+        look(g, &seen->w, behind, &seen->last[0]);
     }
 }
 
@@ -305,8 +394,8 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
     uint64_t behind = g->scan.back ? g->hit : g->hit + 1; /* to here */
     uint64_t address = g->by->address > g->touch.address ? g->by->address : g->touch.address;
     struct reverse_content here, there;
-    look_at_bytes(g, g->by, first, &here);
-    look_at_bytes(g, g->by, behind, &there);
+    look(g, g->by, first, &here);
+    look(g, g->by, behind, &there);
     bool known = here.sight == REVERSE_SIGHT_BYTES && there.sight == REVERSE_SIGHT_BYTES;
     bool shows = g->by->type != TARGET_WATCHPOINT_WRITE || shows_change(g, &there);
     g->told = shows;

@@ -48,6 +48,13 @@ def board_file(name, plugin="", registers=(), replace=(), **keys):
     return path
 
 
+def board_with(kind, elf):
+    """The board file of that kind, with another program."""
+    path = board_file(f"virtual-{kind}")
+    path.write_text(path.read_text().replace(str(PROGRAMS / f"crash-{kind}.elf"), str(elf)))
+    return path
+
+
 def recording(live, name):
     """Where a recording of a client goes."""
     return live.path.parent / "recordings" / name

@@ -20,7 +20,7 @@ import firmware
 from test_crash import NAMES, board, frames
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
-from live_gdb import PROGRAMS, Live, board_file, recording, symbol  # noqa: E402
+from live_gdb import PROGRAMS, Live, board_file, board_with, recording, symbol  # noqa: E402
 from replay_gdb import Server, Skipped, Suite, equal, expect, gdb, has, lacks, same_list  # noqa: E402
 
 suite = Suite()
@@ -300,12 +300,6 @@ def wide_watches():
               f"{names}, on, seed {SEED}")
 
 
-def firmware_board(kind, elf):
-    path = board_file(f"virtual-{kind}")
-    path.write_text(path.read_text().replace(str(PROGRAMS / f"crash-{kind}.elf"), str(elf)))
-    return path
-
-
 def with_tasks(kind):
     reason = bench.missing()
     if reason:
@@ -315,7 +309,7 @@ def with_tasks(kind):
         case = firmware.Firmware(place, kind, r.choice(("O0", "O1", "O2", "Os")), SEED,
                                  r.randrange(8, 40))
         case.execute()
-        look(case.elf, lambda: firmware_board(kind, case.elf), "halt_here",
+        look(case.elf, lambda: board_with(kind, case.elf), "halt_here",
              [(case.machine.ram, bench.RAM_SIZE // 4)], f"{SEED} {kind}", (case.states, case.accesses))
 
 
