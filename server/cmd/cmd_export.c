@@ -415,6 +415,10 @@ int cmd_feedback(int argc, char **argv)
     int code = export_parse(&args, &command, argc, argv);
     if (code)
         return code < 0 ? EXIT_OK : code;
+    if (args.parts && args.format == FEEDBACK_BRSTACK) {
+        export_complain(&args, "brstack is of the whole run: leave out --part");
+        return EXIT_USAGE;
+    }
     int error = feedback_init(&feedback);
     feedback.stacks = args.format == FEEDBACK_BRSTACK;
     code = export_open(&args, 0, false, &first);

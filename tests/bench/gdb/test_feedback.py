@@ -242,6 +242,7 @@ def _():
         got[kind][place(int(first, 16)), place(int(last, 16))] = int(count)
     equal(got, {"B": branches, "F": ranges}, "BOLT's ranges and branches")
     run.export("feedback", "--format", "lcov", code=2)
+    run.export("feedback", "--format", "brstack", "--part", "1/2", code=2)
     small = Run("m3", "-O1", count=5000)
     small.export("feedback", "--format", "bolt", code=4)
 
