@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from replay_gdb import (GAP, GDB, PATIENCE, ROOT, Client, Failed, Server, Skipped,
-                        environment, equal, expect, folder, frame, has, history, tool)
+                        environment, equal, expect, folder, frame, has, history, tool, wait_for)
 
 CONFIGS = ROOT / "configs"
 PROGRAMS = CONFIGS / "virtual"
@@ -101,7 +101,13 @@ class Live(Server):
         return [int(pid) for pid in path.read_text().split()]
 
 
-def gone(pid, patience=10):
+def goes_on(truth, more=40000):
+    """Waits until a board that was told to run has executed something: the file of it grows by so many bytes."""
+    size = truth.stat().st_size
+    wait_for(lambda: truth.stat().st_size >= size + more, "a running core")
+
+
+def gone(pid, patience=PATIENCE):
     """Waits until a process is no more."""
     for _ in range(patience * 100):
         try:

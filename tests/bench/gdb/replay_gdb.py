@@ -125,7 +125,7 @@ def has(output, pattern, what="output"):
 def logged(program, pattern, what="standard error"):
     """The match in what a program has written to standard error: it may come a moment later than
     the answer to a packet."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not re.search(pattern, program.stderr, re.MULTILINE) and time.monotonic() < end:
         time.sleep(0.05)
     return has(program.stderr, pattern, what)
@@ -266,8 +266,9 @@ class Server:
 
 # GDB.
 
+# A server that gets no time for GDB's two seconds is asked again, and its answers are taken for others.
 SETTINGS = ["set confirm off", "set pagination off", "set width 0", "set height 0",
-            "set style enabled off", "set debuginfod enabled off"]
+            "set style enabled off", "set debuginfod enabled off", "set remotetimeout 60"]
 
 
 class Batch:

@@ -8,14 +8,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 
-from replay_gdb import expect, logged  # noqa: E402
+from replay_gdb import PATIENCE, expect, logged  # noqa: E402
 
 
 def page(server, path="/metrics", **options):
     """What a server answers at the address that it has said. urllib.error.HTTPError: a refusal."""
     port = logged(server, r"^numbers at http://127\.0\.0\.1:(\d+)/metrics$")[1]
     request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", **options)
-    with urllib.request.urlopen(request, timeout=20) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
         return answer.read().decode()
 
 

@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
-from live_gdb import PROGRAMS, Live, Wire, board_file, gone, symbol  # noqa: E402
-from replay_gdb import (Client, Mi, Server, Suite, equal, expect, folder, frame, gdb,  # noqa: E402
+from live_gdb import PROGRAMS, Live, Wire, board_file, goes_on, gone, symbol  # noqa: E402
+from replay_gdb import (PATIENCE, Client, Mi, Server, Suite, equal, expect, folder, frame, gdb,  # noqa: E402
                         has, lacks, record_counts, tool, wait_for)
 
 suite = Suite()
@@ -141,7 +141,7 @@ def _():
             wire = Wire(live)
             wire.run_to_main(ELF)
             wire.send(frame("vCont;c") + b"$m6000")
-            time.sleep(0.2)
+            goes_on(live.truth_path())
             wire.close(reset=True)
             s = gdb(live.port, ["record btrace", "info record", "stepi", "info registers pc"], elf=ELF,
                     connect="target extended-remote")
@@ -194,7 +194,7 @@ def _():
         wire = Wire(live)
         wire.run_to_main(ELF)
         wire.send(frame("vCont;c"))
-        time.sleep(0.5)
+        goes_on(live.truth_path())
         children = live.children()
     wire.close()
     gone(children[0])
@@ -208,7 +208,7 @@ class Stub:
     def __init__(self, bench):
         self.socket = socket.socket(socket.AF_UNIX)
         self.data = b""
-        self.socket.settimeout(20)
+        self.socket.settimeout(PATIENCE)
         self.socket.connect(str(bench.path.parent / "gdb"))
 
     def ask(self, packet):
@@ -219,7 +219,7 @@ class Stub:
             answer = self.answer()
         return answer
 
-    def answer(self, seconds=20):
+    def answer(self, seconds=PATIENCE):
         """The next payload, or None: there is none in this time."""
         self.socket.settimeout(seconds)
         try:
@@ -234,11 +234,11 @@ class Stub:
         return found[1].decode()
 
 
-def runs(bench):
-    """Whether the board executes anything."""
+def runs(bench, patience=2):
+    """Whether the board executes anything in so many seconds."""
     truth = bench.path.parent / "truth"
     sizes = [truth.stat().st_size]
-    for _ in range(40):
+    for _ in range(20 * patience):
         time.sleep(0.05)
         sizes.append(truth.stat().st_size)
         if sizes[-1] > sizes[-2] > sizes[0]:
@@ -246,14 +246,14 @@ def runs(bench):
     return False
 
 
-def stops_in_crash(bench):
+def stops_in_crash(bench, patience=3):
     """Whether a breakpoint is there: the program is made to run into it."""
     stub = Stub(bench)
     stub.ask("qSupported:multiprocess+")
     data = (1).to_bytes(4, "little").hex()
     equal(stub.ask(f"M{symbol(ELF, 'crash_after'):x},4:{data}"), "OK", "M")
     stub.socket.sendall(frame("vCont;c"))
-    answer = stub.answer(3)
+    answer = stub.answer(patience)
     stub.socket.close()
     return answer is not None
 
@@ -271,10 +271,10 @@ def _():
                 equal(wire.ask(f"Z1,{symbol(ELF, 'stopped_here'):x},4"), "OK", "Z1")
                 if was:
                     wire.send(frame("vCont;c"))
-                    time.sleep(0.2)
+                    goes_on(live.truth_path())
             wire.close()
             lacks(live.stderr, "does not answer|in control.*\n(.*\n)*.*in control")
-            equal(runs(bench), then, f"{what}: whether it runs")
+            equal(runs(bench, PATIENCE if then else 2), then, f"{what}: whether it runs")
             equal(stops_in_crash(bench), False, f"{what}: whether a breakpoint is left")
 
 
@@ -292,7 +292,7 @@ def _():
         live.process.wait()
         live.process.stdout.close()
         wire.close()
-        equal(stops_in_crash(bench), True, "whether a breakpoint is left")
+        equal(stops_in_crash(bench, PATIENCE), True, "whether a breakpoint is left")
 
 
 @suite.test("faults: SIGTERM does not wait for a server that does not answer; twice, for nobody")
@@ -304,7 +304,7 @@ def _():
             wire = Wire(live)
             wire.run_to_main(ELF)
             wire.send(frame("vCont;c"))
-            time.sleep(0.2)
+            goes_on(live.truth_path())
             bench.process.send_signal(signal.SIGSTOP)
             begin = time.monotonic()
             live.terminate()

@@ -15,8 +15,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import PROGRAMS, Live, Wire, board_file, never_ending  # noqa: E402
 from metrics_page import numbers, page  # noqa: E402
-from replay_gdb import (Client, Suite, equal, expect, frame, has, lacks, logged,  # noqa: E402
-                        wait_for)
+from replay_gdb import (PATIENCE, Client, Suite, equal, expect, frame, has, lacks,  # noqa: E402
+                        logged, wait_for)
 
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
@@ -182,7 +182,7 @@ def _():
             one.connect_ex(("127.0.0.1", port))
         has(page(live), "^btraced_")
         for one in silent:
-            one.settimeout(20)
+            one.settimeout(PATIENCE)
             equal(one.recv(1), b"", "what is said to who says nothing")
             one.close()
         has(page(live), "^btraced_")

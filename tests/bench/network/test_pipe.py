@@ -162,11 +162,8 @@ def _():
         sleeper.send(frame("m80010000,400") * 6000)
         sleeper.socket.shutdown(socket.SHUT_WR)
         time.sleep(0.5)
-        begin = time.monotonic()
-        server.stop()
-        took = time.monotonic() - begin
+        server.stop()  # fails when it does not end
     server.process.stdout.close()
-    expect(took < 3, f"the end takes {took:.1f} s")
 
 
 @suite.test("pipe: a reader that sleeps holds the server up, not the memory")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from probe_gdb import ROOT, Board, refused
 from live_gdb import Wire, symbol, tail_of
-from replay_gdb import Suite, equal, expect, folder, frame, has, history, lacks, logged, value
+from replay_gdb import PATIENCE, Suite, equal, expect, folder, frame, has, history, lacks, logged, value
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -380,9 +380,9 @@ MOMENTS = {
 
 
 def back(wire):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while wire.ask("m60000000,4")[:1] == "E":
-        expect(time.monotonic() < end, "memory is not there for 30 seconds")
+        expect(time.monotonic() < end, "memory is not there in time")
         time.sleep(0.3)
 
 

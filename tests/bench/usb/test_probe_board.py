@@ -7,8 +7,8 @@ import re
 import time
 
 from probe_gdb import ROOT, Board, whole_session
-from live_gdb import Wire, split_at_gap, symbol, tail_of
-from replay_gdb import (Suite, equal, expect, folder, frame, gdb, has, history, lacks,
+from live_gdb import Wire, goes_on, split_at_gap, symbol, tail_of
+from replay_gdb import (PATIENCE, Suite, equal, expect, folder, frame, gdb, has, history, lacks,
                         record_counts)
 
 suite = Suite()
@@ -167,13 +167,13 @@ def _():
         before = wire.blocks()
         expect(len(before) > 20, f"{len(before)} blocks before")
         wire.send(frame("vCont;c"))
-        time.sleep(0.3)
+        goes_on(board.truth_path)
         board.bench("unplug")
         answers = [wire.reply(), wire.reply()]
         expect(answers[0][:1] == "O" and answers[1][:3] == "T02", f"stop: {answers}")
         has(wire.ask("g"), r"^E")
         board.bench("replug")
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while wire.ask("g")[:1] == "E":
             expect(time.monotonic() < end, "the probe does not come back")
             time.sleep(0.3)
@@ -194,7 +194,7 @@ def _():
         equal(wire.ask("Qbtrace:bts"), "OK", "Qbtrace:bts")
         for after in 6, 15, 30:
             wire.send(frame("vCont;c"))
-            time.sleep(0.2)
+            goes_on(board.truth_path)
             board.bench(f"unplug {after}")
             wire.send(b"\x03")
             answer = wire.reply()
@@ -202,7 +202,7 @@ def _():
                 answer = wire.reply()
             has(answer, "^T02")
             board.bench("unplug")
-            end = time.monotonic() + 30
+            end = time.monotonic() + PATIENCE
             while wire.ask("m20000000,4")[:1] != "E":
                 expect(time.monotonic() < end, "nobody notices")
                 time.sleep(0.1)

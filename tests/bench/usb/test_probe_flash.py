@@ -13,7 +13,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[1] / "gdb")]
 
 from probe_gdb import ROOT, ProbeServer, ask_bench, whole_session
 from live_gdb import Wire
-from replay_gdb import Suite, equal, expect, folder, frame, has
+from replay_gdb import PATIENCE, Suite, equal, expect, folder, frame, has
 
 PROGRAM = ROOT / "configs/virtual/crash-m3.elf"
 ALGORITHM = ROOT / "configs/virtual/flash-m3.flm"
@@ -73,13 +73,13 @@ def _():
         if answers[0] == "OK":
             answers.append(wire.ask("vFlashDone"))
         has(answers[-1], r"^E", "the end of a write without cable")
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while not re.search(r"(?m)^btraced: the probe does not answer any more", server.stderr):
             expect(time.monotonic() < end, "the server does not say that the probe is gone")
             time.sleep(0.1)
         ask_bench(control, "unplug 0")
         ask_bench(control, "replug")
-        end = time.monotonic() + 30
+        end = time.monotonic() + PATIENCE
         while wire.ask("m20000000,4")[:1] == "E":
             expect(time.monotonic() < end, "the probe does not come back")
             time.sleep(0.3)

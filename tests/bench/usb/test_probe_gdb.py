@@ -29,9 +29,9 @@ class Controlled(ProbeServer):
 
 
 def until(wire, good):
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while (wire.ask("m20000000,4")[:1] != "E") != good:
-        expect(time.monotonic() < end, f"memory is {'not ' if good else ''}there for 30 seconds")
+        expect(time.monotonic() < end, f"memory is {'not ' if good else ''}there in time")
         time.sleep(0.3)
 
 
