@@ -5,6 +5,7 @@
 #include "drivers/ini/ini_reader.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -402,6 +403,15 @@ static unsigned report_changed(const struct console *c, const char *what, bool s
     return !same;
 }
 
+/* Workers may read a number meanwhile. */
+static void config_take_over(const struct config_key *k, void *to, const void *from)
+{
+    if (k->kind == CONFIG_NUMBER && k->size == sizeof(unsigned))
+        atomic_store((_Atomic unsigned *)to, *(const unsigned *)from);
+    else
+        memcpy(to, from, k->size);
+}
+
 void config_reload(const struct config *before, const struct config *now, struct config *running,
                    const struct console *c)
 {
@@ -420,7 +430,7 @@ void config_reload(const struct config *before, const struct config *now, struct
             continue;
         changes++;
         if (when == NOW)
-            memcpy((char *)running + k->offset, (const char *)now + k->offset, k->size);
+            config_take_over(k, (char *)running + k->offset, (const char *)now + k->offset);
         console_print(c, "[%s] %s has changed: it holds %s\n", k->section, k->name, holds[when]);
     }
     changes += report_changed(c, "[setup]", same_setup(before, now));

@@ -260,13 +260,13 @@ struct config {
     char description[256];
     /* [target] */
     struct address target;
-    char **command;           /* words, NULL at the end; NULL: nothing is started */
-    char user[64];            /* that `command` runs as; "": ours */
-    char reset[256];          /* `monitor` text that resets the target; "" if not known */
-    unsigned at_exit;         /* enum config_at_exit, of a target that outlives btraced */
-    unsigned deadline_ms;     /* of an answer of the target, and of a halt */
-    unsigned connect_timeout; /* seconds, for the first answer of a remote target; 0: no end */
-    char monitor[256];        /* commands of its GDB server that clients may give: see below */
+    char **command;               /* words, NULL at the end; NULL: nothing is started */
+    char user[64];                /* that `command` runs as; "": ours */
+    char reset[256];              /* `monitor` text that resets the target; "" if not known */
+    unsigned at_exit;             /* enum config_at_exit, of a target that outlives btraced */
+    _Atomic unsigned deadline_ms; /* of an answer of the target, and of a halt */
+    unsigned connect_timeout;     /* seconds, for the first answer of a remote target; 0: no end */
+    char monitor[256];            /* commands of its GDB server that clients may give: see below */
     struct config_probe probe;
     /* [trace] */
     struct address trace; /* ADDRESS_NONE: it comes through the probe or target */
@@ -275,15 +275,15 @@ struct config {
     bool orbflow;           /* what comes is ORBFLOW, and frames are made of it */
     struct address control; /* of the virtual board */
     bool formatted;
-    enum formatter_mode mode; /* of the frames */
-    size_t buffer;            /* bytes of a trace buffer that is read at each halt; 0: a stream */
-    size_t ring;              /* bytes */
-    unsigned drain_ms;        /* a stop waits so long for the trace of the last run */
-    bool backpressure;        /* the source can be held up while the decoder catches up */
-    unsigned sink;            /* enum config_sink */
-    unsigned swo_rate;        /* bits a second */
-    unsigned trace_clock;     /* Hz, of the port's input: TRACECLKIN */
-    unsigned tpiu_width;      /* pins */
+    enum formatter_mode mode;  /* of the frames */
+    size_t buffer;             /* bytes of a trace buffer that is read at each halt; 0: a stream */
+    size_t ring;               /* bytes */
+    _Atomic unsigned drain_ms; /* a stop waits so long for the trace of the last run */
+    bool backpressure;         /* the source can be held up while the decoder catches up */
+    unsigned sink;             /* enum config_sink */
+    unsigned swo_rate;         /* bits a second */
+    unsigned trace_clock;      /* Hz, of the port's input: TRACECLKIN */
+    unsigned tpiu_width;       /* pins */
     struct config_itm itm;
     struct config_coresight coresight;
     /* [history] */

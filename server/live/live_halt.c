@@ -463,14 +463,6 @@ static void record_next_piece(struct live *l)
         record_put(l, s);
 }
 
-/* A wild SP may point at devices, some of which notice that they are read: an M-profile core's are
- * at fixed places. */
-static bool may_be_stack(const struct live_core *c, uint32_t sp)
-{
-    return !live_is_m_profile(c) || sp >> 29 == 1 || sp >> 29 == 0 ||
-           (sp >= 0x60000000 && sp < 0xa0000000);
-}
-
 static void on_record_regs(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
@@ -488,7 +480,7 @@ static void on_record_regs(void *ctx, const struct target_answer *a)
     s->stack = sp > STACK_PIECE ? sp - STACK_PIECE : sp;
     s->length = 0;
     l->record.piece = sp > STACK_PIECE ? 0 : 1;
-    if (may_be_stack(&l->cores[l->record.core], sp))
+    if (live_may_be_stack(&l->cores[l->record.core], sp))
         record_next_piece(l);
     else
         record_put(l, s);

@@ -70,6 +70,13 @@ static inline bool live_is_m_profile(const struct live_core *c)
     return strncasecmp(c->config->type, "Cortex-M", 8) == 0;
 }
 
+/* A wild SP may point at devices, some of which notice that they are read: an M-profile core's are
+ * at fixed places. */
+static inline bool live_may_be_stack(const struct live_core *c, uint64_t sp)
+{
+    return !live_is_m_profile(c) || sp >> 29 <= 1 || (sp >= 0x60000000 && sp < 0xa0000000);
+}
+
 /* Of halted cores: the answer's bytes. As target_ask(). */
 static inline int live_read_memory(const struct live *l, int core, uint64_t address, size_t length,
                                    target_done_fn done, void *ctx)

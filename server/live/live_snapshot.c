@@ -92,20 +92,13 @@ static void add_range(struct live_snapshot_core *s, uint64_t from, uint64_t to)
         s->ranges[s->range_count++] = (struct reverse_span){from, to};
 }
 
-/* A wild SP may point at devices, some of which notice that they are read. */
-static bool is_memory(const struct live_core *c, uint64_t address)
-{
-    return !live_is_m_profile(c) || address >> 29 <= 1 ||
-           (address >= 0x60000000 && address < 0xa0000000);
-}
-
 /* The stack in use, then what the program and the board file name, then more of the stack. */
 static void list_ranges(struct live_snapshot_core *s, const struct execute_regs *r)
 {
     const struct live_core *c = core_of_snapshot(s);
     bool alone = target_cores(s->live->target) == 1, named = false;
     uint64_t sp, to = 0;
-    bool stack = stack_of(s, r, &sp) && is_memory(c, sp);
+    bool stack = stack_of(s, r, &sp) && live_may_be_stack(c, sp);
     sp &= ~UINT64_C(3);
     s->range_count = s->range = 0;
     if (stack)
