@@ -18,14 +18,9 @@ static const uint8_t bank_modes[BUILD_BANKS] = {BUILD_MODE_SYSTEM, BUILD_MODE_FI
                                                 BUILD_MODE_IRQ,    BUILD_MODE_SUPERVISOR,
                                                 BUILD_MODE_ABORT,  BUILD_MODE_UNDEFINED};
 
-static uint32_t fresh_value(struct build *b)
-{
-    return rules_value(&b->r->rules);
-}
-
 static uint32_t mode_rule(struct build *b, enum rule_op op, uint32_t a, uint32_t x, uint32_t k)
 {
-    uint32_t d = fresh_value(b);
+    uint32_t d = build_fresh(b);
     rules_add(&b->r->rules,
               &(struct values_rule){.op = (uint8_t)op, .slot = {d, a, x}, .k = k, .step = b->step});
     return d;
@@ -79,7 +74,7 @@ static uint32_t choose_value(struct build *b, enum build_is is, uint32_t conditi
 {
     if (is != BUILD_IS_PERHAPS || yes == no)
         return is == BUILD_IS_NOT ? no : yes;
-    uint32_t d = fresh_value(b);
+    uint32_t d = build_fresh(b);
     rules_add(
         &b->r->rules,
         &(struct values_rule){.op = RULE_SELECT, .slot = {d, condition, no, yes}, .step = b->step});
@@ -112,7 +107,7 @@ static void become(struct build *b, unsigned reg, uint32_t value)
 
 static void arrive_in_mode(struct build *b, uint32_t mode)
 {
-    uint32_t p, sp = fresh_value(b), lr = fresh_value(b);
+    uint32_t p, sp = build_fresh(b), lr = build_fresh(b);
     build_assign(b, VALUES_MODE, mode);
     for (int i = 0; i < BUILD_BANKS; i++) {
         enum build_is is = bank_is(b, i, &p);
@@ -154,9 +149,9 @@ static struct build_status new_status(struct build *b, uint32_t word)
 {
     if (word && word == b->status_read.word)
         return b->status_read;
-    struct build_status s = {.word = word, .mode = fresh_value(b)};
+    struct build_status s = {.word = word, .mode = build_fresh(b)};
     for (unsigned i = 0; i < 3; i++)
-        s.flags[i] = fresh_value(b);
+        s.flags[i] = build_fresh(b);
     tie_status(b, &s, true);
     return s;
 }
@@ -167,16 +162,16 @@ void build_a_lost(struct build *b)
     if (b->w->m_profile)
         return;
     b->pred = 0; /* whether or not */
-    build_assign(b, VALUES_MODE, fresh_value(b));
+    build_assign(b, VALUES_MODE, build_fresh(b));
     for (int i = 0; i < BUILD_BANKS; i++) {
         struct build_bank *bank = &b->banks[i];
-        bank->sp = fresh_value(b);
-        bank->lr = fresh_value(b);
-        bank->spsr = new_status(b, fresh_value(b));
+        bank->sp = build_fresh(b);
+        bank->lr = build_fresh(b);
+        bank->spsr = new_status(b, build_fresh(b));
     }
     for (unsigned i = 0; i < BUILD_HIGH; i++) {
-        b->high[0][i] = fresh_value(b);
-        b->high[1][i] = fresh_value(b);
+        b->high[0][i] = build_fresh(b);
+        b->high[1][i] = build_fresh(b);
     }
     b->status_read.word = 0;
     b->pred = pred;
@@ -187,7 +182,7 @@ void build_a_lost(struct build *b)
 static struct build_status current_status(struct build *b)
 {
     uint32_t mode;
-    struct build_status s = {.word = fresh_value(b), .mode = b->cur[VALUES_MODE]};
+    struct build_status s = {.word = build_fresh(b), .mode = b->cur[VALUES_MODE]};
     memcpy(s.flags, &b->cur[EFFECT_NZ], sizeof s.flags);
     /* User mode does not see its own mode. */
     tie_status(b, &s, known_mode(b, &mode) && mode != BUILD_MODE_USER);
@@ -243,14 +238,14 @@ void build_a_entry(struct build *b, const struct bt_event *event)
         build_a_lost(b);
         return;
     }
-    interrupted = (struct build_status){.word = fresh_value(b), .mode = b->cur[VALUES_MODE]};
+    interrupted = (struct build_status){.word = build_fresh(b), .mode = b->cur[VALUES_MODE]};
     memcpy(interrupted.flags, &b->cur[EFFECT_NZ], sizeof interrupted.flags);
     tie_status(b, &interrupted, true);
     leave_mode(b);
     arrive_in_mode(b, rules_constant(&b->r->rules, mode, b->step));
     b->banks[mode_bank(mode)].spsr = interrupted;
     bool given = event->u.exception.has_return && ahead != UINT32_MAX;
-    uint32_t lr = fresh_value(b);
+    uint32_t lr = build_fresh(b);
     if (given)
         rules_learn_at(&b->r->rules, lr, (uint32_t)event->u.exception.return_address + ahead,
                        VALUES_EXCEPTION, b->step);
@@ -272,7 +267,7 @@ static struct build_status *saved_status(struct build *b)
 
 static uint32_t address_at(struct build *b, uint32_t base, int32_t delta)
 {
-    uint32_t d = fresh_value(b);
+    uint32_t d = build_fresh(b);
     rules_add(&b->r->rules,
               &(struct values_rule){
                   .op = RULE_ADD, .slot = {d, base}, .k = (uint32_t)delta, .step = b->step});
@@ -290,7 +285,7 @@ static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint
 
 static uint32_t load_word(struct build *b, uint32_t base, uint32_t offset)
 {
-    uint32_t data = fresh_value(b);
+    uint32_t data = build_fresh(b);
     struct values_access *a = build_access(b, ACCESS_LOAD, base, offset, data);
     if (!a)
         return data;
@@ -357,10 +352,10 @@ static void write_saved(struct build *b, const struct insn_effect *e)
     struct build_status *saved = saved_status(b), s = new_status(b, status_operand(b, e));
     if (!saved) {
         for (int i = 0; i < BUILD_BANKS; i++)
-            b->banks[i].spsr = new_status(b, fresh_value(b));
+            b->banks[i].spsr = new_status(b, build_fresh(b));
         return;
     }
-    saved->word = e->imm2 == 15 ? s.word : fresh_value(b);
+    saved->word = e->imm2 == 15 ? s.word : build_fresh(b);
     if (e->imm2 & MASK_CONTROL)
         saved->mode = s.mode;
     for (unsigned i = 0; i < 3 && e->imm2 & MASK_FLAGS; i++)
@@ -376,7 +371,7 @@ static void read_status(struct build *b, const struct insn_effect *e)
 static void read_saved(struct build *b, const struct insn_effect *e)
 {
     const struct build_status *saved = saved_status(b);
-    build_assign(b, e->rd, saved ? saved->word : fresh_value(b));
+    build_assign(b, e->rd, saved ? saved->word : build_fresh(b));
 }
 
 /* LR and SPSR go to the stack of a mode that is named. */

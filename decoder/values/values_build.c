@@ -23,11 +23,6 @@ static uint32_t make_value(struct build *b, enum rule_op op, uint32_t a, uint32_
     return d;
 }
 
-static uint32_t constant_value(struct build *b, uint32_t number)
-{
-    return rules_constant(&b->r->rules, number, b->step);
-}
-
 static uint32_t inverted_value(struct build *b, uint32_t value)
 {
     return make_value(b, RULE_XOR, value, 0, 0, UINT32_MAX);
@@ -49,7 +44,7 @@ static uint32_t shifted_value(struct build *b, const struct insn_effect *e)
 static uint32_t shifter_carry(struct build *b, const struct insn_effect *e)
 {
     if (e->carry == EFFECT_C_0 || e->carry == EFFECT_C_1)
-        return constant_value(b, e->carry == EFFECT_C_1);
+        return build_constant(b, e->carry == EFFECT_C_1);
     if (e->carry == EFFECT_C_KEEP || e->rm == EFFECT_NO_REG)
         return b->cur[EFFECT_C];
     uint32_t v = build_read(b, e->rm, false);
@@ -62,7 +57,7 @@ static uint32_t shifter_carry(struct build *b, const struct insn_effect *e)
 
 static uint32_t operand2(struct build *b, const struct insn_effect *e)
 {
-    return e->rm == EFFECT_NO_REG ? constant_value(b, e->imm) : shifted_value(b, e);
+    return e->rm == EFFECT_NO_REG ? build_constant(b, e->imm) : shifted_value(b, e);
 }
 
 /* Additions and subtractions: *c and *v are the flags if they are wanted. */
@@ -121,9 +116,9 @@ static uint32_t multiplied_value(struct build *b, const struct insn_effect *e)
 
 static uint32_t field_value(struct build *b, const struct insn_effect *e)
 {
-    uint32_t v = e->rn == EFFECT_NO_REG ? constant_value(b, 0) : build_read(b, e->rn, false);
+    uint32_t v = e->rn == EFFECT_NO_REG ? build_constant(b, 0) : build_read(b, e->rn, false);
     if (e->op == EFFECT_MOVT)
-        return make_value(b, RULE_INSERT, b->cur[e->rd], constant_value(b, e->imm), 0,
+        return make_value(b, RULE_INSERT, b->cur[e->rd], build_constant(b, e->imm), 0,
                           16 | 16 << 8);
     if (e->op == EFFECT_INSERT)
         return make_value(b, RULE_INSERT, b->cur[e->rd], v, 0, e->imm);
@@ -286,7 +281,7 @@ static void execute_branch(struct build *b, const struct insn_effect *e)
     uint32_t back = i->address + i->size;
     uint32_t kept = KEPT_BY_CALL | (b->w->a_banks ? 1u << VALUES_MODE : 0);
     build_push_frame(b, back, kept, false);
-    build_assign(b, 14, constant_value(b, i->isa == BT_ISA_T32 ? back | 1 : back));
+    build_assign(b, 14, build_constant(b, i->isa == BT_ISA_T32 ? back | 1 : back));
 }
 
 /* Registers that a load or store may have written before it was given up;

@@ -116,6 +116,16 @@ struct build {
     bool two_states; /* the window's, or the security state changes in it */
 };
 
+static inline uint32_t build_fresh(struct build *b)
+{
+    return rules_value(&b->r->rules);
+}
+
+static inline uint32_t build_constant(struct build *b, uint32_t number)
+{
+    return rules_constant(&b->r->rules, number, b->step);
+}
+
 /* values_state.c: a new value for a register, depending on the instruction's condition. */
 void build_assign(struct build *b, unsigned reg, uint32_t value);
 void build_clobber(struct build *b, uint32_t regs);

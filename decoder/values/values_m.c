@@ -37,19 +37,9 @@
 #define SPECIAL_MSP 8
 #define SPECIAL_PSP 9
 
-static uint32_t fresh_value(struct build *b)
-{
-    return rules_value(&b->r->rules);
-}
-
-static uint32_t known_value(struct build *b, uint32_t number)
-{
-    return rules_constant(&b->r->rules, number, b->step);
-}
-
 static uint32_t stack_rule(struct build *b, enum rule_op op, uint32_t x, uint32_t y, uint32_t k)
 {
-    uint32_t d = fresh_value(b);
+    uint32_t d = build_fresh(b);
     rules_add(&b->r->rules,
               &(struct values_rule){.op = (uint8_t)op, .slot = {d, x, y}, .k = k, .step = b->step});
     return d;
@@ -64,7 +54,7 @@ static bool known_number(const struct build *b, uint32_t value, uint32_t *number
 /* The bits of a word. */
 static uint32_t masked_value(struct build *b, uint32_t word, uint32_t mask)
 {
-    return stack_rule(b, RULE_AND, word, known_value(b, mask), 0);
+    return stack_rule(b, RULE_AND, word, build_constant(b, mask), 0);
 }
 
 /* All that is known is lost at exceptions. */
@@ -85,7 +75,7 @@ static uint32_t choose_value(struct build *b, enum build_is is, uint32_t conditi
 {
     if (is != BUILD_IS_PERHAPS || yes == no)
         return is == BUILD_IS_NOT ? no : yes;
-    uint32_t d = fresh_value(b);
+    uint32_t d = build_fresh(b);
     rules_add(
         &b->r->rules,
         &(struct values_rule){.op = RULE_SELECT, .slot = {d, condition, no, yes}, .step = b->step});
@@ -198,11 +188,11 @@ static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const str
 static uint32_t return_base(struct build *b)
 {
     if (!is_nonsecure(b))
-        return known_value(b, RETURN_BASE);
+        return build_constant(b, RETURN_BASE);
     if (b->nesting > 1)
-        return fresh_value(b);
+        return build_fresh(b);
     if (!b->base_lr)
-        b->base_lr = fresh_value(b);
+        b->base_lr = build_fresh(b);
     return b->base_lr;
 }
 
@@ -257,8 +247,8 @@ static void enter_context(struct build *b)
     if (!b->nesting)
         b->switched = 0;
     b->nesting++;
-    build_assign(b, VALUES_MODE, known_value(b, 0));
-    build_assign(b, VALUES_BASIC, known_value(b, RETURN_BASIC));
+    build_assign(b, VALUES_MODE, build_constant(b, 0));
+    build_assign(b, VALUES_BASIC, build_constant(b, RETURN_BASIC));
 }
 
 /* Keeps where the frame is for values_status(). */
@@ -295,7 +285,8 @@ static void note_switch(struct build *b, uint32_t to, uint32_t frame, uint32_t s
 {
     if (b->w->m_one_stack || b->nesting)
         return;
-    struct values_access *a = build_access(b, ACCESS_SWITCH, frame, STACKED_PC, known_value(b, to));
+    struct values_access *a =
+        build_access(b, ACCESS_SWITCH, frame, STACKED_PC, build_constant(b, to));
     if (a)
         a->word = sp;
 }
@@ -369,7 +360,7 @@ void build_m_entry(struct build *b, const struct bt_event *event)
         lose_stacks(b, true);
         return;
     }
-    uint32_t frame = fresh_value(b), xpsr = fresh_value(b);
+    uint32_t frame = build_fresh(b), xpsr = build_fresh(b);
     frame_rule(b, frame, sp, xpsr, basic, RULE_STACKED_ENTRY);
     enum values_saved saved = stacked_by(event);
     stack_frame(b, frame, xpsr, event, saved);
@@ -402,14 +393,14 @@ static bool returns_as_entered(const struct build *b)
 /* What the return is to: as it was interrupted, or as the EXC_RETURN says that it goes by. */
 static void return_to_context(struct build *b, bool entered)
 {
-    uint32_t back = b->target ? b->target : fresh_value(b);
+    uint32_t back = b->target ? b->target : build_fresh(b);
     if (entered && returns_as_entered(b)) {
         build_assign(b, VALUES_MODE, b->outer[b->nesting].context);
         build_assign(b, VALUES_BASIC, b->outer[b->nesting].basic);
         return;
     }
-    uint32_t context = fresh_value(b);
-    uint32_t basic = b->w->m_fpu ? fresh_value(b) : known_value(b, RETURN_BASIC);
+    uint32_t context = build_fresh(b);
+    uint32_t basic = b->w->m_fpu ? build_fresh(b) : build_constant(b, RETURN_BASIC);
     rules_equal(&b->r->rules, back, return_value(b, context, basic), b->step, VALUES_EXCEPTION);
     rules_run(&b->r->rules);
     build_assign(b, VALUES_MODE, context);
@@ -439,7 +430,7 @@ void build_m_return(struct build *b, uint32_t address)
         return;
     }
     return_to_context(b, entered);
-    uint32_t frame = stack_pointer(b), sp = fresh_value(b), xpsr = fresh_value(b);
+    uint32_t frame = stack_pointer(b), sp = build_fresh(b), xpsr = build_fresh(b);
     uint32_t basic = b->cur[VALUES_BASIC];
     frame_rule(b, frame, sp, xpsr, basic, 0);
     note_switch(b, address, frame, sp);
@@ -470,8 +461,8 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     if (loses_all(b))
         return;
     learn_handler(b);
-    build_assign(b, VALUES_MODE, known_value(b, 0));
-    build_assign(b, VALUES_BASIC, known_value(b, RETURN_BASIC));
+    build_assign(b, VALUES_MODE, build_constant(b, 0));
+    build_assign(b, VALUES_BASIC, build_constant(b, RETURN_BASIC));
     if (b->nesting && b->nesting <= BUILD_NESTING) {
         b->nesting--;
         bool same = returns_as_entered(b);
@@ -503,7 +494,7 @@ void build_m_unsure(struct build *b)
 void build_m_perhaps_chained(struct build *b, uint32_t address)
 {
     const uint32_t regs = FRAME_REGS | EFFECT_FLAGS;
-    uint32_t context, same = fresh_value(b);
+    uint32_t context, same = build_fresh(b);
     bool thread = !b->nesting && known_number(b, b->cur[VALUES_MODE], &context) && context;
     if (thread || loses_all(b))
         return;
@@ -515,10 +506,10 @@ void build_m_perhaps_chained(struct build *b, uint32_t address)
     for (unsigned reg = 0; reg < VALUES_STATE_REGS; reg++)
         if (regs >> reg & 1)
             build_assign(b, reg,
-                         choose_value(b, BUILD_IS_PERHAPS, same, b->cur[reg], fresh_value(b)));
+                         choose_value(b, BUILD_IS_PERHAPS, same, b->cur[reg], build_fresh(b)));
     build_assign(b, VALUES_BASIC,
                  choose_value(b, BUILD_IS_PERHAPS, same, b->cur[VALUES_BASIC],
-                              known_value(b, RETURN_BASIC)));
+                              build_constant(b, RETURN_BASIC)));
 }
 
 void build_m_lost(struct build *b)
@@ -537,7 +528,7 @@ void build_m_lost(struct build *b)
     b->target = 0;
     build_clobber(b, 1u << VALUES_MODE | 1u << VALUES_MSP | 1u << VALUES_PSP | 1u << VALUES_BASIC);
     if (!b->w->m_fpu)
-        build_assign(b, VALUES_BASIC, known_value(b, RETURN_BASIC));
+        build_assign(b, VALUES_BASIC, build_constant(b, RETURN_BASIC));
     b->pred = pred;
 }
 
@@ -562,13 +553,13 @@ static void write_control(struct build *b)
 
 static void write_stack(struct build *b, unsigned which, unsigned reg)
 {
-    uint32_t p, value = is_handler(b) ? b->cur[reg] : fresh_value(b);
+    uint32_t p, value = is_handler(b) ? b->cur[reg] : build_fresh(b);
     enum build_is is = on_process(b, &p);
     bool process = which == SPECIAL_PSP;
     b->switched++;
     build_assign(b, process ? VALUES_PSP : VALUES_MSP, value);
     if (is == BUILD_IS_PERHAPS)
-        value = fresh_value(b);
+        value = build_fresh(b);
     if (is == BUILD_IS_PERHAPS || (is == BUILD_IS) == process)
         build_assign(b, SP, value);
 }
@@ -623,5 +614,5 @@ void build_m_executed(struct build *b)
         b->pending = 0;
         b->pending_anywhere = false;
     }
-    build_assign(b, VALUES_BASIC, known_value(b, 0));
+    build_assign(b, VALUES_BASIC, build_constant(b, 0));
 }

@@ -84,31 +84,19 @@ static bool may_hit(const struct reverse_search *q, const struct bt_block *block
     return block->first <= q->high && bt_block_last(block) >= q->low;
 }
 
-static bool find_back(struct reverse *p, const struct reverse_history_window *s,
-                      const struct reverse_search *q, uint64_t *hit)
+/* The first one in the window in the order of motion. */
+static bool find_hit(struct reverse *p, const struct reverse_history_window *s,
+                     const struct reverse_search *q, uint64_t *hit)
 {
-    uint64_t number = s->end;
-    for (size_t i = s->block_count; i > 0; i--) {
-        struct bt_block block;
-        reverse_block(s, i - 1, &block);
-        number -= bt_block_count(&block);
-        if (may_hit(q, &block) && number < q->from && hit_in(p, s, q, &block, number, hit))
-            return true;
-    }
-    return false;
-}
-
-static bool find_forward(struct reverse *p, const struct reverse_history_window *s,
-                         const struct reverse_search *q, uint64_t *hit)
-{
-    uint64_t number = s->first;
+    uint64_t number = q->back ? s->end : s->first;
     for (size_t i = 0; i < s->block_count; i++) {
         struct bt_block block;
-        reverse_block(s, i, &block);
-        if (may_hit(q, &block) && number + bt_block_count(&block) > q->from &&
-            hit_in(p, s, q, &block, number, hit))
+        reverse_block(s, q->back ? s->block_count - 1 - i : i, &block);
+        uint64_t count = bt_block_count(&block), first = q->back ? number - count : number;
+        if (may_hit(q, &block) && (q->back ? first < q->from : first + count > q->from) &&
+            hit_in(p, s, q, &block, first, hit))
             return true;
-        number += bt_block_count(&block);
+        number = q->back ? first : first + count;
     }
     return false;
 }
@@ -147,7 +135,7 @@ static int look_at_window(struct reverse *p, struct reverse_search *q,
                           const struct reverse_history_window *s)
 {
     uint64_t hit = 0, gap = 0;
-    bool hits = q->back ? find_back(p, s, q, &hit) : find_forward(p, s, q, &hit);
+    bool hits = find_hit(p, s, q, &hit);
     bool gaps = gap_in(p, s, q, &gap);
     if (!hits && !gaps)
         return REVERSE_FOUND_MORE;

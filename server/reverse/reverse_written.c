@@ -9,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUDGET       30000u /* units of values_work() of a slice */
+#define BUDGET       30000u /* units of values_work() of a slice, */
+#define SLICES       1200u  /* and slices of an answer: less than a second */
 #define LINES        10u
 #define LINES_MOST   1000u
 #define NAME_LONGEST 100u
@@ -24,6 +25,7 @@ struct access_question {
     struct reverse_scan scan;
     struct reverse_possible possible; /* since the last line */
     unsigned left;                    /* lines */
+    unsigned slices;                  /* in which values were worked out */
     struct reverse_motion *motion;
 };
 
@@ -138,6 +140,11 @@ static void print_end(struct access_question *q, bool enough)
     print_possible(q);
     if (q->motion->ctrl_c)
         console_print(&q->c, "interrupted at instruction %" PRIu64 "\n", q->scan.next + 1);
+    else if (!enough && q->scan.next > q->scan.bound)
+        console_print(&q->c,
+                      "not looked for before instruction %" PRIu64
+                      ": ask again there, behind 'monitor goto %" PRIu64 "' and 'stepi'\n",
+                      q->scan.next + 1, q->scan.next + 1);
     else if (!enough && q->gap.cause == BT_GAP_NONE)
         console_print(&q->c, "the history begins at instruction %" PRIu64 "\n", q->scan.bound + 1);
     else if (!enough)
@@ -170,10 +177,11 @@ static bool work_on_question(struct reverse_motion *m)
     int error = reverse_motion_prepare(m, q->core);
     if (error == TARGET_PENDING || (!error && !q->bounded && !find_bound(q, &c->reverse)))
         return false;
-    if (!error && q->scan.next > q->scan.bound && !m->ctrl_c) {
+    if (!error && q->scan.next > q->scan.bound && !m->ctrl_c && q->slices < SLICES) {
         error = reverse_accesses_reach(&c->watching.accesses, &c->reverse, &c->machine,
                                        c->values.infer, q->scan.next - 1, true, BUDGET);
         if (error == TARGET_PENDING) {
+            q->slices++;
             reverse_motion_lacks(m, q->core);
             return false;
         }

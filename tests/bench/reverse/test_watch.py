@@ -24,11 +24,12 @@ import firmware
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
 from live_gdb import Live, board_with  # noqa: E402
-from replay_gdb import Server, in_words_of_13  # noqa: E402
+from replay_gdb import Client, Server, frame, in_words_of_13  # noqa: E402
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 PLACES = 50 if FULL else 12  # globals, and as many words of the stack
 TIMES = 3                    # motions one after the other
+QUESTIONS = 100 if FULL else 40
 TYPES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 KINDS = ("m3", "m4", "m7", "m33")
 A_KINDS = ("a32", "t32", "mixed")
@@ -137,7 +138,7 @@ def run_gdb(case, cases, *begin):
 class Judge:
     def __init__(self, case, truth):
         self.case, self.truth = case, truth
-        self.right = self.possible = 0
+        self.right = self.possible = self.named = 0
         self.wrong = []
 
     def expected(self, watches, stop, forward, start):
@@ -178,10 +179,66 @@ class Judge:
         return unknown and (right is None or (at <= right if forward else at >= right))
 
 
+class Asker(Client):
+    """Asks at a position who wrote or read a place."""
+
+    def __init__(self, server):
+        super().__init__(server.port, acks=False)
+        self.start()
+
+    def monitor(self, command):
+        self.send(frame("qRcmd," + command.encode().hex()))
+        text = ""
+        while (reply := self.reply())[:1] == "O" and reply != "OK":
+            text += bytes.fromhex(reply[1:]).decode()
+        return text
+
+    def ask_at(self, position, question):
+        self.monitor(f"goto {position + 1}")
+        self.ask("s")
+        return self.monitor(question)
+
+
+def answer_is_right(text, right):
+    """Whether the answer, one line asked for, agrees with the last access `right`, a position or None; and whether it
+    names the one. What rests on an assumption need not hold."""
+    lines = text.splitlines()
+    possible = [int(n) - 1 for n in re.findall(r"^possibly one of .* the latest: instruction (\d+)", text, re.MULTILINE)]
+    sure = [line for line in lines if line.startswith("instruction ")]
+    at = int(re.match(r"instruction (\d+)", sure[0])[1]) - 1 if sure else None
+    if at is not None and "(assumed)" in sure[0]:
+        return True, at == right
+    if at is not None and "perhaps" in sure[0]:
+        possible.append(at)
+        at = None
+    least = -1 if at is None else at
+    if not possible:
+        return at == right, at == right
+    return right == at or (right is not None and least <= right <= max(possible)), False
+
+
+def ask_questions(judge, truth, server, r):
+    asker, places = Asker(server), sorted(truth.writes)
+    places += [truth.ram[-1] - 3, truth.ram[0]]
+    for _ in range(QUESTIONS):
+        at = r.choice(places) & ~3
+        start = r.randrange(1, truth.count)
+        word = r.choice(("written", "read"))
+        accesses = truth.writes if word == "written" else truth.reads
+        right = truth.latest([accesses.get(at + i, []) for i in range(4)], start)
+        text = asker.ask_at(start, f"{word} {at:#x} 1")
+        agrees, known = answer_is_right(text, right)
+        judge.named += known
+        if not agrees:
+            judge.wrong.append(f"{judge.case.name}: '{word} {at:#x}' at {start}: {text!r}, not {right}")
+    asker.close()
+
+
 def examine(case, r, live=False):
     truth = Truth(case)
     stack = min(case.reg(position, 13) for position in range(0, case.count, 7)) & ~0xff
     cases, about = choose(r, truth, case, stack)
+    judge = Judge(case, truth)
     if live:
         with Live(board_with(case.kind.removeprefix("firmware-"), case.elf)) as server:
             rows = run_gdb(case, cases, f"target extended-remote 127.0.0.1:{server.port}",
@@ -189,7 +246,7 @@ def examine(case, r, live=False):
     else:
         with Server(case.recording, "--elf", str(case.elf)) as server:
             rows = run_gdb(case, cases, f"target remote 127.0.0.1:{server.port}", "record stop")
-    judge = Judge(case, truth)
+            ask_questions(judge, truth, server, r)
     for case_row, row, one in zip(cases, rows, about):
         start = case_row["position"]
         for stop in row:
@@ -237,8 +294,9 @@ def main():
             judge = examine(case, random.Random(f"{seed} {case.name}"), live)
             right, possible = right + judge.right, possible + judge.possible
             wrong += len(judge.wrong)
+            asked = "" if live else f"; of {QUESTIONS} questions {judge.named} name the access"
             print(f"{'FAIL' if judge.wrong else 'PASS'} watchpoints, {'virtual board, ' if live else ''}{case.name}: {case.count} instructions, "
-                  f"{judge.right} right, {judge.possible} cannot know, {len(judge.wrong)} wrong", flush=True)
+                  f"{judge.right} right, {judge.possible} cannot know, {len(judge.wrong)} wrong{asked}", flush=True)
             for text in judge.wrong[:10]:
                 print(f"#   {text}")
     share = 100 * right / max(1, right + possible + wrong)
