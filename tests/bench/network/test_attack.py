@@ -29,8 +29,7 @@ from replay_gdb import (BTRACED, DEMO, PATIENCE, ROOT, Client, Suite, environmen
 
 suite = Suite()
 SEED = int(os.environ.get("BTRACED_SEED") or time.time_ns() & 0xffffffff)
-BOARDS = ("virtual-a9", "virtual-a9-smp", "virtual-m3", "virtual-m4", "virtual-m7", "virtual-m33",
-          "virtual-a53", "virtual-a53-smp")
+BOARDS = sorted(path.stem for path in (ROOT / "configs").glob("virtual-*.conf"))
 REFUSED = r"is no command of btraced .*is not\s+passed to the target's own GDB server"
 
 # What the relay may see: packets that touch cores, in their own letters.
@@ -108,18 +107,38 @@ def each(boards, name):
     return add
 
 
-@each(BOARDS, "monitor and packets: nothing of it reaches QEMU")
+def bad_names(outside):
+    """Names of recordings that are paths, or more."""
+    return (f"{outside}/x", "/tmp/x", "..", "../x", "x/../../y", ".x", "-x", "a/b", "x" * 65,
+            "x\ny", "x\x1b[2J", "~", "$HOME", "link/x", "x y", "\xc3\xa4")
+
+
+def evil_commands():
+    evil = "\x1b]0;title\x07\x1b[2Jnosuch\r\x08\x9b31m"
+    return (evil, "trace " + evil, "record start " + evil, "when " + evil, "goto " + evil,
+            "history " + evil, "reset " + evil, "trace filter include " + evil, "explain " + evil)
+
+
+@each(BOARDS, "monitor, packets, recordings: nothing reaches QEMU, a file or the log")
 def _(board):
     path, here, there = board_with_relay(board_file, board)
-    with Relay(here, there) as relay, Live(path) as live:
-        attack(live, relay, str(folder() / "goal"))
+    outside = folder()
+    with Relay(here, there) as relay, Live(path, environ=(("BTRACED_LOG", "debug"),)) as live:
+        attack(live, relay, str(outside / "goal"))
+        with Wire(live) as wire:
+            for name in bad_names(outside):
+                has(wire.monitor(f"record start {name}"), "^not recording: a recording has a name, not a path")
+            for text in evil_commands():
+                lacks(wire.monitor(text), CONTROLS)
+        equal(os.listdir(outside), [], "files outside")
+    lacks(live.stderr, CONTROLS)
 
 
 # What a guest asks for by semihosting, and the instruction that asks.
 SYS_OPEN, SYS_SYSTEM = 0x01, 0x12
 TRAPS = {"m": "abbe", "a9": "563412ef", "a53": "00005ed4"}  # bkpt 0xab, svc 0x123456, hlt #0xf000
 RAM = {"virtual-a9": 0x60100000, "virtual-a9-smp": 0x60100000, "virtual-m3": 0x20002000,
-       "virtual-m4": 0x20002000, "virtual-m7": 0x20002000, "virtual-m33": 0x38002000,
+       "virtual-m4": 0x20002000, "virtual-m4-tasks": 0x20008000, "virtual-m7": 0x20002000, "virtual-m33": 0x38002000,
        "virtual-a53": 0x40100000, "virtual-a53-smp": 0x40100000}
 
 
@@ -288,8 +307,7 @@ def _():
         (place / "link").symlink_to(outside)
         (place / "dangling").symlink_to(outside / "new")
         (place / "file").write_text("")
-        for name in (f"{outside}/x", "/tmp/x", "..", "../x", "x/../../y", ".x", "-x", "a/b", "x" * 65,
-                     "x\ny", "x\x1b[2J", "~", "$HOME", "link/x", "x y", "\xc3\xa4"):
+        for name in bad_names(outside):
             has(wire.monitor(f"record start {name}"), "^not recording: a recording has a name, not a path")
         for name in ("link", "dangling", "file"):
             has(wire.monitor(f"record start {name}"), f"^not recording: '{name}' is there, and is no folder")
@@ -400,14 +418,12 @@ CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]"
 
 @suite.test("attack: control characters of a client reach no log and no console")
 def _():
-    evil = "\x1b]0;title\x07\x1b[2Jnosuch\r\x08\x9b31m"
+    evil = evil_commands()[0]
     path = board_file("virtual-m4")
     path.write_text(path.read_text().replace("[gdb]", "[gdb]\nothers = observe"))
     with Live(path, environ=(("BTRACED_LOG", "debug"),)) as live:
         with Wire(live) as wire, Client(live.port, acks=False) as other:
-            for text in (evil, "trace " + evil, "record start " + evil, "when " + evil, "goto " + evil,
-                         "history " + evil, "reset " + evil, "trace filter include " + evil,
-                         "explain " + evil):
+            for text in evil_commands():
                 said = wire.monitor(text)
                 expect(said, f"no answer to {text!r}")
                 lacks(said, CONTROLS)

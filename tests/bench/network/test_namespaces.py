@@ -3,19 +3,23 @@
 """A lab bench and a desk as two network namespaces with a cable between them: the desk reaches the
 live board with its certificate, and in no other way; or from its address, where networks are admitted."""
 
+import os
 import re
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import certificates
 from live_gdb import board_file
 from namespaces import BENCH, DESK, Cable, inside
 from replay_gdb import (BTRACED, DEMO, GDB, PATIENCE, SETTINGS, Server, Suite,
-                        environment, equal, has, history, lacks, logged, tool,
+                        environment, equal, expect, has, history, lacks, logged, tool,
                         wait_for)
 
 suite = Suite()
+FULL = bool(os.environ.get("BTRACED_FULL"))  # with limits as they are by default
+LONGEST = 60 if FULL else 20
 
 
 def gdb_at_desk(*commands, elf=None):
@@ -95,24 +99,80 @@ sys.stdin.read()
 """
 
 
-@suite.test("namespaces: a laptop in control whose cable is cut loses its place")
+SLOW = """
+import socket, sys, threading
+def trickle(s):
+    s.sendall(b'+$qC')  # a packet that never ends
+    try:
+        while not done.wait(0.5):
+            s.sendall(b'x')
+    except OSError:
+        pass
+done = threading.Event()
+all = [socket.create_connection(('127.0.0.1', 3334), 10) for _ in range(8)]
+for s in all:
+    threading.Thread(target=trickle, args=(s,)).start()
+print('OK', flush=True)
+sys.stdin.read()
+done.set()
+"""
+
+# Comes again and again until it is answered with registers, and stays.
+NEWCOMER = """
+import re, socket, sys, time
+def packet(text):
+    return b'+$%s#%02x' % (text, sum(text) & 255)
+while True:
+    try:
+        with socket.create_connection(('127.0.0.1', 3334), 3) as s:
+            for text in (b'qSupported', b'?', b'g'):
+                s.sendall(packet(text))
+            got = b''
+            while not re.search(rb'[$][0-9a-fx]{128}', got):
+                if not (more := s.recv(4096)):
+                    raise OSError
+                got += more
+            s.sendall(b'+')
+            print('OK', flush=True)
+            sys.stdin.read()
+            break
+    except OSError:
+        time.sleep(0.5)
+"""
+
+
+def beside(name, script):
+    program = subprocess.Popen([*inside(name), tool("python3"), "-c", script], text=True,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    has(program.stdout.readline(), "OK")
+    return program
+
+
+@suite.test("namespaces: 8 slow clients, and a laptop in control whose cable is cut, keep a newcomer out for "
+            f"{LONGEST} s at most")
 def _():
     Cable.lay()
     board = board_file("virtual-m3")
-    board.write_text(board.read_text().replace("[gdb]\n", "[gdb]\nothers = refuse\nallow = 10.77.0.2\n")
-                     + "\n[limits]\nvanished = 6\n")
+    limits = "" if FULL else "\n[limits]\nvanished = 6\nsilent = 3\n"
+    board.write_text(board.read_text().replace("[gdb]\n", "[gdb]\nothers = queue\nallow = 10.77.0.2, 127.0.0.1\n")
+                     + limits)
     with Server(board, "-c", command=("serve",), listen="0.0.0.0:3334", below=inside(BENCH)) as server:
-        laptop = subprocess.Popen([*inside(DESK), tool("python3"), "-c", PEER], text=True,
-                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        has(laptop.stdout.readline(), "OK")
-        logged(server, r"client 1 \(10\.77\.0\.2:\d+\) is in control")
-        Cable.cut()
+        others = [beside(DESK, PEER)]
         try:
-            wait_for(lambda: re.search(r"client 1 \(10\.77\.0\.2:\d+\) has left", server.stderr),
-                     "the end of the laptop")
+            logged(server, r"client 1 \(10\.77\.0\.2:\d+\) is in control")
+            others.append(beside(BENCH, SLOW))
+            Cable.cut()
+            begun = time.monotonic()
+            others.append(beside(BENCH, NEWCOMER))
+            while not re.search(r"client \d\d+ \(127\.0\.0\.1:\d+\) is in control", server.stderr):
+                expect(time.monotonic() - begun < LONGEST, "the newcomer has not come into control: "
+                       + server.stderr[-1000:])
+                time.sleep(0.1)
+            logged(server, r"client 1 \(10\.77\.0\.2:\d+\) has left")
         finally:
-            laptop.kill()
-            laptop.communicate()
+            for other in others:
+                other.kill()
+                other.communicate()
             Cable.mend()
 
 
