@@ -433,7 +433,10 @@ static void return_from_exception(struct build *b)
     if (w->a_banks && b->returned)
         return; /* the instruction was one */
     uint32_t address = b->step < b->r->count ? w->insns[b->step].address : w->final[15];
-    const struct bt_event *next = b->event < w->event_count ? &w->events[b->event] : NULL;
+    size_t at = b->event;
+    while (at < w->event_count && w->events[at].kind == BT_EVENT_STATE)
+        at++;
+    const struct bt_event *next = at < w->event_count ? &w->events[at] : NULL;
     bool at_once = next && next->position == w->first + b->step && next->kind == BT_EVENT_EXCEPTION;
     if (at_once) /* straight into the next handler: it has the address */
         address = (uint32_t)next->u.exception.return_address;

@@ -16,7 +16,7 @@ import bench
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 ROUNDS, HALTS, WINDOW = (12, 3, 100000) if FULL else (3, 6, 100000)
-STATES_ROUNDS = 300 if FULL else 40
+STATES_ROUNDS = 150 if FULL else 40
 LEVELS = bench.LEVELS if FULL else ("O0", "O2")
 CHECKS = 10_000_000
 NEAR = 3  # bands of the last 1,000 instructions
