@@ -142,6 +142,15 @@ def run_gdb(case, cases, *begin):
     return rows
 
 
+def is_frame(case, at, read):
+    """A handler ends there. What its core takes from the stack the truth does not have; with another handler right behind it,
+    it may leave out that it takes a frame and puts it there again (DDI 0403E.e B1.5.12), and the trace does not tell."""
+    if not case.machine.m_profile or not 0 <= at < case.count:
+        return False
+    before, after = case.psr(at) & 0x1ff, case.psr(at + 1) & 0x1ff
+    return before not in (0, after) and (read or after != 0)
+
+
 class Judge:
     def __init__(self, case, truth):
         self.case, self.truth = case, truth
@@ -174,6 +183,8 @@ class Judge:
             self.possible += 1
         elif self.is_unknown_write(at, said, right, forward):
             self.right += 1
+        elif any(kind != "watch" for kind, *_ in watches) and is_frame(self.case, at - forward, True):
+            self.possible += 1
         else:
             self.wrong.append(f"{self.case.name}: from {start} {'on' if forward else 'back'}, {about}: stops at {at}, "
                               f"not at {right}: {said[-400:]!r}")
@@ -206,21 +217,14 @@ class Asker(Client):
         return self.monitor(question)
 
 
-def is_chained(case, at):
-    """From one handler into another: a core may leave out that the frame is taken from the stack and put there again
-    (DDI 0403E.e B1.5.12), and the trace does not tell whether it does."""
-    before, after = case.psr(at) & 0x1ff, case.psr(at + 1) & 0x1ff
-    return case.machine.m_profile and before and after and before != after
-
-
-def answer_is_right(case, text, right):
+def answer_is_right(case, text, word, right):
     """Whether the answer, one line asked for, agrees with the last access `right`, a position or None; and whether it
     names the one. What rests on an assumption need not hold."""
     lines = text.splitlines()
     possible = [int(n) - 1 for n in re.findall(r"^possibly one of .* the latest: instruction (\d+)", text, re.MULTILINE)]
     sure = [line for line in lines if line.startswith("instruction ")]
     at = int(re.match(r"instruction (\d+)", sure[0])[1]) - 1 if sure else None
-    if at is not None and ("(assumed)" in sure[0] or is_chained(case, at)):
+    if at is not None and ("(assumed)" in sure[0] or is_frame(case, at, word == "read")):
         return True, at == right
     if at is not None and "perhaps" in sure[0]:
         possible.append(at)
@@ -241,7 +245,7 @@ def ask_questions(judge, truth, server, r):
         accesses = truth.writes if word == "written" else truth.reads
         right = truth.latest([accesses.get(at + i, []) for i in range(4)], start)
         text = asker.ask_at(start, f"{word} {at:#x} 1")
-        agrees, known = answer_is_right(judge.case, text, right)
+        agrees, known = answer_is_right(judge.case, text, word, right)
         judge.named += known
         if not agrees:
             judge.wrong.append(f"{judge.case.name}: '{word} {at:#x}' at {start}: {text!r}, not {right}")
