@@ -34,7 +34,7 @@ TYPES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigne
 KINDS = ("m3", "m4", "m7", "m33")
 A_KINDS = ("a32", "t32", "mixed")
 LEVELS = ("O0", "O1", "O2", "Os")
-BIT_BAND = 0x22000000  # a word for each bit of the RAM of a Cortex-M3 or M4 (DDI 0337I 3.7)
+BIT_BAND = 0x22000000  # a word for each bit of the RAM of a Cortex-M3 or M4
 KNOWN_LEAST = 50  # percent of the stops over all programs that name the instruction
 
 
