@@ -11,6 +11,7 @@ int calls_init(struct calls *c, const struct calls_config *config)
 {
     memset(c, 0, sizeof *c);
     c->config = *config;
+    c->task = CALLS_NO_PATH;
     c->path_max = config->max_paths ? config->max_paths : DEFAULT_PATHS;
     for (c->place_count = 64; c->place_count < c->path_max * 2;)
         c->place_count *= 2;
@@ -107,10 +108,10 @@ static void calls_push(struct calls *c, uint64_t function, uint64_t return_addre
         c->crowded++;
         site = 0;
     }
-    uint32_t parent = c->depth ? c->frames[c->depth - 1].path : CALLS_NO_PATH;
     const struct calls_path path = {.function = function,
                                     .site = site,
-                                    .parent = site ? parent : CALLS_NO_PATH,
+                                    .parent =
+                                        site && c->depth ? c->frames[c->depth - 1].path : c->task,
                                     .exception = -1};
     struct calls_frame *frame = &c->frames[c->depth++];
     frame->return_address = return_address;
@@ -204,12 +205,22 @@ static void calls_indirect(struct calls *c, const struct counts_edge *edge)
         calls_root(c, calls_function(edge));
 }
 
-static struct calls_stack *find_stack(struct calls *c, uint64_t resume)
+/* The task whose calls are open outside of exceptions. */
+static uint32_t calls_owner(const struct calls *c)
+{
+    uint32_t path = c->depth ? c->frames[0].path : CALLS_NO_PATH;
+    while (path != CALLS_NO_PATH && !c->paths[path].task)
+        path = c->paths[path].parent;
+    return path;
+}
+
+/* A task has one; without tasks it is known by the address alone. */
+static struct calls_stack *find_stack(struct calls *c, uint32_t task, uint64_t resume)
 {
     struct calls_stack *oldest = &c->stacks[0];
     for (unsigned i = 0; i < CALLS_STACKS; i++) {
         struct calls_stack *s = &c->stacks[i];
-        if (s->count && s->resume == resume)
+        if (s->count && s->task == task && (task != CALLS_NO_PATH || s->resume == resume))
             return s;
         if (s->used < oldest->used)
             oldest = s;
@@ -217,10 +228,13 @@ static struct calls_stack *find_stack(struct calls *c, uint64_t resume)
     return oldest;
 }
 
+/* Not from where tasks are known to where they are not, or back: what runs there nobody knows. */
 static void put_stack_away(struct calls *c, uint64_t resume)
 {
-    struct calls_stack *s = find_stack(c, resume);
-    if (!resume || !c->depth)
+    uint32_t task = calls_owner(c);
+    struct calls_stack *s = find_stack(c, task, resume);
+    if (!c->depth || (task == CALLS_NO_PATH) != (c->task == CALLS_NO_PATH) ||
+        (!resume && task == CALLS_NO_PATH))
         return;
     if (!s->frames)
         s->frames = malloc(CALLS_DEPTH * sizeof *s->frames);
@@ -230,20 +244,25 @@ static void put_stack_away(struct calls *c, uint64_t resume)
     s->count = c->depth;
     s->resume = resume;
     s->used = ++c->stacks_used;
+    s->task = task;
 }
 
-/* True if a stack was interrupted there: its calls go on. */
-static bool take_stack_up(struct calls *c, uint64_t resume)
+/* The task's stack, or that which was interrupted there: its calls go on, in `function`. */
+static void take_stack_up(struct calls *c, uint64_t resume, uint64_t function)
 {
-    struct calls_stack *s = find_stack(c, resume);
-    if (!s->count || s->resume != resume)
-        return false;
+    struct calls_stack *s = find_stack(c, c->task, resume);
+    bool found =
+        s->count && s->task == c->task && (c->task != CALLS_NO_PATH || s->resume == resume);
+    if (!found || (s->resume != resume && s->frames[s->count - 1].function != function)) {
+        s->count = found ? 0 : s->count;
+        calls_root(c, function);
+        return;
+    }
     memcpy(c->frames, s->frames, s->count * sizeof *s->frames);
     c->depth = s->count;
     s->count = 0;
     for (unsigned i = 0; i < c->depth; i++)
         calls_begin(c, &c->frames[i]);
-    return true;
 }
 
 /* The newest exception is over. False: none is open. */
@@ -263,12 +282,33 @@ static void calls_resume(struct calls *c, const struct counts_edge *edge, uint64
 {
     uint64_t address = edge->block.first, function = calls_function(edge);
     const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
-    if (top && (interrupted == address || top->exception >= 0 || top->function == function))
+    bool same = calls_base(c) || calls_owner(c) == c->task;
+    if (top && same && (interrupted == address || top->exception >= 0 || top->function == function))
         return;
     put_stack_away(c, interrupted);
     calls_pop(c, 0);
-    if (!take_stack_up(c, address))
-        calls_root(c, function);
+    take_stack_up(c, address, function);
+}
+
+void calls_switch(struct calls *c, uint64_t task, uint64_t number)
+{
+    const struct calls_path path = {
+        .function = task, .parent = CALLS_NO_PATH, .exception = -1, .task = true};
+    uint32_t before = c->task, now = task ? find_path(c, &path) : CALLS_NO_PATH;
+    bool known = now != CALLS_NO_PATH && c->paths[now].task; /* there was room */
+    c->task = known ? now : CALLS_NO_PATH;
+    if (known)
+        c->paths[now].calls++;
+    for (unsigned i = 0; i < CALLS_STACKS && (!known || before == CALLS_NO_PATH); i++)
+        c->stacks[i].count = 0;
+    if (c->task == before || !c->depth || calls_base(c))
+        return;
+    /* Without an exception: it is the function that runs which goes over to the other stack. */
+    uint64_t function = c->frames[c->depth - 1].function;
+    calls_settle(c, number, c->cycles);
+    put_stack_away(c, 0);
+    calls_pop(c, 0);
+    take_stack_up(c, 0, function);
 }
 
 /* The handler is known now that it runs. */

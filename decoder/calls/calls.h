@@ -4,7 +4,8 @@
  * in each path of calls. Exceptions are roots of their own, and so is what follows a gap: nothing
  * is said of callers that the trace does not show. A jump into another function opens a call that
  * returns with its caller. A stack that an exception's return leaves for another one (a task's) is
- * kept, and found again by the address where it was interrupted. Memory is bounded.
+ * kept, and found again by the task, if the caller says which one runs, otherwise by the address
+ * where it was interrupted. Memory is bounded.
  */
 #ifndef DECODER_CALLS_H
 #define DECODER_CALLS_H
@@ -17,7 +18,7 @@
 /* One way of calls that led into a function. A path stands behind that of its caller. */
 struct calls_path {
     uint64_t function; /* its first address, or where it was entered if no name is known */
-    uint64_t site;     /* the instruction that called it; 0: a root */
+    uint64_t site;     /* the instruction that called it; 0: a root, or right below a task */
     uint64_t calls;
     uint64_t self; /* instructions in the function itself */
     uint64_t self_cycles;
@@ -26,6 +27,7 @@ struct calls_path {
     uint32_t parent;   /* index; CALLS_NO_PATH: a root */
     uint32_t newest;   /* index of what was called from here last; 0: nothing */
     int32_t exception; /* its number, of an exception's root; otherwise -1 */
+    bool task; /* a root in which a task's calls are: `function` is that of calls_switch() */
 };
 
 struct calls_frame {
@@ -53,6 +55,7 @@ struct calls_stack {
     struct calls_frame *frames;
     uint64_t resume;
     uint64_t used; /* when it was put away */
+    uint32_t task; /* as in struct calls */
     unsigned count;
 };
 
@@ -66,6 +69,7 @@ struct calls {
     unsigned depth;
     struct calls_stack stacks[CALLS_STACKS];
     uint64_t stacks_used;
+    uint32_t task;   /* path of the one that runs; CALLS_NO_PATH: not known */
     uint64_t number; /* up to here it is known what ran where */
     uint64_t cycles;
     uint64_t crowded; /* calls that found no room */
@@ -78,6 +82,10 @@ void calls_release(struct calls *c);
 /* In the order and with the arguments of struct counts_config. */
 void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
 void calls_event(void *calls, const struct bt_event *event, uint64_t cycles);
+
+/* From instruction `number` on `task` is the current one: the address of its control block; 0: that
+ * is not known. Before what comes there. What runs outside of exceptions is the current task's. */
+void calls_switch(struct calls *c, uint64_t task, uint64_t number);
 
 /* Nothing more runs: ends what is open, and adds up. */
 void calls_finish(struct calls *c, uint64_t number, uint64_t cycles);

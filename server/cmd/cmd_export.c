@@ -4,6 +4,7 @@
 #include "cmd_export.h"
 #include "commands.h"
 #include "server/base/exit_codes.h"
+#include "server/export/export_tasks.h"
 #include "server/export/profile.h"
 #include "server/export/report.h"
 #include "server/export/timeline.h"
@@ -129,22 +130,32 @@ static const char profile_help[] =
     "\n"
     "  --format FORMAT    callgrind (the default): for KCachegrind and callgrind_annotate;\n"
     "                     folded: stacks, a line each; speedscope: for www.speedscope.app;\n"
-    "                     text: the functions and lines that take most\n" EXPORT_HELP "\n"
+    "                     text: tasks, functions and lines that take most\n" EXPORT_HELP "\n"
     "examples:\n"
     "  btraced profile --elf crash.elf -o callgrind.out.run recording\n"
     "  btraced profile --elf crash.elf --format text recording\n";
 
 static const char *const profile_formats[] = {"callgrind", "folded", "speedscope", "text", NULL};
 
+/* One core's way through its calls. */
+struct profile_walk {
+    struct calls *calls;
+    struct export_tasks tasks;
+};
+
 static void follow_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                             uint64_t cycles)
 {
-    calls_transfer(ctx, edge, number, cycles);
+    struct profile_walk *w = ctx;
+    export_tasks_tell(&w->tasks, w->calls, number);
+    calls_transfer(w->calls, edge, number, cycles);
 }
 
 static void follow_event(void *ctx, const struct bt_event *event, uint64_t cycles)
 {
-    calls_event(ctx, event, cycles);
+    struct profile_walk *w = ctx;
+    export_tasks_tell(&w->tasks, w->calls, event->position);
+    calls_event(w->calls, event, cycles);
 }
 
 /* One core's calls; its counts are added to the table. */
@@ -153,6 +164,7 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
                         struct export_loss *loss)
 {
     struct calls_config config = {.m_profile = export_m_profile(&o->sources[i])};
+    struct profile_walk w = {.calls = &core->calls};
     struct export_walk walk = {.recording = &o->recording,
                                .source = &o->sources[i],
                                .names = &o->names,
@@ -160,18 +172,22 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
                                .cycles = stream_counts_blocks(&o->sources[i].config),
                                .transfer = follow_transfer,
                                .event = follow_event,
-                               .ctx = &core->calls};
+                               .ctx = &w};
     struct counts counts;
     core->name = o->sources[i].core_name;
     core->m_profile = config.m_profile;
     int error = calls_init(&core->calls, &config);
-    if (error)
-        return error;
-    error = export_walk(&walk, &counts, loss);
-    calls_finish(&core->calls, counts.number, counts.cycles);
     if (!error)
-        error = counts_table_add(table, &counts);
-    counts_release(&counts);
+        error = export_tasks_find(&w.tasks, o, &o->sources[i]);
+    if (!error) {
+        error = export_walk(&walk, &counts, loss);
+        export_tasks_tell(&w.tasks, w.calls, counts.number);
+        calls_finish(&core->calls, counts.number, counts.cycles);
+        if (!error)
+            error = counts_table_add(table, &counts);
+        counts_release(&counts);
+    }
+    export_tasks_release(&w.tasks);
     return error;
 }
 

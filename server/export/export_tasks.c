@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "export_tasks.h"
+#include "server/export/export_tasks.h"
 
 #include "drivers/rtos/rtos.h"
 
@@ -275,6 +275,12 @@ int export_tasks_find(struct export_tasks *t, struct export_opened *o,
     if (s.told.count || s.ran.count) /* one has no other: all of them may be paired wrongly */
         search_lose(&s, UINT64_MAX);
     return error ? error : s.error;
+}
+
+void export_tasks_tell(struct export_tasks *t, struct calls *calls, uint64_t number)
+{
+    for (; t->next < t->count && t->list[t->next].position <= number; t->next++)
+        calls_switch(calls, t->list[t->next].task, t->list[t->next].position);
 }
 
 void export_tasks_release(struct export_tasks *t)

@@ -10,6 +10,7 @@
 #ifndef SERVER_EXPORT_TASKS_H
 #define SERVER_EXPORT_TASKS_H
 
+#include "decoder/calls/calls.h"
 #include "server/export/export_args.h"
 
 #define EXPORT_TASKS_LAG 128u
@@ -23,6 +24,7 @@ struct export_switch {
 struct export_tasks {
     struct export_switch *list; /* NULL: nothing is told of tasks */
     size_t count, max;
+    size_t next; /* that the calls have not been told of */
 };
 
 /*
@@ -32,5 +34,8 @@ struct export_tasks {
 int export_tasks_find(struct export_tasks *t, struct export_opened *o,
                       const struct recording_source *source);
 void export_tasks_release(struct export_tasks *t);
+
+/* Tells the calls of all switches before instruction `number`, before they get what comes there. */
+void export_tasks_tell(struct export_tasks *t, struct calls *calls, uint64_t number);
 
 #endif

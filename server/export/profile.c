@@ -13,6 +13,11 @@
 static const char *profile_path_name(const struct profile *p, const struct profile_core *core,
                                      const struct calls_path *path, char *out, size_t size)
 {
+    if (path->task) {
+        size_t n = (size_t)snprintf(out, size, "task ");
+        export_variable_name(p->names, path->function, out + n, size - n);
+        return out;
+    }
     export_function_name(p->names, path->function, out, size);
     if (path->exception >= 0) {
         size_t n = strlen(out);
@@ -22,16 +27,22 @@ static const char *profile_path_name(const struct profile *p, const struct profi
     return out;
 }
 
-/* The calls that led to a path, outermost first, each behind a separator. */
+/* The calls that led to a path, innermost first: their count. */
+static unsigned path_way(const struct calls *calls, uint32_t path, uint32_t way[CALLS_DEPTH + 2])
+{
+    unsigned n = 0;
+    for (; path != CALLS_NO_PATH && n < CALLS_DEPTH + 2; path = calls->paths[path].parent)
+        way[n++] = path;
+    return n;
+}
+
+/* The same, outermost first, each behind a separator. */
 static void write_way(const struct profile *p, const struct profile_core *core, uint32_t path,
                       FILE *out)
 {
     char name[512];
-    uint32_t way[CALLS_DEPTH + 1];
-    unsigned n = 0;
-    for (; path != CALLS_NO_PATH && n <= CALLS_DEPTH; path = core->calls.paths[path].parent)
-        way[n++] = path;
-    while (n > 0) {
+    uint32_t way[CALLS_DEPTH + 2];
+    for (unsigned n = path_way(&core->calls, path, way); n > 0;) {
         profile_path_name(p, core, &core->calls.paths[way[--n]], name, sizeof name);
         for (char *c = name; *c; c++)
             if (*c == ';' || *c == '\n')
@@ -82,10 +93,8 @@ static void speedscope_frames(const struct profile *p, FILE *out)
 
 static void speedscope_sample(const struct calls *calls, uint32_t path, size_t base, FILE *out)
 {
-    uint32_t way[CALLS_DEPTH + 1];
-    unsigned n = 0;
-    for (; path != CALLS_NO_PATH && n <= CALLS_DEPTH; path = calls->paths[path].parent)
-        way[n++] = path;
+    uint32_t way[CALLS_DEPTH + 2];
+    unsigned n = path_way(calls, path, way);
     for (const char *before = "["; n > 0; before = ",")
         fprintf(out, "%s%zu", before, base + way[--n]);
     fputc(']', out);
@@ -224,6 +233,31 @@ static int write_top_functions(const struct profile *p, uint64_t total, FILE *ou
     return BT_OK;
 }
 
+/* What ran in each task, in the order in which they first ran. */
+static void write_top_tasks(const struct profile *p, uint64_t total, FILE *out)
+{
+    char name[512];
+    bool any = false;
+    for (size_t i = 0; i < p->core_count; i++) {
+        for (size_t n = 0; n < p->cores[i].calls.path_count; n++) {
+            const struct calls_path *path = &p->cores[i].calls.paths[n];
+            if (!path->task)
+                continue;
+            if (!any)
+                fprintf(out, "%14s %6s %10s%s\n", "instructions", "", "switches",
+                        p->cycles ? "         cycles" : "");
+            fprintf(out, "%14" PRIu64 " %5.1f%% %10" PRIu64, path->all,
+                    100.0 * (double)path->all / (double)total, path->calls);
+            if (p->cycles)
+                fprintf(out, " %14" PRIu64, path->all_cycles);
+            profile_path_name(p, &p->cores[i], path, name, sizeof name);
+            fprintf(out, "  %s %s\n", p->cores[i].name, name);
+            any = true;
+        }
+    }
+    fputs(any ? "\n" : "", out);
+}
+
 static int write_top_lines(const struct profile *p, uint64_t total, FILE *out)
 {
     char path[4096];
@@ -255,6 +289,7 @@ int profile_write_text(const struct profile *p, FILE *out)
     uint64_t total = p->loss->instructions ? p->loss->instructions : 1;
     export_loss_text(p->loss, text, sizeof text);
     fprintf(out, "%s\n\n", text);
+    write_top_tasks(p, total, out);
     int error = write_top_functions(p, total, out);
     return error ? error : write_top_lines(p, total, out);
 }

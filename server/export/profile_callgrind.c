@@ -13,6 +13,7 @@ struct call_arc {
     uint64_t site;
     uint64_t callee;
     uint64_t calls, all, cycles;
+    bool task; /* the caller is one */
 };
 
 /* What ran of one function. */
@@ -69,7 +70,8 @@ static struct call_arc *collect_arcs(const struct profile *p, size_t *count)
                                           .callee = path->function,
                                           .calls = path->calls,
                                           .all = repeated ? 0 : path->all,
-                                          .cycles = repeated ? 0 : path->all_cycles};
+                                          .cycles = repeated ? 0 : path->all_cycles,
+                                          .task = calls->paths[path->parent].task};
         }
     }
     if (n)
@@ -146,6 +148,21 @@ static void write_arc(const struct profile *p, const struct call_arc *arc, FILE 
     write_cost(p, arc->site, site, arc->all, arc->cycles, out);
 }
 
+/* A task is a function that calls all that runs in it. */
+static void write_tasks(const struct profile *p, const struct call_arc *arcs, size_t count,
+                        FILE *out)
+{
+    char name[512];
+    for (size_t i = 0; i < count; i++) {
+        if (!arcs[i].task)
+            continue;
+        if (i == 0 || arcs[i - 1].caller != arcs[i].caller)
+            fprintf(out, "\nfl=???\nfn=task %s\n",
+                    export_variable_name(p->names, arcs[i].caller, name, sizeof name));
+        write_arc(p, &arcs[i], out);
+    }
+}
+
 static void write_header(const struct profile *p, FILE *out)
 {
     char text[1024];
@@ -201,6 +218,7 @@ int profile_write_callgrind(const struct profile *p, FILE *out)
         if (p->table->count)
             qsort(parts, p->table->count, sizeof *parts, part_order);
         write_header(p, out);
+        write_tasks(p, arcs, arc_count, out);
         write_functions(p, parts, arcs, arc_count, out);
     }
     int error = parts && arcs ? BT_OK : BT_ERR_NOMEM;

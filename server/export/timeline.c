@@ -3,7 +3,7 @@
 
 #include "decoder/calls/calls.h"
 #include "decoder/source/detail.h"
-#include "export_tasks.h"
+#include "server/export/export_tasks.h"
 #include "timeline_itm.h"
 
 #include <inttypes.h>
@@ -294,6 +294,7 @@ static void timeline_transfer(void *ctx, const struct counts_edge *edge, uint64_
                               uint64_t cycles)
 {
     struct timeline_core *t = ctx;
+    export_tasks_tell(&t->tasks, &t->calls, number);
     calls_transfer(&t->calls, edge, number, cycles);
 }
 
@@ -314,6 +315,7 @@ static void timeline_event(void *ctx, const struct bt_event *e, uint64_t cycles)
         clock_add(&t->stamps, e->position, e->u.timestamp.value);
     else if (!t->writes && e->has_cycles)
         clock_add(&t->counted, e->position, cycles);
+    export_tasks_tell(&t->tasks, &t->calls, e->position);
     calls_event(&t->calls, e, cycles);
     if (e->kind == BT_EVENT_GAP || (e->kind == BT_EVENT_TRACE_ON && e->cause != BT_GAP_NONE))
         timeline_gap(t, e, cycles);
@@ -322,6 +324,7 @@ static void timeline_event(void *ctx, const struct bt_event *e, uint64_t cycles)
 static void timeline_told(void *ctx, const struct bt_event *e, uint64_t number, uint64_t cycles)
 {
     struct timeline_core *t = ctx;
+    export_tasks_tell(&t->tasks, &t->calls, number);
     if (timeline_reaches(t, number, cycles))
         timeline_itm_event(&t->itm, e, timeline_now(t, number, cycles));
 }
@@ -345,6 +348,7 @@ static int timeline_walk(struct timeline_core *t, struct export_loss *loss)
                                .told = timeline_told,
                                .ctx = t};
     struct counts counts;
+    t->tasks.next = 0;
     int error = calls_init(&t->calls, &config);
     if (!error) {
         error = export_walk(&walk, &counts, loss);

@@ -1,18 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a Cortex-M4 with two tasks shows in one timeline, from ETM, ITM and DWT in one stream, and
-what the board's own account says: configs/virtual-m4-tasks.conf, one command. Tests timeline_itm.c and
-export_tasks.c.
+"""What a Cortex-M4 with two tasks shows in one timeline and in a profile, from ETM, ITM and DWT in one
+stream, and what the board's own account says: configs/virtual-m4-tasks.conf, one command. Tests
+timeline_itm.c and export_tasks.c, and calls.c, profile.c and profile_callgrind.c with tasks.
 """
 
+import array
+import bisect
+import collections
 import itertools
+import json
 import os
 import random
+import re
 import subprocess
 
+from export_runs import command
 from live_gdb import PROGRAMS, board_file, symbol
 from perfetto_reader import Timeline, judged_by_protoc
-from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, same_list
+from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, has, same_list
 
 suite = Suite()
 ELF = PROGRAMS / "tasks-m4.elf"
@@ -31,6 +37,7 @@ class Board:
                                str(self.recording)], capture_output=True, text=True,
                               timeout=PATIENCE, env=environment())
         equal(done.returncode, 0, f"exit code of run: {done.stderr}")
+        self.truth = [at & ~1 for at in array.array("I", (path.parent / "truth").read_bytes())]
         self.text, self.level, self.current = [], [], []
         for line in (path.parent / "truth.log").read_text().splitlines():
             at, what, *word = line.split()
@@ -120,10 +127,81 @@ def _():
            if end > 20000 and begin < 30000], "tasks of the window")
 
 
+def profile(board, form, *options):
+    done = subprocess.run([BTRACED, "profile", "--elf", str(ELF), "--format", form, *options,
+                           str(board.recording)], capture_output=True, text=True,
+                          timeout=PATIENCE, env=environment())
+    equal(done.returncode, 0, f"exit code of profile: {done.stderr}")
+    return done.stdout
+
+
+def ran_in_tasks(board, count):
+    """{task: {function: instructions}} of the first `count` that the board executed, without its
+    handlers', and how often each task became the current one."""
+    rows = (row.split() for row in command("arm-none-eabi-nm", ELF).splitlines())
+    names = sorted((int(at, 16), name) for at, kind, name in rows if kind in "tT" and "$" not in name)
+    found, times = collections.defaultdict(collections.Counter), collections.Counter()
+    ran = switches(board)[2:]
+    for (begin, task), (end, _) in zip(ran, [*ran[1:], (count, "")]):
+        times[task] += begin < count
+        for address in board.truth[begin:min(end, count)]:
+            name = names[bisect.bisect_right(names, (address, "~")) - 1][1]
+            if name not in ("pendsv_handler", "systick_handler", "choose_task"):
+                found[task][name] += 1
+    return found, times
+
+
+def in_tasks(text):
+    """The same from the folded stacks, and these."""
+    found, ways = collections.defaultdict(collections.Counter), set()
+    for row in text.splitlines():
+        stack, _, instructions = row.rpartition(" ")
+        _, root, *names = stack.split(";")
+        if root.startswith("task "):
+            found[root[5:]][names[-1]] += int(instructions)
+            ways.add((root[5:], *names))
+    return found, ways
+
+
+@suite.test("tracks: a profile has each task's instructions, and no calls of the other")
+def _():
+    board = Board()
+    text = profile(board, "text")
+    count = int(has(text, r"^(\d+) instructions from \d+ bytes of trace; no gaps$")[1])
+    ran, times = ran_in_tasks(board, count)
+    equal(set(ran), {"measuring", "printing"}, "tasks that ran")
+    for task, functions in ran.items():
+        has(text, rf"^ +{functions.total()} +[\d.]+% +{times[task]}  cpu0 task {task}$")
+
+    text = profile(board, "folded")
+    equal(text, profile(board, "folded", "-j", "2"), "with two threads")
+    folded, ways = in_tasks(text)
+    equal(folded, ran, "functions of the tasks")
+    # The last that began before its task was known ends as a root.
+    equal({way[:2] for way in ways}, {("measuring", "measure"), ("measuring", "wait"),
+                                      ("printing", "print")}, "roots")
+    expect(not any({"print", "measure"} <= set(way) for way in ways), f"mixed: {ways}")
+
+    scope = json.loads(profile(board, "speedscope"))
+    frames, weights = scope["shared"]["frames"], collections.Counter()
+    [core] = scope["profiles"]
+    for stack, weight in zip(core["samples"], core["weights"]):
+        weights[frames[stack[0]]["name"]] += weight
+    equal({f"task {task}": functions.total() for task, functions in ran.items()},
+          {name: n for name, n in weights.items() if name.startswith("task ")}, "speedscope")
+
+    place = board.recording.parent / "callgrind.out"
+    place.write_text(profile(board, "callgrind"))
+    out = command("callgrind_annotate", "--auto=no", "--threshold=100", "--inclusive=yes", place)
+    theirs = {row[2]: int(row[1].replace(",", "")) for row in re.finditer(
+        r"^ *([\d,]+) \( *[\d.]+%\)  \?\?\?:task (\w+)", out, re.MULTILINE)}
+    equal(theirs, {task: functions.total() for task, functions in ran.items()}, "callgrind_annotate")
+
+
 @suite.test(f"tracks: beside lost trace no task is named that did not run (seed {SEED})")
 def _():
     board, dice = Board(), random.Random(SEED)
-    ran = switches(board)
+    ran, truth = switches(board), ran_in_tasks(board, len(board.truth))[0]
     [raw] = board.recording.glob("buffer_*.bin")
     data = raw.read_bytes()
     named = 0
@@ -140,6 +218,8 @@ def _():
             {(at + row[0] - behind[0][0], name) for at, name in behind} <= set(ran) for row in ran),
             f"cut {cut}, {lost} bytes: behind it {behind} of {ran}")
         named += len(begins)
+        for task, functions in in_tasks(profile(board, "folded"))[0].items():
+            expect(functions <= truth[task], f"cut {cut}, {lost} bytes: {task}: {functions - truth[task]}")
     expect(named > CUTS * len(ran) // 4, f"only {named} switches")
 
 
