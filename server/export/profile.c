@@ -9,16 +9,21 @@
 
 #define TOP 25 /* functions and lines of the text */
 
-/* The name of a path's function; that of an exception's handler says which one. */
+const char *profile_function_name(const struct profile *p, const struct calls_path *path, char *out,
+                                  size_t size)
+{
+    if (!path->task)
+        return export_function_name(p->names, path->function, out, size);
+    size_t n = (size_t)snprintf(out, size, "task ");
+    export_variable_name(p->names, path->function, out + n, size - n);
+    return out;
+}
+
+/* That of an exception's handler says which one. */
 static const char *profile_path_name(const struct profile *p, const struct profile_core *core,
                                      const struct calls_path *path, char *out, size_t size)
 {
-    if (path->task) {
-        size_t n = (size_t)snprintf(out, size, "task ");
-        export_variable_name(p->names, path->function, out + n, size - n);
-        return out;
-    }
-    export_function_name(p->names, path->function, out, size);
+    profile_function_name(p, path, out, size);
     if (path->exception >= 0) {
         size_t n = strlen(out);
         snprintf(out + n, size - n, " [%s]",

@@ -23,6 +23,10 @@ struct profile {
     bool cycles; /* the trace has them */
 };
 
+/* The name of a path's function, or of its task: `out`. */
+const char *profile_function_name(const struct profile *p, const struct calls_path *path, char *out,
+                                  size_t size);
+
 /* Reports. What cannot be written shows at the file. BT_ERR_NOMEM: nothing is complete. */
 int profile_write_callgrind(const struct profile *p, FILE *out);
 int profile_write_folded(const struct profile *p, FILE *out);

@@ -33,9 +33,9 @@ extern const char report_page_end[] __attribute__((visibility("hidden")));
 struct report_json {
     const struct report *r;
     FILE *f;
-    uint64_t part;       /* bytes that each of the parts may have */
-    uint64_t end;        /* where the present one has to end */
-    uint64_t *functions; /* of the paths that are shown, sorted */
+    uint64_t part;                       /* bytes that each of the parts may have */
+    uint64_t end;                        /* where the present one has to end */
+    const struct calls_path **functions; /* of the paths that are shown, sorted; one of each */
     size_t function_count;
     uint64_t *instructions; /* of each line of the coverage */
     uint64_t max_bytes;
@@ -120,11 +120,11 @@ static uint64_t least_of_paths(const struct report_json *j)
 
 static int address_order(const void *a, const void *b)
 {
-    const uint64_t *x = a, *y = b;
-    return *x < *y ? -1 : *x > *y;
+    const struct calls_path *const *x = a, *const *y = b;
+    return (*x)->function < (*y)->function ? -1 : (*x)->function > (*y)->function;
 }
 
-/* The functions of the paths that are shown. */
+/* The functions of the paths that are shown, one of its paths for each. */
 static int collect_functions(struct report_json *j, uint64_t least)
 {
     const struct profile *p = j->r->profile;
@@ -137,11 +137,11 @@ static int collect_functions(struct report_json *j, uint64_t least)
     for (size_t i = 0; i < p->core_count; i++)
         for (size_t k = 0; k < p->cores[i].calls.path_count; k++)
             if (p->cores[i].calls.paths[k].all >= least)
-                j->functions[n++] = p->cores[i].calls.paths[k].function;
+                j->functions[n++] = &p->cores[i].calls.paths[k];
     if (n)
         qsort(j->functions, n, sizeof *j->functions, address_order);
     for (size_t k = 0; k < n; k++)
-        if (!k || j->functions[k] != j->functions[k - 1])
+        if (!k || j->functions[k]->function != j->functions[k - 1]->function)
             j->functions[j->function_count++] = j->functions[k];
     return BT_OK;
 }
@@ -154,11 +154,12 @@ static void write_functions(struct report_json *j)
     unsigned line;
     fputs(",\n\"functions\":[", j->f);
     for (size_t i = 0; i < j->function_count; i++) {
-        export_function_name(&j->r->profile->names[0], j->functions[i], name, sizeof name);
+        uint64_t address = j->functions[i]->function;
+        profile_function_name(j->r->profile, j->functions[i], name, sizeof name);
         if (!report_room(j, strlen(name)))
-            snprintf(name, sizeof name, "0x%08" PRIx64, j->functions[i]);
+            snprintf(name, sizeof name, "0x%08" PRIx64, address);
         json_text(j, i ? ",\n[" : "[", name);
-        if (export_line(j->r->profile->names, j->functions[i], &file, &line)) {
+        if (export_line(j->r->profile->names, address, &file, &line)) {
             export_source_path(j->r->profile->names, file, path, sizeof path);
             if (report_room(j, strlen(path))) {
                 json_text(j, ",", path);
@@ -188,8 +189,8 @@ static int write_core(struct report_json *j, const struct profile_core *core, ui
             left_out++;
             continue;
         }
-        const uint64_t *function = bsearch(&p->function, j->functions, j->function_count,
-                                           sizeof *j->functions, address_order);
+        const struct calls_path **function =
+            bsearch(&p, j->functions, j->function_count, sizeof *j->functions, address_order);
         fprintf(j->f, "%s[%td,%" PRId64 ",%" PRId32 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64, //
                 count ? "," : "", function ? function - j->functions : -1,
                 p->parent == CALLS_NO_PATH ? -1 : (int64_t)shown[p->parent], p->exception, p->calls,

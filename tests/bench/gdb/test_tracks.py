@@ -190,6 +190,10 @@ def _():
     equal({f"task {task}": functions.total() for task, functions in ran.items()},
           {name: n for name, n in weights.items() if name.startswith("task ")}, "speedscope")
 
+    page = board.recording.parent / "report.html"
+    command(BTRACED, "report", "--elf", ELF, "-o", page, board.recording)
+    same_list(sorted(set(re.findall(r'"task (\w+)"', page.read_text()))), sorted(ran), "of the report")
+
     place = board.recording.parent / "callgrind.out"
     place.write_text(profile(board, "callgrind"))
     out = command("callgrind_annotate", "--auto=no", "--threshold=100", "--inclusive=yes", place)
