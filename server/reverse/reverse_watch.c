@@ -280,7 +280,8 @@ static bool take_hit(void *context, uint64_t position, const struct values_touch
         sure = before.sight == REVERSE_SIGHT_BYTES && after.sight == REVERSE_SIGHT_BYTES;
     }
     unsigned did = sure || (w && !write) ? DID_ANYTHING : foreseen(g, position);
-    if (did == DID_ANYTHING && write && !sure && g->foresight.looks++ < LOOKS) {
+    if (did == DID_ANYTHING && write && !sure && g->machine->forward &&
+        g->foresight.looks++ < LOOKS) {
         look(g, w, position, &before);
         look(g, w, position + 1, &after);
         if (is_equal(&before, &after, w->kind))
