@@ -114,7 +114,7 @@ def jtag(folder):
     openocd_bench.run_control(folder, "jtag", *options, who="ftdi", adapter=MINIMODULE)
     openocd_bench.etb(folder, *options, who="ftdi over jtag", **more)
     openocd_bench.transfer(folder, "ftdi: 32 KiB out and back over jtag, 40 WAITs", *options,
-                          "--fault", "skip=600,wait=40", more=more, **{"jtag-waits": 40})
+                          "--fault", "skip=3000,wait=40", more=more, **{"jtag-waits": 40})
     expect("ftdi: the DAP between two other devices",
            run("halt\necho [reg pc]\necho [mdw 0x08000000]", folder, CHAIN, "--chain",
                "5:0x12345677,dap,3:0"),
