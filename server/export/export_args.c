@@ -244,15 +244,21 @@ static int export_choose(const struct export_args *args, struct export_opened *o
         o->sources = recording_find(&o->recording, args->source, 0);
         o->source_count = o->sources ? 1 : 0;
     }
+    if (!o->source_count && args->command->is == EXPORT_TIMELINE) {
+        o->sources = recording_itms(&o->recording, args->source, &o->source_count);
+        o->alone = true;
+    }
     if (o->source_count) {
         export_show_progress(args, o);
         return 0;
     }
+    size_t count = o->recording.source_count + o->recording.beside_count;
     fprintf(stderr, "btraced %s: no such trace source in '%s' that can be decoded; it has:",
             args->command->name, path);
-    for (size_t i = 0; i < o->recording.source_count; i++)
-        fprintf(stderr, " %s", o->recording.sources[i].name);
-    fputs(o->recording.source_count ? "\n" : " none\n", stderr);
+    for (size_t i = 0; i < count; i++)
+        fprintf(stderr, " %s%s", o->recording.sources[i].name,
+                i < o->recording.source_count ? "" : " (tells no instructions)");
+    fputs(count ? "\n" : " none\n", stderr);
     return EXIT_INPUT;
 }
 

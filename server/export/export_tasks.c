@@ -234,8 +234,7 @@ static uint64_t pointer_of(const struct elf_image *elf)
     return address;
 }
 
-/* The comparator that watches such a pointer; COMPARATORS: none. */
-static unsigned find_comparator(const struct export_opened *o, const struct recording_source *itm)
+unsigned export_tasks_comparator(const struct export_opened *o, const struct recording_source *itm)
 {
     for (size_t p = 0; p < o->names.count; p++) {
         uint64_t pointer = pointer_of(o->names.programs[p].elf);
@@ -257,7 +256,7 @@ int export_tasks_find(struct export_tasks *t, struct export_opened *o,
     memset(t, 0, sizeof *t);
     if (!itm || !export_m_profile(source))
         return BT_OK;
-    s.comparator = find_comparator(o, itm);
+    s.comparator = export_tasks_comparator(o, itm);
     if (s.comparator == COMPARATORS)
         return BT_OK;
     int error = export_listen(&o->recording, itm, search_listen, &s, &bytes);

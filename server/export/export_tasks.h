@@ -35,6 +35,9 @@ int export_tasks_find(struct export_tasks *t, struct export_opened *o,
                       const struct recording_source *source);
 void export_tasks_release(struct export_tasks *t);
 
+/* The comparator of the ITM's core that watches such a pointer; 4: none. */
+unsigned export_tasks_comparator(const struct export_opened *o, const struct recording_source *itm);
+
 /* Tells the calls of all switches before instruction `number`, before they get what comes there. */
 void export_tasks_tell(struct export_tasks *t, struct calls *calls, uint64_t number);
 

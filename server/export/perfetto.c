@@ -85,7 +85,7 @@ static void put_descriptor(struct perfetto *p, const struct proto *descriptor)
 void perfetto_process(struct perfetto *p, uint64_t uuid, const char *name)
 {
     struct proto descriptor = {.length = 0}, process = {.length = 0};
-    proto_number(&process, 1, 1);
+    proto_number(&process, 1, uuid);
     proto_text(&process, 6, name);
     proto_number(&descriptor, 1, uuid);
     proto_message(&descriptor, 3, &process);

@@ -491,9 +491,37 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
     return error;
 }
 
+/* What ITMs tell that stand alone. */
+static int timeline_alone(const struct export_args *args, struct export_opened *o, FILE *out,
+                          struct timeline_result *result, struct message *why)
+{
+    struct perfetto perfetto;
+    int error = BT_OK;
+    if (args->from || args->to) {
+        snprintf(why->text, sizeof why->text, "--from and --to need trace of instructions");
+        return BT_ERR_INVAL;
+    }
+    perfetto_init(&perfetto, out);
+    for (size_t i = 0; i < o->source_count && !error; i++) {
+        struct timeline_itm itm = {0};
+        uint64_t left = args->max_bytes > perfetto.bytes ? args->max_bytes - perfetto.bytes : 1;
+        error = timeline_itm_alone(&itm, o, &o->sources[i], args->max_bytes ? left : 0,
+                                   TRACKS * (i + 1), &perfetto);
+        result->untold += itm.left_out;
+        timeline_itm_release(&itm);
+    }
+    result->bytes = perfetto.bytes;
+    perfetto_release(&perfetto);
+    return error;
+}
+
 int timeline_write(const struct export_args *args, struct export_opened *o, FILE *out,
                    struct export_loss *loss, struct timeline_result *result, struct message *why)
 {
+    if (o->alone) {
+        memset(result, 0, sizeof *result);
+        return timeline_alone(args, o, out, result, why);
+    }
     struct timeline_core *cores = calloc(o->source_count, sizeof *cores);
     memset(result, 0, sizeof *result);
     why->text[0] = '\0';

@@ -2,7 +2,9 @@
 #include "timeline_itm.h"
 
 #include "decoder/source/detail.h"
+#include "server/export/export_tasks.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +14,21 @@
 #define SAMPLE_KEY  ((uint64_t)1 << 60)
 #define ACCESS_KEY  ((uint64_t)1 << 59)
 #define GAP_KEY     ((uint64_t)1 << 58)
+#define TASK_KEY    ((uint64_t)1 << 57)
+#define PMU         8u /* counters of the DWT are before those of a PMU */
+#define CYCLES      5u
+#define WRAP        256u /* counts of the others: DDI 0403E.e C1.8 */
+#define PENDING     4096u
+#define EXPANSION   16u        /* bytes of output for a byte of trace, if nobody says more */
+#define LEAST_BYTES (1u << 20) /* of a short trace's, the same */
 
 enum {
     TRACK_WATCH,
     TRACK_HANDLERS = TRACK_WATCH + TIMELINE_COMPARATORS,
     TRACK_SAMPLES,
-    TRACK_GAPS
+    TRACK_GAPS,
+    TRACK_TASKS,
+    TRACK_COUNTER
 };
 
 static bool is_text(uint64_t value, unsigned bits)
@@ -58,23 +69,35 @@ static void itm_look(void *ctx, const struct bt_event *e)
         m->samples = true;
         break;
     case BT_EVENT_GAP:
-        m->gaps = true;
+        m->gaps++;
+        break;
+    case BT_EVENT_COUNTERS:
+        m->wanted += (PMU - 1) * EVENT_BYTES;
+        m->counters |= (uint16_t)(e->u.counters.mask << (e->u.counters.pmu ? PMU : 0));
         break;
     default:
         m->wanted -= EVENT_BYTES;
+        m->local |= e->kind == BT_EVENT_LOCAL_TIME;
+        m->global |= e->kind == BT_EVENT_TIMESTAMP;
     }
+}
+
+static int itm_open(struct timeline_itm *m, struct export_opened *o,
+                    const struct recording_source *itm)
+{
+    m->source = itm;
+    m->names = &o->names;
+    m->tasks = TIMELINE_COMPARATORS;
+    m->lines = calloc(TIMELINE_PORTS, sizeof *m->lines);
+    return m->lines ? export_listen(&o->recording, itm, itm_look, m, &m->trace_bytes)
+                    : BT_ERR_NOMEM;
 }
 
 int timeline_itm_init(struct timeline_itm *m, struct export_opened *o,
                       const struct recording_source *core)
 {
-    m->source = recording_itm(&o->recording, core);
-    m->names = &o->names;
-    if (!m->source)
-        return BT_OK;
-    m->lines = calloc(TIMELINE_PORTS, sizeof *m->lines);
-    return m->lines ? export_listen(&o->recording, m->source, itm_look, m, &m->trace_bytes)
-                    : BT_ERR_NOMEM;
+    const struct recording_source *itm = recording_itm(&o->recording, core);
+    return itm ? itm_open(m, o, itm) : BT_OK;
 }
 
 void timeline_itm_release(struct timeline_itm *m)
@@ -119,6 +142,19 @@ void timeline_itm_begin(struct timeline_itm *m, struct perfetto *out, uint64_t t
         snprintf(what, sizeof what, "watch %s", variable);
         itm_track(m, TRACK_WATCH + i, process, m->watches[i] == TIMELINE_NUMBER, core, what);
     }
+    for (unsigned i = 0; i < TIMELINE_COUNTERS; i++) {
+        static const char *const counters[] = {"CPI",  "exception", "sleep",        "LSU",
+                                               "fold", "cycle",     "reserved (6)", "reserved (7)"};
+        if (i < PMU)
+            snprintf(what, sizeof what, "DWT %s %s", counters[i],
+                     i == CYCLES ? "periods" : "count");
+        else
+            snprintf(what, sizeof what, "PMU counter %u overflows", i - PMU);
+        if (m->counters >> i & 1)
+            itm_track(m, TRACK_COUNTER + i, process, true, core, what);
+    }
+    if (m->tasks < TIMELINE_COMPARATORS)
+        itm_track(m, TRACK_TASKS, process, false, core, "tasks");
     if (m->handlers)
         itm_track(m, TRACK_HANDLERS, process, false, core, "handlers by DWT");
     if (m->samples)
@@ -143,6 +179,8 @@ static void itm_put(struct timeline_itm *m, enum perfetto_type type, unsigned tr
         return;
     if (track == TRACK_HANDLERS)
         m->in_handler = type == PERFETTO_BEGIN;
+    if (track == TRACK_TASKS)
+        m->in_task = type == PERFETTO_BEGIN;
     perfetto_event(m->out, type, m->track + track, time, key, name);
     m->bytes += m->out->bytes - before;
 }
@@ -192,9 +230,35 @@ static void itm_stimulus(struct timeline_itm *m, const struct bt_stimulus *s, ui
             itm_character(m, port, (char)(s->value >> at & 0xff), time);
 }
 
+/* The kernel's pointer has another value. */
+static void itm_task(struct timeline_itm *m, uint32_t task, uint64_t time)
+{
+    char name[280];
+    if (m->in_task && m->task == task)
+        return;
+    if (m->in_task)
+        itm_put(m, PERFETTO_END, TRACK_TASKS, time, 0, NULL);
+    m->task = task;
+    export_variable_name(m->names, task, name, sizeof name);
+    if (task)
+        itm_put(m, PERFETTO_BEGIN, TRACK_TASKS, time, TASK_KEY ^ (uint64_t)task << 1, name);
+}
+
+static void itm_counters(struct timeline_itm *m, const struct bt_counters *c, uint64_t time)
+{
+    for (unsigned i = c->pmu ? PMU : 0, mask = c->mask; mask; i++, mask >>= 1) {
+        if (!(mask & 1))
+            continue;
+        m->counts[i] += i < PMU && i != CYCLES ? WRAP : 1;
+        itm_number(m, TRACK_COUNTER + i, time, m->counts[i]);
+    }
+}
+
 static void itm_watch(struct timeline_itm *m, const struct bt_watch *w, uint64_t time)
 {
     unsigned i = w->comparator % TIMELINE_COMPARATORS;
+    if (i == m->tasks && w->has_value && w->store)
+        itm_task(m, w->value, time);
     if (w->has_value)
         itm_number(m, TRACK_WATCH + i, time, w->value);
     else if (m->watches[i] == TIMELINE_TEXT)
@@ -252,6 +316,9 @@ void timeline_itm_event(struct timeline_itm *m, const struct bt_event *e, uint64
     case BT_EVENT_GAP:
         itm_gap(m, e, time);
         break;
+    case BT_EVENT_COUNTERS:
+        itm_counters(m, &e->u.counters, time);
+        break;
     default:
         break;
     }
@@ -263,4 +330,68 @@ void timeline_itm_end(struct timeline_itm *m, uint64_t time)
         itm_end_line(m, i);
     if (m->in_handler)
         itm_put(m, PERFETTO_END, TRACK_HANDLERS, time, 0, NULL);
+    if (m->in_task)
+        itm_put(m, PERFETTO_END, TRACK_TASKS, time, 0, NULL);
+}
+
+/* Events, which wait for the timestamp behind them. */
+struct itm_alone {
+    struct timeline_itm *itm;
+    uint64_t time;
+    size_t count;
+    struct bt_event pending[PENDING];
+};
+
+static void alone_put(struct itm_alone *a)
+{
+    for (size_t i = 0; i < a->count; i++)
+        timeline_itm_event(a->itm, &a->pending[i], a->time);
+    a->count = 0;
+}
+
+/* Without timestamps there is the order alone. Too many without one are at the latest before. */
+static void alone_event(void *ctx, const struct bt_event *e)
+{
+    struct itm_alone *a = ctx;
+    bool timed = a->itm->local || a->itm->global;
+    if (e->kind == BT_EVENT_LOCAL_TIME || e->kind == BT_EVENT_TIMESTAMP) {
+        bool is_local = e->kind == BT_EVENT_LOCAL_TIME;
+        uint64_t time = is_local ? e->u.local_time.value : e->u.timestamp.value;
+        if (is_local != a->itm->local)
+            return;
+        a->time = time > a->time ? time : a->time;
+        alone_put(a);
+        return;
+    }
+    if (a->count == PENDING || !timed)
+        alone_put(a);
+    a->pending[a->count++] = *e;
+    a->time += !timed;
+}
+
+int timeline_itm_alone(struct timeline_itm *m, struct export_opened *o,
+                       const struct recording_source *itm, uint64_t max_bytes, uint64_t track,
+                       struct perfetto *out)
+{
+    char name[600];
+    uint64_t bytes = 0;
+    int error = itm_open(m, o, itm);
+    struct itm_alone *a = error ? NULL : calloc(1, sizeof *a);
+    if (!a)
+        return error ? error : BT_ERR_NOMEM;
+    m->max_bytes = max_bytes ? max_bytes : LEAST_BYTES + EXPANSION * m->trace_bytes;
+    m->tasks = export_tasks_comparator(o, itm);
+    snprintf(name, sizeof name, "btraced: %s: %" PRIu64 " bytes of trace; gaps: %" PRIu64 "; %s",
+             itm->name, m->trace_bytes, m->gaps,
+             m->local    ? "1 ns is a cycle of its local timestamps"
+             : m->global ? "1 ns is a tick of its global timestamps"
+                         : "no timestamps: the order alone");
+    perfetto_process(out, track, name);
+    timeline_itm_begin(m, out, track, track, itm->core_name);
+    a->itm = m;
+    error = export_listen(&o->recording, itm, alone_event, a, &bytes);
+    alone_put(a);
+    timeline_itm_end(m, a->time);
+    free(a);
+    return error;
 }

@@ -12,6 +12,7 @@
 #define TIMELINE_PORTS       256u
 #define TIMELINE_COMPARATORS 4u
 #define TIMELINE_LINE        200u
+#define TIMELINE_COUNTERS    16u
 
 /* What is written of a port or comparator. */
 enum timeline_itm_use {
@@ -33,14 +34,20 @@ struct timeline_itm {
     uint64_t track;
     uint8_t ports[TIMELINE_PORTS]; /* enum timeline_itm_use */
     uint8_t watches[TIMELINE_COMPARATORS];
-    bool handlers, samples, gaps; /* there are some */
-    bool in_handler;              /* whose slice is open */
-    struct timeline_line *lines;  /* of each port */
+    bool handlers, samples;   /* there are some */
+    bool in_handler, in_task; /* whose slice is open */
+    bool local, global;       /* there are timestamps */
+    unsigned tasks; /* comparator of the pointer to the current task; TIMELINE_COMPARATORS: none */
+    uint32_t task;
+    uint16_t counters;                  /* bit n: counter n is told of */
+    uint64_t counts[TIMELINE_COUNTERS]; /* so far */
+    struct timeline_line *lines;        /* of each port */
     uint64_t trace_bytes;
     uint64_t wanted;    /* bytes of output, about */
     uint64_t max_bytes; /* so many of them */
     uint64_t bytes;     /* written */
     uint64_t left_out;  /* events */
+    uint64_t gaps;
 };
 
 /* Looks at all that the core's ITM tells; a source without one is fine. 0 or a bt_error. Release in
@@ -59,5 +66,14 @@ void timeline_itm_event(struct timeline_itm *m, const struct bt_event *e, uint64
 
 /* What is open ends. */
 void timeline_itm_end(struct timeline_itm *m, uint64_t time);
+
+/*
+ * One that stands alone, as over SWO, as a process of its own: time is that of its timestamps. `m`
+ * is all 0; at most `max_bytes` are added to `out`, 0: no limit was asked for. 0 or a bt_error.
+ * Release in both cases.
+ */
+int timeline_itm_alone(struct timeline_itm *m, struct export_opened *o,
+                       const struct recording_source *itm, uint64_t max_bytes, uint64_t track,
+                       struct perfetto *out);
 
 #endif

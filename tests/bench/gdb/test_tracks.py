@@ -127,6 +127,21 @@ def _():
            if end > 20000 and begin < 30000], "tasks of the window")
 
 
+@suite.test("tracks: the ITM without the core has its text, values and tasks, in order")
+def _():
+    board = Board()
+    timeline = Timeline(ELF, board.recording, "--source", "ITM_0")
+    judged_by_protoc(timeline)
+    has(timeline.process, r"^btraced: ITM_0: \d+ bytes of trace; gaps: 0; no timestamps: the order alone$")
+    lines = "".join(c for _, c in board.text).replace("\r", "").splitlines()
+    same_list([name for name, _ in timeline.on(timeline.instants, "cpu0 ITM port 0")], lines, "lines")
+    for name, accesses in ("level", board.level), ("current_task", board.current):
+        values = timeline.on(timeline.values, f"cpu0 watch {name}")
+        same_list([value for value, _ in values], [value for _, _, value in accesses], name)
+    same_list([name for name, _, _ in timeline.on(timeline.slices, "cpu0 tasks")],
+              [name for _, name in switches(board)], "tasks")
+
+
 def profile(board, form, *options):
     done = subprocess.run([BTRACED, "profile", "--elf", str(ELF), "--format", form, *options,
                            str(board.recording)], capture_output=True, text=True,
