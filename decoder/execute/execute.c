@@ -452,6 +452,8 @@ static void run(struct execute_work *w)
         run_system(w);
         break;
     case EFFECT_OTHER:
+        if (execute_dsp(w))
+            return;
         w->x->unknown++;
         r->psr_known &= ~0x080f0000u; /* Q and GE */
         if (w->e->clobber == EFFECT_ALL_REGS)

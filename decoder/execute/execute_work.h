@@ -109,8 +109,9 @@ static inline uint32_t execute_bit_byte(uint32_t address)
     return 0x20000000u + ((address - EXECUTE_BIT_BAND) >> 5);
 }
 
-/* execute_float.c: false: it is not followed. */
+/* execute_float.c, execute_dsp.c: false: it is not followed. */
 bool execute_float(struct execute_work *w);
+bool execute_dsp(struct execute_work *w);
 
 /* execute_m.c: MRS and MSR, false if it is neither; what comes before an instruction. */
 bool execute_m_special(struct execute_work *w);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Random A32 and T32 instructions against an emulator: execute.c, execute_alu.c, execute_float.c.
+ * Random A32 and T32 instructions against an emulator: execute.c, execute_alu.c, execute_dsp.c,
+ * execute_float.c.
  * What is called known after an instruction is what the emulator has. Some of what is there before
  * is not known. Instructions that the architecture calls UNPREDICTABLE are left out, as far as the
- * emulator runs them. EXECUTE_SEED, EXECUTE_INSNS in the environment.
+ * emulator runs them. EXECUTE_SEED, EXECUTE_INSNS in the environment; EXECUTE_NAMES=1 tells what
+ * was unknown behind instructions before which all was known.
  */
 #include "decoder/execute/execute.h"
 #include "decoder/program/insn.h"
 #include "tests/support/unit_main.h"
 
+#include <capstone/capstone.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +27,18 @@ static const int ids[17] = {
     UC_ARM_REG_R6,  UC_ARM_REG_R7, UC_ARM_REG_R8, UC_ARM_REG_R9, UC_ARM_REG_R10, UC_ARM_REG_R11,
     UC_ARM_REG_R12, UC_ARM_REG_SP, UC_ARM_REG_LR, UC_ARM_REG_PC, UC_ARM_REG_CPSR};
 
+#define NAMES 1024
+
+/* A mnemonic: how often it ran with all known, and left something that was not. */
+struct name {
+    char text[32];
+    uint64_t ran, unknown;
+};
+
 struct trial {
     uc_engine *uc;
+    csh names_of[2];
+    struct name *names; /* NULL: not wanted */
     uint64_t seed;
     uint8_t code[0x1000], ram[RAM_SIZE];
     uint32_t before[17], after[17];
@@ -73,20 +86,21 @@ static void draw_state(struct trial *t, bool thumb)
     }
     t->before[13] = RAM + 0x100 + (draw(t) & 0x1fc);
     t->before[15] = CODE + 0x400 + (draw(t) & 0x3fc);
-    t->before[16] = (draw(t) & 0xf0000000u) | 0x10 | (thumb ? 0x20 : 0);
+    t->before[16] = (draw(t) & 0xf80f0000u) | 0x10 | (thumb ? 0x20 : 0);
     for (unsigned i = 0; i < RAM_SIZE / 4; i += 4)
         t->ram[draw(t) % RAM_SIZE] = (uint8_t)draw(t);
 }
 
 /*
  * T32: comparisons without flags, and ORRS of SP or PC, which are v8.1-M's long shifts. A32: LDRD
- * whose offset is a register that it loads.
+ * whose offset is a register that it loads, multiplications into the PC.
  */
 static bool is_unpredictable(const struct execute_insn *i)
 {
     uint32_t op = i->opcode;
     if (i->isa == BT_ISA_A32)
-        return (op & 0x0e5000f0) == 0x000000d0 && (op & 14) == (op >> 12 & 14);
+        return ((op & 0x0e5000f0) == 0x000000d0 && (op & 14) == (op >> 12 & 14)) ||
+               ((op & 0x0f0000f0) == 0x00000090 && (~op & 0xf000 ? !(~op & 0xf0000) : true));
     bool arithmetic = (op & 0xfe000000) == 0xea000000 || (op & 0xf8008000) == 0xf0000000;
     return i->isa == BT_ISA_T32 && i->size == 4 &&
            ((arithmetic && (op & 0x00100f00) == 0x00000f00) || (op & 0xfff0000d) == 0xea50000d);
@@ -136,6 +150,27 @@ static uint32_t draw_float(struct trial *t)
     }
 }
 
+/* Of saturating, parallel and accumulating arithmetic; other things are between them. */
+static uint32_t draw_dsp(struct trial *t, bool thumb)
+{
+    static const struct {
+        uint32_t bits, drawn;
+    } sets[2][6] = {{{0xe6000f10, 0x00fff0ef},
+                     {0xe6800010, 0x007fffef},
+                     {0xe7000010, 0x00ffffef},
+                     {0xe1000080, 0x006fff6f},
+                     {0xe1000050, 0x006ff00f},
+                     {0xe0000090, 0x00ffff0f}},
+                    {{0xfa80f000, 0x007f0f7f},
+                     {0xfa00f080, 0x00ff0f7f},
+                     {0xfb000000, 0x007fff3f},
+                     {0xfb800000, 0x007fffff},
+                     {0xf3000000, 0x00bf7fdf},
+                     {0xeac00000, 0x000f7fef}}};
+    unsigned k = draw(t) % 6;
+    return sets[thumb][k].bits | (draw(t) & sets[thumb][k].drawn);
+}
+
 /* The encodings of coprocessors, SIMD and status registers are not of interest here. */
 static void draw_insn(struct trial *t, bool thumb, struct execute_insn *i)
 {
@@ -146,6 +181,8 @@ static void draw_insn(struct trial *t, bool thumb, struct execute_insn *i)
         op ^= 0x08000000;
     if (t->floats) {
         i->opcode = draw_float(t);
+    } else if (draw(t) % 3 == 0) {
+        i->opcode = draw_dsp(t, thumb);
     } else if (!thumb) {
         i->opcode = draw(t) % 3 ? (op & 0x0fffffff) | 0xe0000000u : op;
     } else {
@@ -239,7 +276,7 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
             wrong = true;
         }
     }
-    if ((r->psr ^ t->after[16]) & r->psr_known & 0xf0000000u) {
+    if ((r->psr ^ t->after[16]) & r->psr_known & 0xf80f0000u) {
         printf("flags are %08x, said %08x known %08x\n", t->after[16], r->psr, r->psr_known);
         wrong = true;
     }
@@ -313,6 +350,45 @@ static void draw_reals(struct trial *t, struct execute_regs *r)
     r->vector_known64 = draw(t) & 7 ? 0xffff : draw(t) & 0xffff;
 }
 
+static bool all_known(const struct trial *t, const struct execute_regs *r)
+{
+    return (r->known & 0x7fff) == 0x7fff && (r->psr_known & 0xf80f0000u) == 0xf80f0000u &&
+           (!t->floats || (r->vector_known == UINT32_MAX && r->vector_known64 == 0xffff &&
+                           (r->fpscr_known & ~0x9fu) == ~0x9fu));
+}
+
+static void count_name(struct trial *t, const struct execute_insn *i, bool unknown)
+{
+    cs_insn *insn;
+    size_t n = cs_disasm(t->names_of[i->isa == BT_ISA_T32], t->code + (i->address - CODE), i->size,
+                         i->address, 1, &insn);
+    const char *text = n ? insn->mnemonic : "?";
+    for (unsigned k = 0; k < NAMES; k++) {
+        if (t->names[k].ran && strcmp(t->names[k].text, text) != 0)
+            continue;
+        snprintf(t->names[k].text, sizeof t->names[k].text, "%s", text);
+        t->names[k].ran++;
+        t->names[k].unknown += unknown;
+        break;
+    }
+    if (n)
+        cs_free(insn, n);
+}
+
+static int more_unknown(const void *a, const void *b)
+{
+    const struct name *x = a, *y = b;
+    return (x->unknown < y->unknown) - (x->unknown > y->unknown);
+}
+
+static void print_names(struct trial *t)
+{
+    qsort(t->names, NAMES, sizeof *t->names, more_unknown);
+    for (unsigned k = 0; k < NAMES && t->names[k].unknown; k++)
+        printf("%-16s ran %8llu with all known, unknown afterwards %8llu\n", t->names[k].text,
+               (unsigned long long)t->names[k].ran, (unsigned long long)t->names[k].unknown);
+}
+
 static void try_one(struct trial *t, bool thumb)
 {
     struct execute_budget budget = {.limit = 1 << 20};
@@ -329,7 +405,7 @@ static void try_one(struct trial *t, bool thumb)
     x.regs.known = draw(t) % 3 ? 0x7fff : draw(t) & 0x7fff;
     draw_ranges(t, &x.regs);
     x.regs.psr = t->before[16];
-    x.regs.psr_known = draw(t) % 3 ? UINT32_MAX : 0x0fffffff | (draw(t) & 0xf0000000u);
+    x.regs.psr_known = draw(t) % 3 ? UINT32_MAX : 0x07f0ffff | (draw(t) & 0xf80f0000u);
     for (unsigned k = 0; k < RAM_SIZE; k += 16)
         if (draw(t) & 7)
             ck_assert(!execute_memory_write(&x.memory, RAM + k, t->ram + k, 16));
@@ -339,7 +415,10 @@ static void try_one(struct trial *t, bool thumb)
         i.next = t->after[15];
         i.has_next = true;
         t->ran++;
+        bool whole = all_known(t, &x.regs);
         int error = execute_step(&x, &i);
+        if (t->names && whole)
+            count_name(t, &i, !all_known(t, &x.regs));
         if (error) {
             printf("error %d at %08x next %08x insn %08x isa %u\n", error, (uint32_t)i.address,
                    (uint32_t)i.next, i.opcode, i.isa);
@@ -368,6 +447,11 @@ static struct trial *new_trial(void)
     printf("EXECUTE_SEED=%llu\n", (unsigned long long)t->seed);
     t->cache = execute_code_new();
     ck_assert_ptr_nonnull(t->cache);
+    if (getenv("EXECUTE_NAMES")) {
+        t->names = calloc(NAMES, sizeof *t->names);
+        cs_open(CS_ARCH_ARM, CS_MODE_ARM | CS_MODE_V8, &t->names_of[0]);
+        cs_open(CS_ARCH_ARM, CS_MODE_THUMB | CS_MODE_V8, &t->names_of[1]);
+    }
     ck_assert(!uc_open(UC_ARCH_ARM, UC_MODE_ARM, &t->uc));
     uc_ctl_set_cpu_model(t->uc, UC_CPU_ARM_CORTEX_A15);
     uc_mem_map_ptr(t->uc, CODE, sizeof t->code, UC_PROT_READ | UC_PROT_EXEC, t->code);
@@ -382,6 +466,9 @@ static struct trial *new_trial(void)
 static void end_trial(struct trial *t)
 {
     uc_close(t->uc);
+    if (t->names)
+        print_names(t);
+    free(t->names);
     printf("%llu ran, %llu registers known, %llu bounded, %llu floats\n",
            (unsigned long long)t->ran, (unsigned long long)t->known, (unsigned long long)t->bounded,
            (unsigned long long)t->real_known);
