@@ -425,6 +425,7 @@ static void remote_start(struct target *t, const struct target_request *q)
     char text[GDB_THREAD_TEXT + 2] = "Hg";
     const char *resume = r->can_vcont ? "vCont;c" : "c";
     if (q->kind == TARGET_RESUME) {
+        r->resumed = q;
         gdb_remote_send(r, q->packet ? q->packet : resume,
                         q->packet ? q->packet_length : strlen(resume), NULL);
         return;
@@ -446,11 +447,22 @@ static bool remote_runs(const struct gdb_remote *r)
     return r->target.run == TARGET_RUNNING || r->target.run == TARGET_HALTING;
 }
 
+/* QEMU 10 tells no stop behind a plain answer, but takes a stop with it, and is resumed behind
+ * that. */
+static void remote_answer_file(struct gdb_remote *r, const char *payload, size_t len)
+{
+    char text[64];
+    const char *stop = memchr(payload, ',', len) ? ",C" : ",0,C";
+    r->resumes_anew = r->is_qemu && !memchr(payload, 'C', len);
+    snprintf(text, sizeof(text), "%.*s%s", (int)len, payload, r->resumes_anew ? stop : "");
+    gdb_remote_send_text(r, text, NULL);
+}
+
 static void remote_take_file_request(struct gdb_remote *r, const char *payload, size_t len)
 {
     struct target_client *c = r->target.control;
     if (!c || !c->waits) {
-        gdb_remote_send_text(r, file_refused, NULL);
+        remote_answer_file(r, file_refused, strlen(file_refused));
         return;
     }
     r->target.serves_client = true;
@@ -460,6 +472,16 @@ static void remote_take_file_request(struct gdb_remote *r, const char *payload, 
 static void remote_take_stop_reply(struct gdb_remote *r, const char *payload, size_t len)
 {
     struct gdb_thread thread;
+    bool anew =
+        r->resumes_anew && r->target.run == TARGET_RUNNING && gdb_packet_is(payload, len, "T02");
+    r->resumes_anew = false;
+    const struct target_request *q = r->resumed;
+    if (anew && !(q->packet && gdb_packet_starts_any(q->packet, q->packet_length, "s vCont;s"))) {
+        remote_start(&r->target, q);
+        return;
+    }
+    if (anew)
+        payload = "T05"; /* the instruction that asked for the file was the step */
     struct target_stop stop = gdb_remote_take_stop(r, payload, len);
     if (gdb_thread_of_stop(payload, len, &thread))
         r->selected = thread;
@@ -495,7 +517,7 @@ int gdb_remote_answer_file(struct gdb_remote *r, const char *payload, size_t len
     if (!r->target.serves_client || r->got)
         return BT_ERR_INVAL;
     r->target.serves_client = false;
-    gdb_remote_send(r, payload, len, NULL);
+    remote_answer_file(r, payload, len);
     return BT_OK;
 }
 

@@ -35,11 +35,14 @@ struct gdb_remote {
     struct gdb_link link;
     gdb_remote_got_fn got;                /* NULL: no answer is owed */
     const struct target_request *request; /* under way */
+    const struct target_request *resumed; /* by which the cores run */
     struct gdb_thread selected;           /* at the other side */
     int listings;                         /* replies to the question for threads so far */
     bool can_vcont;
     bool has_description;
     bool only_g; /* its p does not work: registers are taken from g */
+    bool is_qemu;
+    bool resumes_anew; /* behind the stop that a file's answer asks for */
 
     struct target_register *registers; /* of the description; NULL: the customary ones */
     unsigned register_count;

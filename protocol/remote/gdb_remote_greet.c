@@ -285,6 +285,8 @@ static void greet_got_features(struct gdb_remote *r, const char *reply, size_t l
         uint64_t size;
         if (gdb_args_equal(&word, "QStartNoAckMode+"))
             can_no_ack = true;
+        else if (gdb_args_equal(&word, "multiprocess+"))
+            r->is_qemu = true; /* no other server has this without being asked for it */
         else if (gdb_args_equal(&word, "qXfer:features:read+"))
             r->has_description = true;
         else if (gdb_args_text(&word, "PacketSize=") && gdb_args_hex(&word, &size) &&
@@ -309,6 +311,8 @@ void gdb_remote_greet(struct gdb_remote *r)
     r->packet_size = PACKET_SIZE;
     r->can_vcont = false;
     r->has_description = false;
+    r->is_qemu = false;
+    r->resumes_anew = false;
     r->only_g = false;
     /* There are servers (pyOCD) that answer nothing to a question without features. */
     gdb_remote_send_text(r, "qSupported:xmlRegisters=arm", greet_got_features);

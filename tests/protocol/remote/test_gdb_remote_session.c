@@ -404,6 +404,55 @@ START_TEST(files_of_the_client)
 }
 END_TEST
 
+/* QEMU tells a stop again when it has been resumed anew; a step has ended with its request. */
+START_TEST(files_asked_by_qemu)
+{
+    f.r.u->is_qemu = true;
+    CLIENT_SAYS("vCont;c:p1.-1");
+    SERVER_GOT("vCont;c:p1.-1");
+    SERVER_SAYS("Fwrite,1,2000,5");
+    CLIENT_GOT("Fwrite,1,2000,5");
+    CLIENT_SAYS("F5");
+    SERVER_GOT("F5,0,C");
+    SERVER_SAYS("T02");
+    CLIENT_GOT("(none)");
+    SERVER_GOT("vCont;c:p1.-1");
+    SERVER_SAYS("Fopen,2000/4,0,0");
+    CLIENT_GOT("Fopen,2000/4,0,0");
+    CLIENT_SAYS("F-1,2");
+    SERVER_GOT("F-1,2,C");
+    SERVER_SAYS("T05thread:p1.1;");
+    CLIENT_GOT("T05thread:p1.1;");
+    CLIENT_SAYS("vCont;s:p1.1;c:p1.-1");
+    SERVER_GOT("vCont;s:p1.1;c:p1.-1");
+    SERVER_SAYS("Fclose,3");
+    CLIENT_GOT("Fclose,3");
+    CLIENT_SAYS("F0");
+    SERVER_GOT("F0,0,C");
+    SERVER_SAYS("T02");
+    CLIENT_GOT("T05");
+    /* GDB's own Ctrl-C, and one that comes meanwhile. */
+    CLIENT_SAYS("vCont;c:p1.-1");
+    SERVER_GOT("vCont;c:p1.-1");
+    SERVER_SAYS("Fclose,3");
+    CLIENT_GOT("Fclose,3");
+    CLIENT_SAYS("F-1,4,C");
+    SERVER_GOT("F-1,4,C");
+    SERVER_SAYS("T02");
+    CLIENT_GOT("T02");
+    CLIENT_SAYS("c");
+    SERVER_GOT("c");
+    SERVER_SAYS("Fclose,3");
+    CLIENT_GOT("Fclose,3");
+    CLIENT_SAYS("F0");
+    SERVER_GOT("F0,0,C");
+    gdb_session_input(&f.session, "\x03", 1);
+    SERVER_GOT("^C");
+    SERVER_SAYS("T02");
+    CLIENT_GOT("T02");
+}
+END_TEST
+
 START_TEST(packets_ahead_of_answers)
 {
     through("Hg1", "OK");
@@ -533,6 +582,7 @@ Suite *unit_suite(void)
     add(suite, "gdb_remote_session: question from within an event", question_from_within_an_event);
     add(suite, "gdb_remote_session: monitor", monitor_commands);
     add(suite, "gdb_remote_session: files of the client", files_of_the_client);
+    add(suite, "gdb_remote_session: files that QEMU asks for", files_asked_by_qemu);
     add(suite, "gdb_remote_session: packets ahead of answers", packets_ahead_of_answers);
     add(suite, "gdb_remote_session: the client waits for the cores", client_waits_for_the_cores);
     add(suite, "gdb_remote_session: threads that are no cores", unknown_threads);
