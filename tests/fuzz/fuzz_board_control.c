@@ -41,7 +41,7 @@ static void start(void)
     address.sun_family = AF_UNIX;
     strcpy(address.sun_path, where + strlen("unix:"));
     require(board_options_parse(&board.options, 1, arguments, message, sizeof message) == 0 &&
-            board_init(&board, 1, message, sizeof message) == 0);
+            board_init(&board, 0, message, sizeof message) == 0); /* none that it would wait for */
     board.control = board_control_start(where, board_command_line, &board);
     require(board.control != NULL);
     atexit(finish);

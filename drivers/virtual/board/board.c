@@ -264,13 +264,26 @@ static bool parse_core(struct board *b, const char **line)
     return core < atomic_load(&b->cpus_made);
 }
 
+/* QEMU 10 makes each core in the core's own thread: commands may come before. */
+static bool cores_are_made(const struct board *b)
+{
+    const struct timespec pause = {.tv_nsec = KICK_NS / 10};
+
+    for (unsigned i = 0; i < 10 * REQUEST_SECONDS * (SECOND_NS / KICK_NS); i++) {
+        if (atomic_load(&b->cpus_made) == b->cpu_count)
+            return true;
+        nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
 void board_command_line(void *context, const char *line, char *reply, size_t size)
 {
     static const char *const names[] = {"flush", "on", "off", "overflow", "status"};
     enum board_request request = BOARD_REQUESTS;
     struct board *b = context;
 
-    if (!parse_core(b, &line)) {
+    if (!cores_are_made(b) || !parse_core(b, &line)) {
         snprintf(reply, size, "error no such core");
         return;
     }
