@@ -32,7 +32,8 @@ struct system_register {
     unsigned bits;
 };
 
-/* GDB wants msp and psp of the first feature, the four stack pointers of the second. */
+/* GDB wants msp and psp of the first feature, the four stack pointers of the second, which a closed
+ * chip does not have. */
 static const struct system_register system_registers[] = {
     {CORTEX_M_MSP, SYSTEM, "data_ptr", 32},       {CORTEX_M_PSP, SYSTEM, "data_ptr", 32},
     {CORTEX_M_PRIMASK, SYSTEM, "uint8", 8},       {CORTEX_M_BASEPRI, SYSTEM, "uint8", 8},
@@ -46,14 +47,16 @@ static const struct system_register system_registers[] = {
 static void probe_m_describe_registers(struct probe_target *t)
 {
     struct target_register *list = t->registers + TARGET_REG_COUNT;
+    bool open = t->m.core.security == CORTEX_M_SECURITY_OPEN;
     unsigned n = 0;
     for (size_t i = 0; i < sizeof system_registers / sizeof *system_registers; i++) {
         const struct system_register *s = &system_registers[i];
         if (!cortex_m_has_register(&t->m.core, s->reg))
             continue;
         t->m.extra[n] = (uint8_t)s->reg;
-        list[n++] = (struct target_register){s->feature, cortex_m_register_name(s->reg), s->type,
-                                             s->bits, 0};
+        const char *feature = open ? s->feature : SYSTEM;
+        list[n++] =
+            (struct target_register){feature, cortex_m_register_name(s->reg), s->type, s->bits, 0};
     }
     t->extra_count = n;
     if (!cortex_m_has_register(&t->m.core, CORTEX_M_FPSCR))

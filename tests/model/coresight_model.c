@@ -123,6 +123,8 @@ int coresight_model_fault(struct coresight_model *m, const char *name, size_t si
         u->faults.never_idle = value;
     else if (size == 7 && memcmp(name, "etm-off", size) == 0)
         u->faults.no_trace = value;
+    else if (size == 10 && memcmp(name, "secure-off", size) == 0)
+        m->closed = value;
     else if (size == 8 && memcmp(name, "etm-lock", size) == 0)
         etm4_lock_again(u);
     else if (size == 9 && memcmp(name, "etm-power", size) == 0)

@@ -93,6 +93,7 @@ struct coresight_model {
     struct core_trace trace; /* as the core was told */
     enum cs_kind kind;       /* never CS_BY_CPUID */
     bool never_halts;        /* S_HALT stays 0 whatever it is told: tests may write it */
+    bool closed;             /* v8-M: for Secure debug; tests may write it */
     bool registers_at_once;  /* S_REGRDY is there when a probe looks, as with most boards */
     struct cs_scs scs;
     struct sink_model etb; /* words 0: the board has none; its counters are in those below */

@@ -106,7 +106,7 @@ static uint32_t read_dhcsr(struct coresight_model *m)
     else
         value |= S_REGRDY;
     value |= (s->halted ? S_HALT : 0) | (s->retire_st ? S_RETIRE_ST : 0) |
-             (s->reset_st ? S_RESET_ST : 0) | (m->kind == CS_M33 ? S_SDE : 0);
+             (s->reset_st ? S_RESET_ST : 0) | (m->kind == CS_M33 && !m->closed ? S_SDE : 0);
     s->retire_st = false;
     s->reset_st = false;
     return value;

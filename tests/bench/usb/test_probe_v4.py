@@ -197,6 +197,17 @@ def _(core):
         has(s["monitor trace status"], why)
 
 
+@suite.test("probe Cortex-M33: a chip that is closed for Secure debug: GDB takes the registers that it has")
+def _():
+    with board("Cortex-M33", "--fault", "secure-off=1") as b:
+        logged(b, "only Non-secure code can be debugged")
+        s = b.session("tbreak add_value", "continue", "p/x $msp_ns", "p $msp_s")
+        has(s["continue"], r"^Temporary breakpoint 1, add_value \(topic=")
+        value(s["p/x $msp_ns"])
+        has(s["p $msp_s"], "= void$")
+        lacks(s.text, "rejected|missing required")
+
+
 @each("a trace unit that never becomes idle, and one that loses its power")
 def _(core):
     with board(core, "--fault", "etm-busy=1") as b:

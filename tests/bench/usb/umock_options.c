@@ -61,7 +61,8 @@ const char umock_options_usage[] =
     "no-halt=1: the\n"
     "                   core never halts (cores of a vexpress-a9: a bit each); of an ETMv4:\n"
     "                   etm-busy=1 never idle, etm-off=1 trace is not allowed, etm-lock=1 the\n"
-    "                   target sets the OS lock now, etm-power=1 it loses its power now\n"
+    "                   target sets the OS lock now, etm-power=1 it loses its power now; of a\n"
+    "                   Cortex-M33: secure-off=1 closed for Secure debug\n"
     "  --unplug-after N, --stall-after N, --short-after N, --lose-after N\n"
     "  --control PATH   socket for faults and the cable while the command runs\n"
     "  --report FILE    counters of what the command did, when it is done\n";
