@@ -119,6 +119,7 @@ static void calls_push(struct calls *c, uint64_t function, uint64_t return_addre
     frame->path = find_callee(c, &path);
     frame->exception = -1;
     frame->tail = tail;
+    frame->arrived = false;
     c->paths[frame->path].calls++;
     calls_begin(c, frame);
 }
@@ -185,7 +186,7 @@ static void calls_leave(struct calls *c, const struct counts_edge *edge)
     calls_push(c, function, return_address, true, edge->from);
 }
 
-/* A return to somebody who called before the trace shows it; or a switch. */
+/* A return to somebody who called before the trace shows it; or a switch; or a task begins. */
 static void calls_indirect(struct calls *c, const struct counts_edge *edge)
 {
     uint64_t function = calls_function(edge);
@@ -193,7 +194,8 @@ static void calls_indirect(struct calls *c, const struct counts_edge *edge)
         return;
     if (c->depth && c->frames[c->depth - 1].function == function)
         return;
-    if (edge->block.first == function) {
+    bool begins = edge->block.first == function;
+    if (begins && !(c->depth && c->frames[0].arrived)) {
         calls_leave(c, edge);
         return;
     }
@@ -256,6 +258,7 @@ static void take_stack_up(struct calls *c, uint64_t resume, uint64_t function)
     if (!found || (s->resume != resume && s->frames[s->count - 1].function != function)) {
         s->count = found ? 0 : s->count;
         calls_root(c, function);
+        c->frames[0].arrived = !resume;
         return;
     }
     memcpy(c->frames, s->frames, s->count * sizeof *s->frames);

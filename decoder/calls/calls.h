@@ -37,6 +37,7 @@ struct calls_frame {
     int32_t exception; /* -1: none */
     bool tail;         /* jumped to: it returns where the frame below does */
     bool begun;
+    bool arrived; /* a root that went over to the stack of a task of which no calls are known */
 };
 
 struct calls_config {

@@ -8,6 +8,7 @@ timeline_itm.c and export_tasks.c, and calls.c, profile.c and profile_callgrind.
 import array
 import bisect
 import collections
+import functools
 import itertools
 import json
 import os
@@ -18,7 +19,7 @@ import subprocess
 from export_runs import command
 from live_gdb import PROGRAMS, board_file, symbol
 from perfetto_reader import Timeline, judged_by_protoc
-from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, has, same_list
+from replay_gdb import BTRACED, PATIENCE, ROOT, Suite, environment, equal, expect, folder, has, same_list
 
 suite = Suite()
 ELF = PROGRAMS / "tasks-m4.elf"
@@ -30,8 +31,9 @@ BURST = 64 * 15 * 4  # the core's trace comes in bursts: bytes, branches of each
 class Board:
     """One run, its recording, and what the board did: (instruction from 0, ...)."""
 
-    def __init__(self):
-        path = board_file("virtual-m4-tasks")
+    def __init__(self, elf=ELF, **changes):
+        self.elf = elf
+        path = board_file("virtual-m4-tasks", replace=[(str(ELF), str(elf))], **changes)
         self.recording = path.parent / "kept"
         done = subprocess.run([BTRACED, "run", "-c", str(path), "--until", "stopped_here", "--record",
                                str(self.recording)], capture_output=True, text=True,
@@ -48,6 +50,11 @@ class Board:
                 values.append((int(at), word[1], int(word[3], 16)))
 
 
+@functools.cache
+def undamaged():
+    return Board()
+
+
 def near(shown, happened, what):
     """Not later than it happened, and not earlier than a burst of the core's trace."""
     expect(happened - BURST < shown <= happened + 1, f"{what}: {happened}, shown at {shown}")
@@ -55,7 +62,7 @@ def near(shown, happened, what):
 
 @suite.test("tracks: text, values and exceptions beside the calls of the core")
 def _():
-    board = Board()
+    board = undamaged()
     timeline = Timeline(ELF, board.recording)
     judged_by_protoc(timeline)
     equal(symbol(ELF, "current_task"), 0x20000004, "address in the board file")
@@ -86,9 +93,9 @@ def _():
     expect({"wait", "reset_handler"} <= {name for name, _ in samples}, f"samples: {samples}")
 
 
-def switches(board):
+def switches(board, tasks=("nobody", "measuring", "printing")):
     """(first instruction behind the store, its name) of each switch to another task."""
-    names = {symbol(ELF, name): name for name in ("nobody", "measuring", "printing")}
+    names = {symbol(board.elf, name): name for name in tasks}
     found = []
     for at, how, value in board.current:
         if how == "store" and value in names and (not found or found[-1][1] != names[value]):
@@ -98,7 +105,7 @@ def switches(board):
 
 @suite.test("tracks: each task has its slices and its calls, as the board ran them")
 def _():
-    board = Board()
+    board = undamaged()
     timeline = Timeline(ELF, board.recording)
     judged_by_protoc(timeline)
     slices = timeline.on(timeline.slices, "cpu0 tasks")
@@ -129,7 +136,7 @@ def _():
 
 @suite.test("tracks: the ITM without the core has its text, values and tasks, in order")
 def _():
-    board = Board()
+    board = undamaged()
     timeline = Timeline(ELF, board.recording, "--source", "ITM_0")
     judged_by_protoc(timeline)
     has(timeline.process, r"^btraced: ITM_0: \d+ bytes of trace; gaps: 0; no timestamps: the order alone$")
@@ -143,24 +150,33 @@ def _():
 
 
 def profile(board, form, *options):
-    done = subprocess.run([BTRACED, "profile", "--elf", str(ELF), "--format", form, *options,
+    done = subprocess.run([BTRACED, "profile", "--elf", str(board.elf), "--format", form, *options,
                            str(board.recording)], capture_output=True, text=True,
                           timeout=PATIENCE, env=environment())
     equal(done.returncode, 0, f"exit code of profile: {done.stderr}")
     return done.stdout
 
 
+def functions_of(elf):
+    """[(address, name)] in order."""
+    rows = (row.split() for row in command("arm-none-eabi-nm", elf).splitlines())
+    return sorted((int(at, 16), name) for at, kind, name in rows if kind in "tT" and "$" not in name)
+
+
+def function_at(names, address):
+    return names[bisect.bisect_right(names, (address, "~")) - 1][1]
+
+
 def ran_in_tasks(board, count):
     """{task: {function: instructions}} of the first `count` that the board executed, without its
     handlers', and how often each task became the current one."""
-    rows = (row.split() for row in command("arm-none-eabi-nm", ELF).splitlines())
-    names = sorted((int(at, 16), name) for at, kind, name in rows if kind in "tT" and "$" not in name)
+    names = functions_of(ELF)
     found, times = collections.defaultdict(collections.Counter), collections.Counter()
     ran = switches(board)[2:]
     for (begin, task), (end, _) in zip(ran, [*ran[1:], (count, "")]):
         times[task] += begin < count
         for address in board.truth[begin:min(end, count)]:
-            name = names[bisect.bisect_right(names, (address, "~")) - 1][1]
+            name = function_at(names, address)
             if name not in ("pendsv_handler", "systick_handler", "choose_task"):
                 found[task][name] += 1
     return found, times
@@ -180,7 +196,7 @@ def in_tasks(text):
 
 @suite.test("tracks: a profile has each task's instructions, and no calls of the other")
 def _():
-    board = Board()
+    board = undamaged()
     text = profile(board, "text")
     count = int(has(text, r"^(\d+) instructions from \d+ bytes of trace; no gaps$")[1])
     ran, times = ran_in_tasks(board, count)
@@ -215,6 +231,106 @@ def _():
     theirs = {row[2]: int(row[1].replace(",", "")) for row in re.finditer(
         r"^ *([\d,]+) \( *[\d.]+%\)  \?\?\?:task (\w+)", out, re.MULTILINE)}
     equal(theirs, {task: functions.total() for task, functions in ran.items()}, "callgrind_annotate")
+
+
+def cooperative():
+    """The program whose tasks give way by themselves."""
+    elf = folder() / "cooperative.elf"
+    command("arm-none-eabi-gcc", "-std=gnu11", "-O1", "-g", "-mcpu=cortex-m4", "-mthumb", "-fno-inline",
+            "-fno-toplevel-reorder", "-fno-optimize-sibling-calls", "-ffreestanding",
+            "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror", "-nostdlib", "-Wl,-n",
+            "-Wl,-T,m4.ld", ROOT / "tests" / "bench" / "gdb" / "cooperative_program.c", "-o", elf,
+            cwd=PROGRAMS)
+    equal((symbol(elf, "current_task"), symbol(elf, "level")), (0x20000004, 0x20000000), "board file")
+    return elf
+
+
+def ways_of(board, ran, count):
+    """{(task, function, ...): instructions} of the calls that were open at each instruction behind the
+    first switch, each task's by themselves, from the code and what the board executed."""
+    names = functions_of(board.elf)
+    begins = {at: name for at, name in names}
+    code = {int(at, 16): (size(data), word) for at, data, word in re.findall(
+        r"^ *([0-9a-f]+):\t([0-9a-f ]+?) *\t(\S+)", command("arm-none-eabi-objdump", "-d", board.elf),
+        re.MULTILINE)}
+    found, stacks, task = collections.Counter(), {}, None
+    switched = dict(ran)
+    for at in range(ran[0][0], count):
+        address, before = board.truth[at], board.truth[at - 1]
+        if at in switched:
+            task = switched[at]
+            # Only yield() switches, and all that are away are in it.
+            stack = stacks.setdefault(task, [("yield", None)])
+            equal(stack[-1][0], "yield", f"what {task} was in")
+        length, word = code[before]
+        if word == "bl":
+            stack.append((begins[address], before + length))
+        elif address != before + length and word in ("pop", "ldmia.w", "bx"):
+            back = [i for i, (_, behind) in enumerate(stack) if behind == address]
+            stack[back[-1] if back else 0:] = [] if back else [(begins[address], None)]
+        equal(stack[-1][0], function_at(names, address), f"function of instruction {at}")
+        found[(task, *(name for name, _ in stack))] += 1
+    return found
+
+
+def size(data):
+    """Bytes of an instruction, as a disassembler prints it."""
+    return len(data.replace(" ", "")) // 2
+
+
+@suite.test("tracks: tasks that give way by themselves, in a profile and a timeline")
+def _():
+    tasks = ("nobody", "reading", "adding", "once")
+    board = Board(cooperative())
+    ran = switches(board, tasks)[1:]
+    expect(len(ran) > 400, f"only {len(ran)} switches")
+    text = profile(board, "text")
+    count = int(has(text, r"^(\d+) instructions from \d+ bytes of trace; no gaps$")[1])
+    truth, folded = ways_of(board, ran, count), collections.Counter()
+    for row in profile(board, "folded").splitlines():
+        stack, _, instructions = row.rpartition(" ")
+        _, root, *names = stack.split(";")
+        if root.startswith("task "):
+            folded[(root[5:], *names)] += int(instructions)
+    equal(sorted((folded - truth).items()), [], "ways that are too many")
+    equal(sorted((truth - folded).items()), [], "ways that are lacking")
+    for task in tasks[1:]:
+        sum_of = sum(n for way, n in truth.items() if way[0] == task)
+        has(text, rf"^ +{sum_of} +[\d.]+% +{[name for _, name in ran].count(task)}  cpu0 task {task}$")
+    timeline = Timeline(board.elf, board.recording)
+    slices = timeline.on(timeline.slices, "cpu0 tasks")
+    same_list([(begin, name) for name, begin, _ in slices], ran, "switches")
+    same_list([end for _, _, end in slices[:-1]], [at for at, _ in ran[1:]], "ends")
+
+
+@suite.test("tracks: cycles of each task, switched by an interrupt and by themselves")
+def _():
+    # The board takes a cycle for an instruction; those of a range are its last instruction's.
+    for elf, tasks, handlers in ((ELF, ("measuring", "printing"), True),
+                                 (cooperative(), ("reading", "adding", "once"), False)):
+        board = Board(elf, registers={"etmcr": 0x1000})
+        ran = switches(board, ("nobody", *tasks))[2 if handlers else 1:]
+        text = profile(board, "text")
+        count = int(has(text, r"^(\d+) instructions from \d+ bytes of trace; no gaps$")[1])
+        names = functions_of(elf)
+        spent = collections.Counter()
+        begins = [at for at, _ in ran]
+        if not handlers:  # the range with the store begins with its function
+            for i, at in enumerate(begins):
+                while function_at(names, board.truth[at - 1]) == "yield":
+                    at -= 1
+                begins[i] = at
+        for begin, end, (_, task) in zip(begins, [*begins[1:], count], ran):
+            spent[task] += sum(not handlers or function_at(names, address) not in (
+                "pendsv_handler", "systick_handler", "choose_task") for address in board.truth[begin:min(end, count)])
+        for task in tasks:
+            has(text, rf"^ +\d+ +[\d.]+% +\d+ +{spent[task]}  cpu0 task {task}$")
+        timeline = Timeline(elf, board.recording)
+        expect(any("1 ns is a cycle" in name for name in timeline.tracks.values()), "no cycles")
+        slices = timeline.on(timeline.slices, "cpu0 tasks")
+        same_list([name for name, _, _ in slices], [name for _, name in ran], "tasks")
+        for (name, begin, _), (at, _) in zip(slices, ran):
+            expect(abs(begin - at) <= 8, f"{name} runs from {at}, shown at {begin}")
 
 
 @suite.test(f"tracks: beside lost trace no task is named that did not run (seed {SEED})")
