@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "live_internal.h"
 
+#include "server/base/log.h"
 #include "server/reverse/reverse_machine.h"
+#include "server/reverse/reverse_recorded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,6 @@
 #define PIECE_MIN  64u   /* bytes of one question, which clients wait for: as many as take no */
 #define PIECE_MAX  2048u /* longer than PIECE_NS */
 #define PIECE_NS   UINT64_C(10000000)
-#define STACK_NEAR 16384u /* bytes on either side of SP that are the stack, as elsewhere */
 #define STACK_HOT  2048u  /* of them those that are read first */
 #define READ_BACK  65536u /* bytes that the debugger has written and that are read back at most */
 
@@ -20,62 +21,14 @@ static const struct live_core *core_of_snapshot(const struct live_snapshot_core 
 
 /* Memory. */
 
-static int put_ranges(struct reverse_map *map, const struct config_ranges *ranges,
-                      enum execute_memory_kind kind, bool over)
-{
-    int error = BT_OK;
-    for (unsigned i = 0; i < ranges->count && !error; i++)
-        error = reverse_map_put(
-            map,
-            &(struct reverse_map_range){.from = ranges->at[i].address,
-                                        .to = ranges->at[i].address + ranges->at[i].size,
-                                        .kind = kind},
-            over);
-    return error;
-}
-
-static struct reverse_span stack_near(uint64_t sp)
-{
-    struct reverse_span s = {.from = sp > STACK_NEAR ? (sp - STACK_NEAR) & ~UINT64_C(3) : 0,
-                             .to = sp + STACK_NEAR};
-    return s;
-}
-
-static bool stack_of(const struct live_snapshot_core *s, const struct execute_regs *r, uint64_t *sp)
-{
-    int reg = execute_sp(s->forward.core.profile, r);
-    *sp = reg < 0 ? 0 : r->value[reg];
-    return reg >= 0 && r->known >> reg & 1;
-}
-
-/* Where SP was at halts so far, and RAM unless other cores write it, too. */
 static int map_snapshot(void *ctx, struct reverse_map *map)
 {
     const struct live_snapshot_core *s = ctx;
-    struct live *l = s->live;
     const struct live_core *c = core_of_snapshot(s);
-    bool alone = target_cores(l->target) == 1;
-    int error = BT_OK;
-    uint64_t sp;
-    if (c->elf)
-        error = reverse_map_program(map, c->elf, &c->image, (uint16_t)s->core);
-    if (!error && alone)
-        error = put_ranges(map, &c->config->ram, EXECUTE_MEMORY_RAM, false);
-    for (size_t i = 0; !error && !alone && i < map->count; i++)
-        if (map->ranges[i].kind == EXECUTE_MEMORY_RAM)
-            map->ranges[i].kind = EXECUTE_MEMORY_OTHER;
-    for (size_t i = 0; i < s->forward.count && !error; i++) {
-        struct reverse_span near;
-        if (stack_of(s, &s->forward.stretches[i]->state.regs, &sp)) {
-            near = stack_near(sp);
-            error =
-                reverse_map_put(map,
-                                &(struct reverse_map_range){
-                                    .from = near.from, .to = near.to, .kind = EXECUTE_MEMORY_RAM},
-                                false);
-        }
-    }
-    return error ? error : put_ranges(map, &c->config->shared, EXECUTE_MEMORY_OTHER, true);
+    int error = c->elf ? reverse_map_program(map, c->elf, &c->image, (uint16_t)s->core) : BT_OK;
+    return error ? error
+                 : reverse_forward_map(&s->forward, map, target_cores(s->live->target) == 1,
+                                       &c->config->ram, &c->config->shared);
 }
 
 static bool variable_of_snapshot(void *ctx, uint64_t address, uint64_t *start, uint64_t *size,
@@ -98,7 +51,7 @@ static void list_ranges(struct live_snapshot_core *s, const struct execute_regs 
     const struct live_core *c = core_of_snapshot(s);
     bool alone = target_cores(s->live->target) == 1, named = false;
     uint64_t sp, to = 0;
-    bool stack = stack_of(s, r, &sp) && live_may_be_stack(c, sp);
+    bool stack = reverse_snapshot_sp(s->forward.core.profile, r, &sp) && live_may_be_stack(c, sp);
     sp &= ~UINT64_C(3);
     s->range_count = s->range = 0;
     if (stack)
@@ -114,8 +67,41 @@ static void list_ranges(struct live_snapshot_core *s, const struct execute_regs 
         named |= sp - ram->address < ram->size;
     }
     if (stack && !named)
-        add_range(s, sp + STACK_HOT, sp + STACK_NEAR);
+        add_range(s, sp + STACK_HOT, sp + REVERSE_STACK_NEAR);
     s->next = s->range_count ? s->ranges[0].from : 0;
+}
+
+/* Recording. */
+
+/* Of one core, from the oldest state that was not recorded on. */
+static int record_core_states(struct live *l, struct live_snapshot_core *s)
+{
+    struct reverse_forward *f = &s->forward;
+    size_t i = f->count;
+    int error = BT_OK;
+    while (i > 0 && !f->stretches[i - 1]->state.recorded)
+        i--;
+    for (; i < f->count; i++) {
+        struct reverse_snapshot *state = &f->stretches[i]->state;
+        const struct reverse_recorded_way way = {.untraced = l->untraced,
+                                                 .first = state->position == 0};
+        if (l->recorder && !error)
+            error = reverse_recorded_put(state, f->core.profile, &way, l->recorder, s->core);
+        state->recorded = true;
+    }
+    return error;
+}
+
+static void record_states(struct live *l)
+{
+    int error = BT_OK;
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        if (l->snapshot.cores[i] && !error)
+            error = record_core_states(l, l->snapshot.cores[i]);
+    if (error && !l->snapshot.left_out)
+        log_write(LOG_AT_WARNING, "btraced: the recording takes no more of what is known at halts: "
+                                  "values of the past are fewer when it is replayed\n");
+    l->snapshot.left_out = error;
 }
 
 /* Reading. */
@@ -128,6 +114,7 @@ static void snapshot_over(struct live *l, bool whole)
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (l->snapshot.cores[i])
             reverse_forward_complete(&l->snapshot.cores[i]->forward, whole);
+    record_states(l);
     live_reverse_known(l);
 }
 
@@ -455,6 +442,7 @@ void live_snapshot_resumed(struct live *l)
         if (n->reading || n->moved)
             reverse_forward_complete(&n->cores[i]->forward, false);
     }
+    record_states(l);
     n->reading = n->moved = n->reset = n->stepped = false;
     n->steps = target_steps(l->target);
 }
@@ -496,8 +484,23 @@ void live_snapshot_renumbered(struct live *l)
             reverse_forward_clear(&l->snapshot.cores[i]->forward);
 }
 
+void live_snapshot_record(struct live *l, bool begins)
+{
+    for (unsigned i = 0; i < l->config->core_count && begins; i++) {
+        struct live_snapshot_core *s = l->snapshot.cores[i];
+        struct reverse_snapshot *state = s ? reverse_forward_last(&s->forward) : NULL;
+        for (size_t k = 0; state && k < s->forward.count; k++)
+            s->forward.stretches[k]->state.recorded = true;
+        if (state && l->target && l->target->run == TARGET_HALTED)
+            state->recorded = false;
+    }
+    if (!begins || !l->snapshot.reading)
+        record_states(l);
+}
+
 void live_snapshot_release(struct live *l)
 {
+    record_states(l);
     l->snapshot.halt++; /* answers that are still to come are of no use */
     for (unsigned i = 0; i < l->config->core_count; i++) {
         if (!l->snapshot.cores[i])

@@ -32,6 +32,7 @@ struct live_snapshot {
     bool reading;      /* a question is under way, or its turn comes */
     bool steps;        /* the cores were let run for one instruction */
     bool stepped;      /* and have: nothing is kept of this halt until nobody asks any more */
+    bool left_out;     /* a recording does not take more states, and it was said */
     unsigned core;     /* whose RAM is being read */
     size_t piece;      /* bytes of the next question; 0: none was asked yet */
     uint64_t bytes;    /* read at this halt */
@@ -49,6 +50,8 @@ void live_snapshot_resumed(struct live *l);
 void live_snapshot_moved(struct live *l, bool reset);
 /* It has written memory. */
 void live_snapshot_written(struct live *l, uint64_t address, uint64_t length);
+/* A recording begins at this halt, or while the cores run; or it is about to end. */
+void live_snapshot_record(struct live *l, bool begins);
 /* Numbers of instructions mean others now. */
 void live_snapshot_renumbered(struct live *l);
 void live_snapshot_release(struct live *l);

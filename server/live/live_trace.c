@@ -38,11 +38,13 @@ int live_record(struct live *l, const char *path, struct message *why)
     uv_mutex_lock(&l->lock);
     l->recorder = r;
     uv_mutex_unlock(&l->lock);
+    live_snapshot_record(l, true);
     return BT_OK;
 }
 
 int live_record_stop(struct live *l)
 {
+    live_snapshot_record(l, false);
     uv_mutex_lock(&l->lock);
     struct recorder *r = l->recorder;
     l->recorder = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/recording/recorder.h"
+#include "recorder_board.h"
 
 #include "drivers/snapshot/snapshot_writer.h"
 #include "server/recording/record_place.h"
@@ -9,266 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-#define NUMBER_MAX 9999u
-
-/* A recording's folder, and what it says of the board. */
-struct recorder_board {
-    struct snapshot_writer *writer;
-    int buffer; /* of the writer: takes the trace */
-    unsigned core_count;
-    int core_devices[CONFIG_MAX_CORES]; /* of the writer */
-    int itm_device;                     /* -1: none */
-    bool m_profile[CONFIG_MAX_CORES];
-    bool has_stack[CONFIG_MAX_CORES]; /* its newest dump is one of the stack */
-    char folder[600];
-};
-
-/* mkdir() is what claims a name: two programs never share one. */
-static int recorder_make_numbered(const char *path, char *folder, size_t size, struct message *why)
-{
-    for (unsigned i = 1; i <= NUMBER_MAX; i++) {
-        int n = snprintf(folder, size, "%s/%04u", path, i);
-        if (n < 0 || (size_t)n >= size)
-            break;
-        if (mkdir(folder, 0777) == 0)
-            return BT_OK;
-        if (errno != EEXIST) {
-            message_set(why, "cannot record to '%s': %s", folder, strerror(errno));
-            return BT_ERR_IO;
-        }
-    }
-    message_set(why, "cannot record to '%s': the name is too long, or %u recordings are there",
-                path, NUMBER_MAX);
-    return BT_ERR_RANGE;
-}
-
-static int recorder_make_folder(const char *path, char *folder, size_t size, struct message *why)
-{
-    struct stat st;
-    if (strlen(path) + 6 > size) {
-        message_set(why, "cannot record to '%.200s...': the name is too long", path);
-        return BT_ERR_RANGE;
-    }
-    snprintf(folder, size, "%s", path);
-    if (mkdir(folder, 0777) == 0)
-        return BT_OK;
-    if (errno != EEXIST) {
-        message_set(why, "cannot record to '%s': %s", path, strerror(errno));
-        return BT_ERR_IO;
-    }
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-        return recorder_make_numbered(path, folder, size, why);
-    message_set(why, "cannot record to '%s': it exists and is not a folder", path);
-    return BT_ERR_IO;
-}
-
-static int board_add_device(struct recorder_board *b, const struct snapshot_device *d)
-{
-    const struct snapshot_writer_device device = {
-        .name = d->name, .class_name = d->class_name, .type = d->type};
-    int number = snapshot_writer_add_device(b->writer, &device);
-    for (size_t i = 0; i < d->reg_count && number >= 0; i++) {
-        const struct snapshot_reg *reg = &d->regs[i];
-        uint32_t index = reg->has_index ? reg->index : SNAPSHOT_WRITER_NO_INDEX;
-        int error =
-            snapshot_writer_set_reg(b->writer, number, reg->name, index, reg->size, reg->value);
-        if (error)
-            return error;
-    }
-    return number;
-}
-
-static bool board_core_sees(const struct code_region *region, unsigned core)
-{
-    if (region->by & (CODE_BY_VMID | CODE_BY_CONTEXT))
-        return false;
-    return !(region->by & CODE_BY_CORE) || region->core == core;
-}
-
-/* One dump for all cores that have the image and see the region. */
-static int board_add_piece(struct recorder_board *b, const struct code_image *const *images,
-                           const struct code_image *image, const struct code_region *region)
-{
-    static const char *const spaces[] = {
-        [BT_SEC_SECURE] = "S", [BT_SEC_NONSECURE] = "N", [BT_SEC_HYP] = "H"};
-    const char *space = region->by & CODE_BY_SECURITY ? spaces[region->security] : "";
-    bool written = false;
-    int error = BT_OK;
-    for (unsigned i = 0; i < b->core_count && !error; i++) {
-        if (images[i] != image || !board_core_sees(region, i))
-            continue;
-        if (written)
-            error = snapshot_writer_share_dump(b->writer, b->core_devices[i]);
-        else
-            error = snapshot_writer_add_dump(b->writer, b->core_devices[i], region->address, space,
-                                             region->bytes, (size_t)region->size);
-        written = true;
-    }
-    return error;
-}
-
-/* OpenCSD refuses memory of an odd size: the last byte is a dump of its own, and all that it does
- * without. */
-static int board_add_region(struct recorder_board *b, const struct code_image *const *images,
-                            const struct code_image *image, const struct code_region *region)
-{
-    struct code_region even = *region, last = *region;
-    last.size = region->size % 2;
-    even.size -= last.size;
-    last.address += even.size;
-    last.bytes += even.size;
-    int error = even.size ? board_add_piece(b, images, image, &even) : BT_OK;
-    return !error && last.size ? board_add_piece(b, images, image, &last) : error;
-}
-
-/* Readers take the dump that was added last; an image the newest generation, and of that the first
- * region. */
-static int board_add_image(struct recorder_board *b, const struct code_image *const *images,
-                           const struct code_image *image)
-{
-    for (uint32_t generation = 0;; generation++) {
-        for (size_t i = image->count; i-- > 0;) {
-            if (image->regions[i].generation != generation)
-                continue;
-            int error = board_add_region(b, images, image, &image->regions[i]);
-            if (error)
-                return error;
-        }
-        if (generation == image->generation)
-            return BT_OK;
-    }
-}
-
-static int board_add_images(struct recorder_board *b, const struct code_image *const *images)
-{
-    for (unsigned i = 0; i < b->core_count; i++) {
-        bool done = !images[i];
-        for (unsigned k = 0; k < i; k++)
-            done |= images[k] == images[i];
-        int error = done ? BT_OK : board_add_image(b, images, images[i]);
-        if (error)
-            return error;
-    }
-    return BT_OK;
-}
-
-static int board_describe(struct recorder_board *b, const struct config *c,
-                          const struct code_image *const *images)
-{
-    const char *format = !c->formatted                  ? "source_data"
-                         : c->mode == FORMATTER_ALIGNED ? "coresight"
-                                                        : "dstream_coresight";
-    int error = b->buffer = snapshot_writer_add_buffer(b->writer, "trace", format);
-    if (c->record.compress && error >= 0)
-        error = snapshot_writer_compress(b->writer, b->buffer);
-    for (unsigned i = 0; i < c->core_count && error >= 0; i++)
-        error = b->core_devices[i] = board_add_device(b, &c->cores[i].core_device);
-    for (unsigned i = 0; i < c->core_count && error >= 0; i++) {
-        if (!c->cores[i].has_source)
-            continue;
-        error = board_add_device(b, &c->cores[i].source_device);
-        if (error >= 0)
-            error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[i]);
-    }
-    b->itm_device = -1;
-    if (c->itm.on && error >= 0) {
-        error = b->itm_device = board_add_device(b, &c->itm.device);
-        if (error >= 0)
-            error = snapshot_writer_add_source(b->writer, error, b->buffer, b->core_devices[0]);
-    }
-    if (error >= 0)
-        error = board_add_images(b, images);
-    return error < 0 ? error : snapshot_writer_commit(b->writer);
-}
-
-/* Makes the folder, describes the board and commits; as recorder_start(). The caller closes
- * b->writer. */
-static int board_create(struct recorder_board *b, const struct config *config, const char *path,
-                        const struct code_image *const *images, struct message *why)
-{
-    memset(b, 0, sizeof *b);
-    int error = recorder_make_folder(path, b->folder, sizeof b->folder, why);
-    if (error)
-        return error;
-    if (record_place_room(config->record_keep_free, b->folder) == 0) {
-        rmdir(b->folder);
-        message_set(why, "cannot record to '%s': the disk is as full as [record] keep_free allows",
-                    b->folder);
-        return BT_ERR_RANGE;
-    }
-    b->core_count = config->core_count;
-    for (unsigned i = 0; i < config->core_count; i++)
-        b->m_profile[i] = strncasecmp(config->cores[i].type, "Cortex-M", 8) == 0 ||
-                          strcasecmp(config->cores[i].type, "SC300") == 0;
-    const char *about = *config->description ? config->description : config->name;
-    error = snapshot_writer_create(b->folder, about, &b->writer);
-    if (!error)
-        error = board_describe(b, config, images);
-    if (!error)
-        return BT_OK;
-    message_set(why, "cannot record to '%s': %s", b->folder,
-                error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
-    snapshot_writer_close(b->writer);
-    b->writer = NULL;
-    return error;
-}
-
-/* A core's registers at a halt, for the next commit. 0 or the writer's error. */
-static int board_add_halt(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr,
-                          uint64_t bytes)
-{
-    const struct {
-        const char *name;
-        unsigned bits;
-        uint64_t value;
-    } regs[] = {
-        {"PC", pc > UINT32_MAX ? 64 : 32, pc},
-        {b->m_profile[core] ? "xPSR" : "CPSR", 32, psr},
-        {RECORDER_BYTES, 64, bytes},
-    };
-    int error = BT_OK;
-    for (size_t i = 0; i < sizeof regs / sizeof *regs && !error; i++)
-        error = snapshot_writer_set_reg(b->writer, b->core_devices[core], regs[i].name,
-                                        SNAPSHOT_WRITER_NO_INDEX, regs[i].bits, regs[i].value);
-    return error;
-}
-
-static int board_add_stack(struct recorder_board *b, unsigned core, const struct recorder_state *s)
-{
-    int device = b->core_devices[core];
-    if (!s->length)
-        return BT_OK;
-    if (b->has_stack[core])
-        return snapshot_writer_replace_dump(b->writer, device, s->stack, s->memory, s->length);
-    b->has_stack[core] = true;
-    return snapshot_writer_add_dump(b->writer, device, s->stack, "", s->memory, s->length);
-}
-
-static int board_add_state(struct recorder_board *b, unsigned core, const struct recorder_state *s,
-                           uint64_t bytes)
-{
-    static const char *const names[] = {"R0", "R1", "R2",  "R3",  "R4",  "R5", "R6", "R7",
-                                        "R8", "R9", "R10", "R11", "R12", "SP", "LR"};
-    const struct {
-        const char *name;
-        uint64_t value;
-    } about[] = {{RECORDER_STATE_BYTES, bytes},
-                 {RECORDER_STACK, s->stack},
-                 {RECORDER_STACK_BYTES, s->length}};
-    int device = b->core_devices[core], error = board_add_stack(b, core, s);
-    for (size_t i = 0; i < sizeof names / sizeof *names && !error; i++)
-        error = snapshot_writer_set_reg(b->writer, device, names[i], SNAPSHOT_WRITER_NO_INDEX, 32,
-                                        s->regs[i]);
-    for (size_t i = 0; i < sizeof about / sizeof *about && !error; i++)
-        error = snapshot_writer_set_reg(b->writer, device, about[i].name, SNAPSHOT_WRITER_NO_INDEX,
-                                        64, about[i].value);
-    return error;
-}
 
 #define PIECES     4096u /* that wait: neighbours in a buffer are one */
 #define FRAME      16u
@@ -294,6 +35,14 @@ struct recorder_halt {
     struct recorder_state *state; /* NULL: nothing more is known */
 };
 
+/* A state that waits to be written: what `known` points to lies behind. */
+struct recorder_job {
+    struct recorder_job *next;
+    unsigned core;
+    uint64_t bytes;
+    struct recorder_known known;
+};
+
 /* What the comparators watch, as far as it is known and stays: 0: not known. */
 struct recorder_watches {
     const struct config_itm *itm;
@@ -308,6 +57,7 @@ struct recorder {
     uint64_t put, taken;           /* pieces of it; those between them wait */
     struct recorder_halt halts[CONFIG_MAX_CORES];
     struct recorder_watches watches; /* but for `itm`: the event loop's */
+    struct recorder_job *jobs;       /* oldest first */
     uint64_t queued;                 /* bytes and marks that are on disk in the end */
     size_t held;                     /* tail_len, for the others */
     bool halted, stop;
@@ -318,6 +68,12 @@ struct recorder {
     struct formatter phase; /* where in a frame the stream is: port */
     uint8_t tail[FRAME];    /* end of the stream that would harm if a loss followed it */
     size_t tail_len;
+
+    struct {
+        unsigned count;
+        size_t bytes;
+        uint64_t at[CONFIG_MAX_CORES]; /* length of the trace at the core's latest halt */
+    } known; /* the event loop's */
 
     struct recorder_board board; /* the recorder's own thread; its numbers are constant */
     uint64_t unlooked; /* its own, too: bytes written since the room on the disk was looked at */
@@ -342,7 +98,8 @@ static void recorder_set_error(struct recorder *r, int error, const char *reason
 /* Why so many more bytes are not to be written; NULL: they are. */
 static const char *recorder_limit(struct recorder *r, uint64_t more)
 {
-    uint64_t size = snapshot_writer_size(r->board.writer, r->board.buffer);
+    uint64_t size =
+        snapshot_writer_size(r->board.writer, r->board.buffer) + r->board.known_size;
     if (r->limits.max_size && size + more > r->limits.max_size)
         return "it is as long as [record] max_size allows";
     r->unlooked += more;
@@ -418,17 +175,29 @@ static void recorder_note_watches(struct recorder_watches *w)
 }
 
 static int recorder_write_halts(struct recorder *r, const struct recorder_halt *halts,
-                                const struct recorder_watches *watches)
+                                const struct recorder_watches *watches,
+                                const struct recorder_job *jobs)
 {
     int error = board_add_watches(&r->board, watches);
     for (unsigned i = 0; i < r->board.core_count && !error; i++) {
         const struct recorder_halt *h = &halts[i];
         if (h->state)
-            error = board_add_state(&r->board, i, h->state, h->bytes);
+            error = recorder_board_add_state(&r->board, i, h->state, h->bytes);
         if (h->changed && !error)
-            error = board_add_halt(&r->board, i, h->pc, h->psr, h->bytes);
+            error = recorder_board_add_halt(&r->board, i, h->pc, h->psr, h->bytes);
     }
+    for (; jobs && !error; jobs = jobs->next)
+        error = recorder_board_add_known(&r->board, jobs->core, jobs->bytes, &jobs->known);
     return error ? error : snapshot_writer_commit(r->board.writer);
+}
+
+static void free_jobs(struct recorder_job *jobs)
+{
+    while (jobs) {
+        struct recorder_job *next = jobs->next;
+        free(jobs);
+        jobs = next;
+    }
 }
 
 static void free_states(struct recorder_halt *halts)
@@ -480,8 +249,10 @@ static void *recorder_thread(void *arg)
             piece = r->pieces[r->taken++ % PIECES];
         memcpy(halts, r->halts, sizeof halts);
         bool taken = commit || r->stats.error;
+        struct recorder_job *jobs = taken ? r->jobs : NULL;
         if (taken) {
             r->halted = false;
+            r->jobs = NULL;
             memset(r->halts, 0, sizeof r->halts);
         }
         bool failed = r->stats.error != 0;
@@ -492,13 +263,14 @@ static void *recorder_thread(void *arg)
         if (more && !failed && !error)
             error = recorder_write_piece(r, &piece);
         if (commit && !error) {
-            error = recorder_write_halts(r, halts, &watches);
+            error = recorder_write_halts(r, halts, &watches, jobs);
             commit_at = monotonic_ms() + COMMIT_MS;
         }
         if (!reason)
             reason = error == BT_ERR_IO ? strerror(errno) : bt_strerror(error);
         if (taken)
             free_states(halts);
+        free_jobs(jobs);
         if (more)
             trace_buffer_release(piece.buffer);
         uint64_t size = snapshot_writer_size(r->board.writer, r->board.buffer);
@@ -648,7 +420,7 @@ static void recorder_note_halt(struct recorder *r, unsigned core,
         old = r->halts[core].state;
         r->halts[core] = *recorder_halt;
         r->halts[core].changed = true;
-        r->halts[core].bytes = r->queued + r->held;
+        r->halts[core].bytes = r->known.at[core] = r->queued + r->held;
         recorder_note_watches(&r->watches);
         r->halted = true;
     }
@@ -664,6 +436,55 @@ void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t ps
     if (copy)
         *copy = *state;
     recorder_note_halt(r, core, &(struct recorder_halt){.pc = pc, .psr = psr, .state = copy});
+}
+
+static struct recorder_job *recorder_new_job(const struct recorder_known *k)
+{
+    size_t ram = 0;
+    for (size_t i = 0; i < k->ram_count; i++)
+        ram += k->ram[i].length;
+    struct recorder_job *job = malloc(sizeof *job + k->reg_count * sizeof *k->regs +
+                                      k->ram_count * sizeof *k->ram + ram);
+    if (!job)
+        return NULL;
+    struct recorder_known_reg *regs = (void *)(job + 1);
+    struct recorder_known_ram *pieces = (void *)(regs + k->reg_count);
+    uint8_t *bytes = (uint8_t *)(pieces + k->ram_count);
+    memcpy(regs, k->regs, k->reg_count * sizeof *regs);
+    for (size_t i = 0; i < k->ram_count; i++) {
+        pieces[i] = k->ram[i];
+        pieces[i].bytes = memcpy(bytes, k->ram[i].bytes, k->ram[i].length);
+        bytes += k->ram[i].length;
+    }
+    job->next = NULL;
+    job->known = (struct recorder_known){regs, k->reg_count, pieces, k->ram_count};
+    return job;
+}
+
+int recorder_add_known(struct recorder *r, unsigned core, const struct recorder_known *k)
+{
+    size_t ram = 0;
+    for (size_t i = 0; i < k->ram_count; i++)
+        ram += k->ram[i].length;
+    if (core >= r->board.core_count || r->known.count == RECORDER_KNOWN_MAX ||
+        ram > RECORDER_KNOWN_BYTES - r->known.bytes)
+        return BT_ERR_RANGE;
+    struct recorder_job *job = recorder_new_job(k);
+    if (!job)
+        return BT_ERR_NOMEM;
+    job->core = core;
+    job->bytes = r->known.at[core];
+    r->known.count++;
+    r->known.bytes += ram;
+    pthread_mutex_lock(&r->mutex);
+    struct recorder_job **last = &r->jobs;
+    while (*last)
+        last = &(*last)->next;
+    *last = job;
+    r->halted = true;
+    pthread_cond_signal(&r->wake);
+    pthread_mutex_unlock(&r->mutex);
+    return BT_OK;
 }
 
 void recorder_stats(struct recorder *r, struct recorder_stats *stats)
@@ -707,7 +528,7 @@ int recorder_start(const struct config *config, const char *path,
     r->mode = config->mode;
     r->watches.itm = &config->itm;
     formatter_init(&r->phase, config->mode);
-    int error = board_create(&r->board, config, path, images, why);
+    int error = recorder_board_create(&r->board, config, path, images, why);
     if (!error)
         error = (r->pieces = calloc(PIECES, sizeof *r->pieces)) ? recorder_start_thread(r)
                                                                 : BT_ERR_NOMEM;
@@ -737,6 +558,7 @@ int recorder_stop(struct recorder *r)
     int error = r->stats.error;
     int closed = snapshot_writer_close(r->board.writer);
     free_states(r->halts);
+    free_jobs(r->jobs);
     pthread_cond_destroy(&r->wake);
     pthread_mutex_destroy(&r->mutex);
     free(r->pieces);

@@ -95,6 +95,49 @@ struct recorder_state {
 void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t psr,
                      const struct recorder_state *state);
 
+/*
+ * Registers of a core: RAM that its board file names, and what of it others write, too. A number
+ * from 0 on is behind, and behind RECORDER_SIZE for the bytes.
+ */
+#define RECORDER_RAM    "RAM"
+#define RECORDER_SHARED "SHARED"
+#define RECORDER_SIZE   "_BYTES"
+
+/*
+ * What was known of a core at a halt, for who executes on from there: a device of this class, in
+ * the order of the halts. Of its registers RECORDER_BYTES is the length of the trace that leads
+ * there, RECORDER_KNOWN_CORE which of the recording's cores it is, the others are the caller's.
+ * Its dumps are RAM, of which the first that has an address counts.
+ */
+#define RECORDER_KNOWN_CLASS "core_state"
+#define RECORDER_KNOWN_CORE  "CORE"
+#define RECORDER_KNOWN_MAX   128u /* states, */
+#define RECORDER_KNOWN_BYTES ((size_t)64 << 20) /* and bytes of RAM in all of them */
+
+struct recorder_known_reg {
+    char name[16];
+    uint64_t value;
+};
+
+struct recorder_known_ram {
+    uint64_t address;
+    size_t length;
+    const uint8_t *bytes;
+};
+
+struct recorder_known {
+    const struct recorder_known_reg *regs;
+    size_t reg_count;
+    const struct recorder_known_ram *ram;
+    size_t ram_count;
+};
+
+/*
+ * Copied, and written as above: of the core's latest recorder_halted(), or of the time before any
+ * trace. BT_OK, BT_ERR_NOMEM, or BT_ERR_RANGE: the recording has as much of that as it takes.
+ */
+int recorder_add_known(struct recorder *r, unsigned core, const struct recorder_known *k);
+
 void recorder_stats(struct recorder *r, struct recorder_stats *stats);
 
 #endif

@@ -316,9 +316,31 @@ static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size
     return BT_OK;
 }
 
+/* From mark to mark, then the rest. */
+static int feed_marked(struct recording_history *rh, const struct recording_marks *marks)
+{
+    const struct recording_sink sink = {
+        .data = on_data, .loss = on_loss, .gap = on_gap, .piece = on_piece, .ctx = rh};
+    uint64_t from = 0;
+    int error = recording_range_init(rh->recording, rh->source, 0, &rh->pass);
+    for (size_t i = 0; marks && i < marks->count && !error; i++) {
+        if (marks->bytes[i] < from || marks->bytes[i] > recording_bytes(rh->source))
+            continue;
+        error = recording_feed_range(rh->recording, rh->source, from, marks->bytes[i], &sink,
+                                     &rh->pass);
+        from = marks->bytes[i];
+        if (!error)
+            error = marks->reached(marks->ctx, i, rh->history);
+    }
+    return error ? error
+                 : recording_feed_range(rh->recording, rh->source, from, UINT64_MAX, &sink,
+                                        &rh->pass);
+}
+
 int recording_history_init(struct recording_history *rh, struct recording *r,
                            const struct recording_source *source,
-                           const struct recording_history_limits *limits)
+                           const struct recording_history_limits *limits,
+                           const struct recording_marks *marks)
 {
     static const struct recording_history_limits defaults = {0};
     const struct recording_history_limits *l = limits ? limits : &defaults;
@@ -334,9 +356,7 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
     int error = history_new(&config, &source->config, source->image, &rh->history);
     if (error)
         return error;
-    struct recording_sink sink = {
-        .data = on_data, .loss = on_loss, .gap = on_gap, .piece = on_piece, .ctx = rh};
-    error = recording_feed(r, source, &sink, &rh->pass);
+    error = feed_marked(rh, marks);
     if (error)
         return error;
     history_finish(rh->history);

@@ -89,13 +89,23 @@ struct recording_history_limits {
     size_t max_states;
 };
 
+/* Places in the raw buffer, in order, at which somebody looks at the history while it is made.
+ * Those behind its end are not reached. */
+struct recording_marks {
+    const uint64_t *bytes; /* before the place */
+    size_t count;
+    int (*reached)(void *ctx, size_t mark, struct history *h); /* 0, or what is returned then */
+    void *ctx;
+};
+
 /*
- * Decodes the whole source once; `limits` NULL: the defaults. Returns 0 or a bt_error; release in
- * both cases.
+ * Decodes the whole source once; `limits` NULL: the defaults; `marks` NULL: none. Returns 0 or a
+ * bt_error; release in both cases.
  */
 int recording_history_init(struct recording_history *rh, struct recording *r,
                            const struct recording_source *source,
-                           const struct recording_history_limits *limits);
+                           const struct recording_history_limits *limits,
+                           const struct recording_marks *marks);
 void recording_history_release(struct recording_history *rh);
 
 #endif

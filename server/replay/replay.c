@@ -4,6 +4,7 @@
 #include "decoder/source/source.h"
 #include "server/history/btrace_blocks.h"
 #include "server/recording/recorder.h"
+#include "server/replay/replay_known.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,6 +144,10 @@ static void add_replay_core(struct replay *r, const char *name,
     for (size_t i = 0; i < r->recording.elf_count; i++)
         core->big_endian |= r->recording.elf[i]->big_endian;
     core->recorded = core->regs.known;
+    if (device) {
+        replay_known_ranges(device, RECORDER_RAM, &core->ram);
+        replay_known_ranges(device, RECORDER_SHARED, &core->shared);
+    }
     complete_regs(core);
     if (trace)
         btrace_end_key(trace->history, core->image_core, &core->key);
@@ -195,8 +200,22 @@ static void describe_registers(struct replay_core *c, const struct recording *re
         c->register_count += target_describe_float(c->registers + c->register_count, DOUBLES);
 }
 
+/* All that is known of the end. */
+static void tell_end(struct replay_core *c)
+{
+    if (!c->end)
+        return;
+    if (c->profile != TARGET_PROFILE_A64)
+        for (unsigned i = 0; i <= TARGET_REG_LR; i++)
+            if (c->end->regs.known >> i & 1)
+                set_reg(&c->regs, i, c->end->regs.value[i]);
+    reverse_snapshot_tell(&c->end->regs, c->registers, c->register_count, c->forward->core.profile,
+                          &c->regs);
+    c->recorded |= c->regs.known & ((1u << TARGET_REG_PC) - 1);
+}
+
 /* Cores with trace come first: GDB selects the first thread. */
-static int add_replay_cores(struct replay *r)
+static int add_replay_cores(struct replay *r, struct replay_known *known)
 {
     struct recording *rec = &r->recording;
     r->cores = calloc(rec->source_count + rec->core_count + 1, sizeof *r->cores);
@@ -211,9 +230,51 @@ static int add_replay_cores(struct replay *r)
             add_replay_core(r, rec->cores[i].device->name, rec->cores[i].device, NULL,
                             &rec->cores[i]);
     agree_on_width(r);
-    for (size_t i = 0; i < r->core_count; i++)
+    int error = BT_OK;
+    for (size_t i = 0; i < r->core_count && !error; i++) {
         describe_registers(&r->cores[i], rec);
-    return BT_OK;
+        if (i < r->trace_count && known[i].count)
+            error = replay_known_give(&known[i], &r->cores[i]);
+        if (!error)
+            tell_end(&r->cores[i]);
+    }
+    return error;
+}
+
+/* With the states that were recorded of its core. */
+static int open_replay_trace(struct replay *r, const struct recording_source *s,
+                             struct replay_known *known)
+{
+    struct recording_marks marks;
+    int error = replay_known_read(known, &r->recording, s);
+    if (error)
+        return error;
+    replay_known_marks(known, &marks);
+    return recording_history_init(&r->traces[r->trace_count++], &r->recording, s, NULL, &marks);
+}
+
+static int open_replay_traces(struct replay *r, const char *path, struct message *why)
+{
+    struct replay_known *known = calloc(r->recording.source_count, sizeof *known);
+    int error = known ? BT_OK : BT_ERR_NOMEM;
+    for (size_t i = 0; i < r->recording.source_count && !error; i++) {
+        const struct recording_source *s = &r->recording.sources[i];
+        if (source_protocol(s->config.protocol)->no_instructions)
+            continue;
+        error = open_replay_trace(r, s, &known[r->trace_count]);
+        if (error)
+            message_set(why, "%s: cannot decode '%s': %s", path, s->name,
+                        recording_strerror(error));
+    }
+    if (!error) {
+        error = add_replay_cores(r, known);
+        if (error)
+            message_set(why, "out of memory");
+    }
+    for (size_t i = 0; known && i < r->recording.source_count; i++)
+        replay_known_release(&known[i]);
+    free(known);
+    return error;
 }
 
 int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
@@ -233,21 +294,7 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
         message_set(why, "out of memory");
         return BT_ERR_NOMEM;
     }
-    for (size_t i = 0; i < r->recording.source_count; i++) {
-        const struct recording_source *s = &r->recording.sources[i];
-        if (source_protocol(s->config.protocol)->no_instructions)
-            continue;
-        error = recording_history_init(&r->traces[r->trace_count++], &r->recording, s, NULL);
-        if (error) {
-            message_set(why, "%s: cannot decode '%s': %s", path, s->name,
-                        recording_strerror(error));
-            return error;
-        }
-    }
-    error = add_replay_cores(r);
-    if (error)
-        message_set(why, "out of memory");
-    return error;
+    return open_replay_traces(r, path, why);
 }
 
 void replay_release(struct replay *r)
@@ -256,6 +303,12 @@ void replay_release(struct replay *r)
         recording_history_release(&r->traces[i]);
     free(r->traces);
     tasks_free(r->tasks);
+    for (size_t i = 0; i < r->core_count; i++) {
+        if (r->cores[i].forward)
+            reverse_forward_release(r->cores[i].forward);
+        free(r->cores[i].forward);
+        free(r->cores[i].written);
+    }
     free(r->cores);
     recording_close(&r->recording);
     memset(r, 0, sizeof *r);

@@ -15,6 +15,7 @@
 #include "server/reverse/reverse_motion.h"
 #include "server/tasks/tasks.h"
 
+#define REPLAY_HOLES     64
 #define REPLAY_REGISTERS 34 /* AArch64; else d0-d15 and fpscr behind the first seventeen */
 
 struct replay_core {
@@ -33,6 +34,14 @@ struct replay_core {
     bool ours;         /* the recording tells which memory is that of its end: this */
     uint64_t stack, stack_bytes;
     struct code_key key; /* who reads memory: the state at the end of the history */
+    struct config_ranges ram, shared;
+    struct reverse_forward *forward; /* NULL: nothing was recorded of what was known at halts */
+    const struct reverse_snapshot *end;      /* of its states, that of the end; NULL: none is */
+    struct btrace_hole holes[REPLAY_HOLES]; /* where the core ran without trace, oldest first */
+    size_t hole_count;
+    bool halts_known; /* from written_before on: where the debugger wrote is in `written` */
+    uint64_t *written, written_before;
+    size_t written_count;
 };
 
 struct replay {

@@ -3,6 +3,7 @@
 #include "server/replay/replay.h"
 
 #include "server/history/btrace_blocks.h"
+#include "server/replay/replay_known.h"
 #include "server/reverse/reverse_machine.h"
 
 #include <stdio.h>
@@ -22,7 +23,9 @@ static void set_replay_view(const struct replay_client *k, int core, struct btra
                                  .pc = c->regs.value[TARGET_REG_PC],
                                  .thumb = m || (!a64 && (c->regs.value[TARGET_REG_PSR] & CPSR_T)),
                                  .odd_thumb = r->odd_thumb,
-                                 .size = k->size};
+                                 .size = k->size,
+                                 .holes = c->holes,
+                                 .hole_count = c->hole_count};
 }
 
 static int motion_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
@@ -68,6 +71,21 @@ static enum values_memory kind_of(const struct replay *r, const struct replay_co
     return kind == VALUES_MEMORY_OTHER && dumped && !shared ? VALUES_MEMORY_RAM : kind;
 }
 
+static bool is_in_ranges(const struct config_ranges *ranges, uint32_t address)
+{
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (address >= ranges->at[i].address &&
+            address - ranges->at[i].address < ranges->at[i].size)
+            return true;
+    return false;
+}
+
+static uint32_t word_of(const struct replay_core *c, const uint8_t b[4])
+{
+    return c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
+                         : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];
+}
+
 static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
     const struct replay_core *c = ctx;
@@ -75,14 +93,19 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     uint8_t b[4];
     bool dumped = in_dump(c, address);
     enum values_memory kind = kind_of(r, c, address, dumped);
+    if (kind == VALUES_MEMORY_RAM && is_in_ranges(&c->shared, address))
+        return VALUES_MEMORY_SHARED;
+    if (kind == VALUES_MEMORY_RAM && replay_known_memory(c, address, b, sizeof b) == sizeof b) {
+        *value = word_of(c, b);
+        return kind;
+    }
     bool there = (dumped || kind == VALUES_MEMORY_CONST) &&
                  code_image_read(c->image, &c->key, address, b, sizeof b) == sizeof b;
     if (!there || (kind == VALUES_MEMORY_RAM && !is_present(c, address)))
         return kind == VALUES_MEMORY_RAM      ? VALUES_MEMORY_UNREAD
                : kind == VALUES_MEMORY_SHARED ? kind
                                               : VALUES_MEMORY_OTHER;
-    *value = c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
-                           : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];
+    *value = word_of(c, b);
     return kind;
 }
 
@@ -100,8 +123,17 @@ static int motion_machine(void *ctx, int core, struct reverse_machine *m)
         .bit_band = c->device && reverse_has_bit_band(c->device->type),
         .v4t = c->device && reverse_is_v4t(c->device->type),
         .big_endian = c->big_endian,
+        .halts_known = c->halts_known,
+        .written = c->written,
+        .written_count = c->halts_known ? c->written_count : 0,
+        .written_before = c->written_before,
+        .list = c->registers,
+        .list_count = c->register_count,
+        .forward = c->forward,
         .read = read_word,
         .context = c};
+    for (unsigned i = 0; i < c->ram.count && m->program.ram_count; i++)
+        reverse_program_add_ram(&m->program, c->ram.at[i].address, c->ram.at[i].size);
     m->regs.known = c->recorded; /* without what only stands in for them */
     return BT_OK;
 }
@@ -229,7 +261,9 @@ static size_t read_recorded_memory(const struct replay_core *c, uint64_t address
                                    size_t len)
 {
     struct code_key key = c->key;
-    size_t n = code_image_read(c->image, &key, address, bytes, len);
+    size_t n = replay_known_memory(c, address, bytes, len);
+    if (n == 0)
+        n = code_image_read(c->image, &key, address, bytes, len);
     for (unsigned s = BT_SEC_SECURE; s <= BT_SEC_HYP && n == 0; s++) {
         key.security = (uint8_t)s;
         n = code_image_read(c->image, &key, address, bytes, len);

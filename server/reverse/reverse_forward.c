@@ -17,6 +17,44 @@ void reverse_forward_init(struct reverse_forward *f, const struct execute_core *
     f->budget.limit = limit;
 }
 
+static int put_ranges(struct reverse_map *map, const struct config_ranges *ranges,
+                      enum execute_memory_kind kind, bool over)
+{
+    int error = BT_OK;
+    for (unsigned i = 0; i < ranges->count && !error; i++)
+        error = reverse_map_put(
+            map,
+            &(struct reverse_map_range){.from = ranges->at[i].address,
+                                        .to = ranges->at[i].address + ranges->at[i].size,
+                                        .kind = kind},
+            over);
+    return error;
+}
+
+static int put_stack(struct reverse_map *map, uint64_t sp)
+{
+    const struct reverse_map_range near = {
+        .from = sp > REVERSE_STACK_NEAR ? (sp - REVERSE_STACK_NEAR) & ~UINT64_C(3) : 0,
+        .to = sp + REVERSE_STACK_NEAR,
+        .kind = EXECUTE_MEMORY_RAM};
+    return reverse_map_put(map, &near, false);
+}
+
+int reverse_forward_map(const struct reverse_forward *f, struct reverse_map *map, bool alone,
+                        const struct config_ranges *ram, const struct config_ranges *shared)
+{
+    int error = alone ? put_ranges(map, ram, EXECUTE_MEMORY_RAM, false) : BT_OK;
+    for (size_t i = 0; i < map->count && !alone; i++)
+        if (map->ranges[i].kind == EXECUTE_MEMORY_RAM)
+            map->ranges[i].kind = EXECUTE_MEMORY_OTHER;
+    for (size_t i = 0; i < f->count && !error; i++) {
+        uint64_t sp;
+        if (reverse_snapshot_sp(f->core.profile, &f->stretches[i]->state.regs, &sp))
+            error = put_stack(map, sp);
+    }
+    return error ? error : put_ranges(map, shared, EXECUTE_MEMORY_OTHER, true);
+}
+
 static void end_walk(struct reverse_forward *f)
 {
     if (f->walked)
@@ -119,6 +157,17 @@ static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t 
     return &s->state;
 }
 
+int reverse_forward_take(struct reverse_forward *f, struct reverse_snapshot *s)
+{
+    struct reverse_snapshot *now = add_stretch(f, s->position, s->decoded, s->pc);
+    if (!now)
+        return BT_ERR_NOMEM;
+    f->budget.used += reverse_snapshot_memory(s) - reverse_snapshot_memory(now);
+    *now = *s;
+    memset(s, 0, sizeof *s);
+    return BT_OK;
+}
+
 struct reverse_snapshot *reverse_forward_last(struct reverse_forward *f)
 {
     return f->count ? &f->stretches[f->count - 1]->state : NULL;
@@ -168,7 +217,7 @@ struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint
             *now = copy;
         now->begins = true;
         now->carries = !reset;
-        now->complete = false;
+        now->complete = now->recorded = false;
         last->begins = now->ends = false;
         f->budget.used += reverse_snapshot_memory(now);
     }

@@ -13,6 +13,7 @@
 #define SERVER_REVERSE_FORWARD_H
 
 #include "server/base/console.h"
+#include "server/config/config.h"
 #include "server/reverse/reverse_map.h"
 #include "server/reverse/reverse_path.h"
 #include "server/reverse/reverse_snapshot.h"
@@ -20,6 +21,7 @@
 #define REVERSE_FORWARD_MEMORY  (256u << 20) /* default budget */
 #define REVERSE_FORWARD_OUTSIDE 64u          /* ranges written from outside that are remembered */
 #define REVERSE_FORWARD_STATES  512u         /* the oldest go */
+#define REVERSE_STACK_NEAR      16384u /* bytes on either side of SP that are the stack */
 #define REVERSE_FORWARD_SLICE   8192u        /* instructions of a millisecond or less */
 
 /*
@@ -108,6 +110,13 @@ struct reverse_forward {
     uint64_t conflicts; /* what is known backwards and forwards, and differs */
 };
 
+/*
+ * For the owner's map(), behind the program: what the board file says of RAM, and where SP was at
+ * halts so far. `alone`: other cores do not write there. BT_OK or BT_ERR_NOMEM.
+ */
+int reverse_forward_map(const struct reverse_forward *f, struct reverse_map *map, bool alone,
+                        const struct config_ranges *ram, const struct config_ranges *shared);
+
 void reverse_forward_init(struct reverse_forward *f, const struct execute_core *core,
                           const struct reverse_forward_owner *owner, size_t limit);
 void reverse_forward_release(struct reverse_forward *f);
@@ -127,6 +136,9 @@ struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struc
  */
 struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint64_t pc,
                                                  bool reset);
+/* A state that was recorded, behind those that are there: `s` is empty then. BT_OK or
+ * BT_ERR_NOMEM. */
+int reverse_forward_take(struct reverse_forward *f, struct reverse_snapshot *s);
 /* The state of the latest halt, as it runs on from there; NULL: none. */
 struct reverse_snapshot *reverse_forward_last(struct reverse_forward *f);
 /* More of it has been read: it counts for what ends there, too. */

@@ -32,6 +32,7 @@ struct reverse_snapshot {
     bool whole;        /* and all of it was */
     bool ends, begins; /* a stretch may end here, begin here */
     bool carries;      /* RAM that was not read is as it was before */
+    bool recorded;     /* or was not to be */
 };
 
 /* `regs` of a target with these registers. */
@@ -47,6 +48,15 @@ void reverse_snapshot_reset(struct reverse_snapshot *s);
  * to `regs`, whose SP and PSR are set already; of AArch64 all that it knows, PSTATE as a whole. */
 void reverse_snapshot_tell(const struct execute_regs *r, const struct target_register *list,
                            unsigned count, enum execute_profile profile, struct target_regs *regs);
+
+/* False: it is not known. */
+static inline bool reverse_snapshot_sp(enum execute_profile profile, const struct execute_regs *r,
+                                       uint64_t *sp)
+{
+    int reg = execute_sp(profile, r);
+    *sp = reg < 0 ? 0 : r->value[reg];
+    return reg >= 0 && r->known >> reg & 1;
+}
 
 /* RAM as it is there; copied. `bytes` NULL: not known any more. BT_OK or BT_ERR_NOMEM. */
 int reverse_snapshot_add(struct reverse_snapshot *s, uint64_t address, const uint8_t *bytes,

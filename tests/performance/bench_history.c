@@ -114,7 +114,7 @@ static void read_recording(const char *folder)
     }
     unsigned long before = status("VmRSS");
     struct bench_time start = bench_now();
-    check(recording_history_init(&rh, &r, &r.sources[0], NULL), folder);
+    check(recording_history_init(&rh, &r, &r.sources[0], NULL, NULL), folder);
     struct bench_time end = bench_now();
     struct history *h = rh.history;
     struct history_totals totals;

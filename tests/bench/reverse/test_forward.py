@@ -107,39 +107,61 @@ def look(elf, board_of, stop, areas, seed, truth=None, halts=(), wide=False):
         end = int(has(first.all("monitor where")[0], r"instructions \d+ to (\d+)")[1])
     places = sorted(numbers.sample(range(2, end - 1 - 1000 * len(halts)),
                                    WIDE_POSITIONS if wide else POSITIONS))
-    commands = [*halts, f"tbreak {stop}", "continue", "set mem inaccessible-by-default off"]
     # By lines instead of words; where a line has something that is not known, GDB asks for each word.
-    commands += [f"mem {start:#x} {start + 4 * count:#x} rw cache" for start, count in areas]
+    ask = ["set mem inaccessible-by-default off"]
+    ask += [f"mem {start:#x} {start + 4 * count:#x} rw cache" for start, count in areas]
     for place in places:
-        commands += [f"monitor goto {place}", "stepi", shown, *dumps]
+        ask += [f"monitor goto {place}", "stepi", shown, *dumps]
+    ask += ["monitor past", "disconnect"]
+    run = ["monitor record start look", *halts, f"tbreak {stop}", "continue", "shell sleep 1",
+           "monitor record stop"]
     with Live(board_of()) as live:
-        done = gdb(live.port, commands + ["monitor past", "disconnect"], elf=elf,
-                   connect="target extended-remote")
+        done = gdb(live.port, run + ask, elf=elf, connect="target extended-remote")
         states, accesses = truth or written_down(live.path.parent, wide)
         where = range(end) if truth else aligned(states, size, names.index("pc"), live.truth())
+        with Server(recording(live, "look"), "--elf", str(elf)) as server:
+            replayed = gdb(server.port, ["record stop", *ask], elf=elf)
     # What the board has not written to its files yet is not compared.
     places = [place for place in places
               if place <= len(where) and where[place - 1] <= accesses[-1][0]]
-    ram = Ram(accesses)
-    known = registers_known = stacks = 0
-    for place, told, *memory in zip(places, done.all(shown), *map(done.all, dumps)):
-        at = where[place - 1]
-        told = {name: value for name, value in registers(told, names).items()
-                if wide or value != NO_STACK}
-        for name, value in told.items():
-            equal(value, states[size * at + names.index(name)], f"{name} at instruction {place}")
-        registers_known += len(told)
-        stacks += "sp" in told
-        stored = ram.at(at)
-        for address, value in words("\n".join(memory)).items():
-            was = bytes(stored.get((address & 0xffffffff) + i, 0) for i in range(4))
-            equal(value, int.from_bytes(was, "little"), f"{address:#x} at instruction {place}")
-            known += 1
-    share = registers_known / (len(places) * len(names))
-    of = known / (sum(count for _, count in areas) * len(places))
-    print(f"{elf.name}: {len(places)} positions of {end}, seed {seed}: SP known at {stacks}, "
-          f"{share:.1%} of the registers and {of:.1%} of the words of RAM, all right", flush=True)
-    return share, of, done.all("monitor past")[0]
+    judge = Judge(names, size, wide, where, states, accesses, places)
+    told = [judge.told(output.all(shown), list(map(output.all, dumps)), areas)
+            for output in (done, replayed)]
+    for kind, (share, of, stacks) in zip(("live", "recorded"), told):
+        print(f"{elf.name}, {kind}: {len(places)} positions of {end}, seed {seed}: SP known at {stacks}, "
+              f"{share:.1%} of the registers and {of:.1%} of the words of RAM, all right", flush=True)
+    has(replayed.all("monitor past")[0], "the halt at its end proves it")
+    return min(told)[0], min(of for _, of, _ in told), done.all("monitor past")[0]
+
+
+class Judge:
+    """What was really so, at positions of a run in their order."""
+
+    def __init__(self, names, size, wide, where, states, accesses, places):
+        self.names, self.size, self.wide, self.where = names, size, wide, where
+        self.states, self.accesses, self.places = states, accesses, places
+
+    def told(self, tables, dumps, areas):
+        """What share is known, of registers and of RAM, and how often SP is."""
+        ram = Ram(self.accesses)
+        known = registers_known = stacks = 0
+        for place, told, *memory in zip(self.places, tables, *dumps):
+            at = self.where[place - 1]
+            told = {name: value for name, value in registers(told, self.names).items()
+                    if self.wide or value != NO_STACK}
+            for name, value in told.items():
+                equal(value, self.states[self.size * at + self.names.index(name)],
+                      f"{name} at instruction {place}")
+            registers_known += len(told)
+            stacks += "sp" in told
+            stored = ram.at(at)
+            for address, value in words("\n".join(memory)).items():
+                was = bytes(stored.get((address & 0xffffffff) + i, 0) for i in range(4))
+                equal(value, int.from_bytes(was, "little"), f"{address:#x} at instruction {place}")
+                known += 1
+        count = len(self.places)
+        return (registers_known / (count * len(self.names)),
+                known / (sum(words for _, words in areas) * count), stacks)
 
 
 def forward(kind):
@@ -240,14 +262,12 @@ def wide_story():
         has(done.all("reverse-continue")[1], "reads are not looked for in the history of AArch64")
         has(done["monitor written topics"], "accesses are not looked for in the history of AArch64")
         has(done["monitor explain sp"], "executed from an earlier halt on")
-        with Server(folder) as server:
-            done = gdb(server.port, ["record stop", "reverse-stepi", REGISTERS, "x/4xb $pc",
-                                     "p topic_count", "reverse-step", "bt", "disconnect"],
-                       elf=elf, connect="target extended-remote")
-    nothing_known(done[REGISTERS])
-    has(done["x/4xb $pc"], "(0x[0-9a-f]+\t?){4}$")
-    has(done["p topic_count"], "Cannot access memory")
-    equal(frames(done["bt"]), ["data_abort_handler"], "frames")
+        with Server(folder, "--elf", str(elf)) as server:
+            done = gdb(server.port, ["record stop", "bt", "reverse-stepi", "reverse-finish", "bt",
+                                     "tbreak new_topic", "reverse-continue", "bt", "up", "p text",
+                                     "disconnect"], elf=elf, connect="target extended-remote")
+            same_list([frames(output) for output in done.all("bt")], [now, entry, made], "frames")
+            has(done["p text"], '0x[0-9a-f]+ .*"[a-z]+.*:')
     with Live(board_file("virtual-a53", snapshot="off")) as live:
         done = gdb(live.port, ["tbreak new_topic", "continue", "reverse-stepi", REGISTERS,
                                "p topic_count", "disconnect"],

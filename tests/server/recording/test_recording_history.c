@@ -77,7 +77,7 @@ START_TEST(places_become_sparser)
     for (size_t limit = 2; limit < 40; limit++) {
         const struct recording_history_limits limits = {.places = limit};
         ck_assert_int_eq(recording_open(&r, folder, NULL, 0, &why), 0);
-        ck_assert_int_eq(recording_history_init(&rh, &r, &r.sources[0], &limits), 0);
+        ck_assert_int_eq(recording_history_init(&rh, &r, &r.sources[0], &limits, NULL), 0);
         ck_assert_uint_gt(rh.index.seen, 20);
         check_places(&rh.index, limit);
         recording_history_release(&rh);
@@ -102,8 +102,8 @@ START_TEST(few_places_show_the_same)
     make_recording(folder);
     ck_assert_int_eq(recording_open(&r, folder, NULL, 0, &why), 0);
     ck_assert_int_eq(recording_open(&s, folder, NULL, 0, &why), 0);
-    ck_assert_int_eq(recording_history_init(&few, &r, &r.sources[0], &limits), 0);
-    ck_assert_int_eq(recording_history_init(&many, &s, &s.sources[0], &enough), 0);
+    ck_assert_int_eq(recording_history_init(&few, &r, &r.sources[0], &limits, NULL), 0);
+    ck_assert_int_eq(recording_history_init(&many, &s, &s.sources[0], &enough, NULL), 0);
     ck_assert_uint_gt(many.index.count, 4 * PLACES);
     ck_assert_uint_le(few.index.count, PLACES);
     size_t count = history_window_count(many.history);
