@@ -78,7 +78,8 @@ ORACLE_SRC := $(wildcard tests/oracle/*.c)
 ORACLE_CXX := $(wildcard tests/oracle/*.cpp)
 FUZZ_SRC := $(wildcard tests/fuzz/fuzz_*.c)
 # Clang with sanitizers takes its time: what no fuzzer wants is left out.
-FUZZ_LIB_SRC := $(filter-out $(addsuffix /%,$(addprefix server/,live probe capture cmd) decoder/library),$(LIB_SRC))
+FUZZ_LIB_SRC := $(filter-out $(addsuffix /%,$(addprefix server/,live probe capture cmd) decoder/library),$(LIB_SRC)) \
+    server/capture/trace_pool.c
 FUZZ_SUPPORT_SRC := $(wildcard $(addprefix tests/support/,fuzz_*.c *_fuzz.c fake_*.c decoded.c rsp_frame.c))
 BENCH_SRC := $(wildcard tests/performance/bench_*.c)
 HEADERS := $(wildcard decoder/*/*.h decoder/include/btrace/*.h drivers/*/*.h drivers/*/*/*.h \

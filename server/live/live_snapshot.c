@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIECE_MIN  64u   /* bytes of one question, which clients wait for: as many as take no */
-#define PIECE_MAX  2048u /* longer than PIECE_NS */
-#define PIECE_NS   UINT64_C(10000000)
-#define STACK_HOT  2048u  /* of them those that are read first */
-#define READ_BACK  65536u /* bytes that the debugger has written and that are read back at most */
+#define PIECE_MIN 64u   /* bytes of one question, which clients wait for: as many as take no */
+#define PIECE_MAX 2048u /* longer than PIECE_NS */
+#define PIECE_NS  UINT64_C(10000000)
+#define STACK_HOT 2048u  /* of them those that are read first */
+#define READ_BACK 65536u /* bytes that the debugger has written and that are read back at most */
 
 static const struct live_core *core_of_snapshot(const struct live_snapshot_core *s)
 {

@@ -73,7 +73,7 @@ struct recorder {
         unsigned count;
         size_t bytes;
         uint64_t at[CONFIG_MAX_CORES]; /* length of the trace at the core's latest halt */
-    } known; /* the event loop's */
+    } known;                           /* the event loop's */
 
     struct recorder_board board; /* the recorder's own thread; its numbers are constant */
     uint64_t unlooked; /* its own, too: bytes written since the room on the disk was looked at */
@@ -98,8 +98,7 @@ static void recorder_set_error(struct recorder *r, int error, const char *reason
 /* Why so many more bytes are not to be written; NULL: they are. */
 static const char *recorder_limit(struct recorder *r, uint64_t more)
 {
-    uint64_t size =
-        snapshot_writer_size(r->board.writer, r->board.buffer) + r->board.known_size;
+    uint64_t size = snapshot_writer_size(r->board.writer, r->board.buffer) + r->board.known_size;
     if (r->limits.max_size && size + more > r->limits.max_size)
         return "it is as long as [record] max_size allows";
     r->unlooked += more;
@@ -443,8 +442,8 @@ static struct recorder_job *recorder_new_job(const struct recorder_known *k)
     size_t ram = 0;
     for (size_t i = 0; i < k->ram_count; i++)
         ram += k->ram[i].length;
-    struct recorder_job *job = malloc(sizeof *job + k->reg_count * sizeof *k->regs +
-                                      k->ram_count * sizeof *k->ram + ram);
+    struct recorder_job *job =
+        malloc(sizeof *job + k->reg_count * sizeof *k->regs + k->ram_count * sizeof *k->ram + ram);
     if (!job)
         return NULL;
     struct recorder_known_reg *regs = (void *)(job + 1);

@@ -111,7 +111,7 @@ void recorder_halted(struct recorder *r, unsigned core, uint64_t pc, uint32_t ps
  */
 #define RECORDER_KNOWN_CLASS "core_state"
 #define RECORDER_KNOWN_CORE  "CORE"
-#define RECORDER_KNOWN_MAX   128u /* states, */
+#define RECORDER_KNOWN_MAX   128u               /* states, */
 #define RECORDER_KNOWN_BYTES ((size_t)64 << 20) /* and bytes of RAM in all of them */
 
 struct recorder_known_reg {

@@ -198,7 +198,7 @@ static int board_describe(struct recorder_board *b, const struct config *c,
 }
 
 int recorder_board_create(struct recorder_board *b, const struct config *config, const char *path,
-                        const struct code_image *const *images, struct message *why)
+                          const struct code_image *const *images, struct message *why)
 {
     memset(b, 0, sizeof *b);
     int error = recorder_make_folder(path, b->folder, sizeof b->folder, why);
@@ -228,7 +228,7 @@ int recorder_board_create(struct recorder_board *b, const struct config *config,
 }
 
 int recorder_board_add_halt(struct recorder_board *b, unsigned core, uint64_t pc, uint32_t psr,
-                          uint64_t bytes)
+                            uint64_t bytes)
 {
     const struct {
         const char *name;
@@ -257,8 +257,8 @@ static int board_add_stack(struct recorder_board *b, unsigned core, const struct
     return snapshot_writer_add_dump(b->writer, device, s->stack, "", s->memory, s->length);
 }
 
-int recorder_board_add_state(struct recorder_board *b, unsigned core, const struct recorder_state *s,
-                           uint64_t bytes)
+int recorder_board_add_state(struct recorder_board *b, unsigned core,
+                             const struct recorder_state *s, uint64_t bytes)
 {
     static const char *const names[] = {"R0", "R1", "R2",  "R3",  "R4",  "R5", "R6", "R7",
                                         "R8", "R9", "R10", "R11", "R12", "SP", "LR"};
@@ -277,7 +277,6 @@ int recorder_board_add_state(struct recorder_board *b, unsigned core, const stru
                                         64, about[i].value);
     return error;
 }
-
 
 int recorder_board_add_known(struct recorder_board *b, unsigned core, uint64_t bytes,
                              const struct recorder_known *k)

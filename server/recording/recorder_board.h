@@ -15,8 +15,8 @@ struct recorder_board {
     int itm_device;                     /* -1: none */
     bool m_profile[CONFIG_MAX_CORES];
     bool has_stack[CONFIG_MAX_CORES]; /* its newest dump is one of the stack */
-    unsigned known;      /* states of cores that were added, */
-    uint64_t known_size; /* and bytes of RAM in them */
+    unsigned known;                   /* states of cores that were added, */
+    uint64_t known_size;              /* and bytes of RAM in them */
     char folder[600];
 };
 

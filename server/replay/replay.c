@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/replay/replay.h"
+#include "replay_known.h"
 
 #include "decoder/source/source.h"
 #include "server/history/btrace_blocks.h"
 #include "server/recording/recorder.h"
-#include "server/replay/replay_known.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -35,8 +35,8 @@ struct replay_core {
     uint64_t stack, stack_bytes;
     struct code_key key; /* who reads memory: the state at the end of the history */
     struct config_ranges ram, shared;
-    struct reverse_forward *forward; /* NULL: nothing was recorded of what was known at halts */
-    const struct reverse_snapshot *end;      /* of its states, that of the end; NULL: none is */
+    struct reverse_forward *forward;    /* NULL: nothing was recorded of what was known at halts */
+    const struct reverse_snapshot *end; /* of its states, that of the end; NULL: none is */
     struct btrace_hole holes[REPLAY_HOLES]; /* where the core ran without trace, oldest first */
     size_t hole_count;
     bool halts_known; /* from written_before on: where the debugger wrote is in `written` */

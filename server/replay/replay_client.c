@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client of a recording: its target, its place in the history, and what its session asks. */
-#include "server/replay/replay.h"
+#include "replay_known.h"
 
 #include "server/history/btrace_blocks.h"
-#include "server/replay/replay_known.h"
 #include "server/reverse/reverse_machine.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/replay/replay_known.h"
+#include "replay_known.h"
 
 #include "server/reverse/reverse_machine.h"
 
@@ -30,8 +30,7 @@ static enum execute_profile profile_of_state(const struct snapshot_device *core,
     uint64_t value;
     if (strncasecmp(core->type, "Cortex-M", 8) == 0)
         return EXECUTE_PROFILE_M;
-    return snapshot_reg(state, "X0", &value) == BT_OK ? EXECUTE_PROFILE_A64
-                                                      : EXECUTE_PROFILE_AR;
+    return snapshot_reg(state, "X0", &value) == BT_OK ? EXECUTE_PROFILE_A64 : EXECUTE_PROFILE_AR;
 }
 
 /* Registers of A64 and A32 are others: what comes before such a change is of no use. */
@@ -85,15 +84,16 @@ static int place_state(void *ctx, size_t mark, struct history *h)
     struct replay_known *known = ctx;
     const struct replay_known_state *last = mark ? &known->states[mark - 1] : NULL;
     struct replay_known_state *s = &known->states[mark];
-    bool again = !s->state.ends && last && last->placed && known->bytes[mark - 1] == known->bytes[mark];
-    struct btrace_view view = {.history = h,
-                               .image = known->source->image,
-                               .pc = s->state.pc,
-                               .thumb = known->profile == EXECUTE_PROFILE_M ||
-                                        (known->profile == EXECUTE_PROFILE_AR &&
-                                         (s->state.regs.psr & 0x20)),
-                               .size = BTRACE_DEFAULT_SIZE,
-                               .untraced = s->way.untraced};
+    bool again =
+        !s->state.ends && last && last->placed && known->bytes[mark - 1] == known->bytes[mark];
+    struct btrace_view view = {
+        .history = h,
+        .image = known->source->image,
+        .pc = s->state.pc,
+        .thumb = known->profile == EXECUTE_PROFILE_M ||
+                 (known->profile == EXECUTE_PROFILE_AR && (s->state.regs.psr & 0x20)),
+        .size = BTRACE_DEFAULT_SIZE,
+        .untraced = s->way.untraced};
     struct reverse place;
     btrace_end_key(h, known->source->config.core, &view.key);
     int error = again ? BT_OK : reverse_init(&place, &view);
@@ -179,8 +179,8 @@ int replay_known_give(struct replay_known *known, struct replay_core *c)
     const struct execute_core core = {.profile = known->profile,
                                       .big_endian = c->big_endian,
                                       .fpu = program.has_float,
-                                      .security = known->profile == EXECUTE_PROFILE_M &&
-                                                  program.two_states,
+                                      .security =
+                                          known->profile == EXECUTE_PROFILE_M && program.two_states,
                                       .v4t = reverse_is_v4t(c->device->type),
                                       .bit_band = reverse_has_bit_band(c->device->type)};
     uint64_t bytes = 0;

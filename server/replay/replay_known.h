@@ -18,7 +18,7 @@ struct replay_known {
         struct reverse_snapshot state;
         struct reverse_recorded_way way;
         bool placed;
-    } *states;
+    } * states;
     uint64_t *bytes; /* of the trace that leads to each */
     size_t count;
 };

@@ -21,7 +21,7 @@
 #define REVERSE_FORWARD_MEMORY  (256u << 20) /* default budget */
 #define REVERSE_FORWARD_OUTSIDE 64u          /* ranges written from outside that are remembered */
 #define REVERSE_FORWARD_STATES  512u         /* the oldest go */
-#define REVERSE_STACK_NEAR      16384u /* bytes on either side of SP that are the stack */
+#define REVERSE_STACK_NEAR      16384u       /* bytes on either side of SP that are the stack */
 #define REVERSE_FORWARD_SLICE   8192u        /* instructions of a millisecond or less */
 
 /*

@@ -104,23 +104,26 @@ static bool overlaps(const struct reverse_piece *p, const struct reverse_piece *
     return p->address < q->address + q->length && q->address < p->address + p->length;
 }
 
-/* Piece `i` was written with what nobody has read back. */
-static bool is_void(const struct reverse_snapshot *s, size_t i)
-{
-    for (size_t k = i + 1; k < s->piece_count; k++)
-        if (s->pieces[k].bytes && covers(&s->pieces[k], &s->pieces[i]))
-            return false;
-    return !s->pieces[i].bytes;
-}
+/* What there is of a piece: nothing that counts, its bytes, or that nobody knows what is there. */
+enum piece_kind {
+    PIECE_COVERED,
+    PIECE_KNOWN,
+    PIECE_VOID,
+};
 
-/* Piece `i` is known: nothing was written there later that nobody has read back. */
-static bool is_known(const struct reverse_snapshot *s, size_t i)
+/* From the latest on. A piece in part of which something was written that nobody has read back is
+ * given up as a whole, and hides what lay there before. */
+static void judge_pieces(const struct reverse_snapshot *s, uint8_t *kinds)
 {
-    const struct reverse_piece *p = &s->pieces[i];
-    for (size_t k = i + 1; k < s->piece_count; k++)
-        if (overlaps(p, &s->pieces[k]) && is_void(s, k))
-            return false;
-    return p->bytes && p->length;
+    for (size_t i = s->piece_count; i-- > 0;) {
+        const struct reverse_piece *p = &s->pieces[i];
+        bool covered = p->length == 0, hidden = false;
+        for (size_t k = i + 1; k < s->piece_count; k++) {
+            covered |= kinds[k] == PIECE_KNOWN && covers(&s->pieces[k], p);
+            hidden |= kinds[k] == PIECE_VOID && overlaps(&s->pieces[k], p);
+        }
+        kinds[i] = covered ? PIECE_COVERED : p->bytes && !hidden ? PIECE_KNOWN : PIECE_VOID;
+    }
 }
 
 static int by_address(const void *a, const void *b)
@@ -130,11 +133,12 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Neighbours, and pieces that overlap, are one. */
-static size_t list_ram(const struct reverse_snapshot *s, struct recorder_known_ram *ram)
+static size_t list_ram(const struct reverse_snapshot *s, const uint8_t *kinds,
+                       struct recorder_known_ram *ram)
 {
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < s->piece_count; i++)
-        if (is_known(s, i))
+        if (kinds[i] == PIECE_KNOWN)
             ram[count++] = (struct recorder_known_ram){.address = s->pieces[i].address,
                                                        .length = s->pieces[i].length};
     qsort(ram, count, sizeof *ram, by_address);
@@ -150,15 +154,15 @@ static size_t list_ram(const struct reverse_snapshot *s, struct recorder_known_r
 }
 
 /* Later pieces over earlier ones. What is returned has the bytes; NULL: no memory. */
-static uint8_t *copy_ram(const struct reverse_snapshot *s, struct recorder_known_ram *ram,
-                         size_t count)
+static uint8_t *copy_ram(const struct reverse_snapshot *s, const uint8_t *kinds,
+                         struct recorder_known_ram *ram, size_t count)
 {
     uint8_t *bytes = malloc((size_t)s->bytes + 1), *to = bytes;
     for (size_t i = 0; i < count && bytes; i++) {
         ram[i].bytes = to;
         for (size_t k = 0; k < s->piece_count; k++) {
             const struct reverse_piece *p = &s->pieces[k];
-            if (p->address - ram[i].address < ram[i].length && is_known(s, k))
+            if (kinds[k] == PIECE_KNOWN && p->address - ram[i].address < ram[i].length)
                 memcpy(to + (p->address - ram[i].address), p->bytes, p->length);
         }
         to += ram[i].length;
@@ -166,31 +170,38 @@ static uint8_t *copy_ram(const struct reverse_snapshot *s, struct recorder_known
     return bytes;
 }
 
-int reverse_recorded_put(const struct reverse_snapshot *s, enum execute_profile profile,
-                         const struct reverse_recorded_way *way, struct recorder *r,
-                         unsigned core)
+static uint64_t state_bits(const struct reverse_snapshot *s, const struct reverse_recorded_way *way,
+                           const uint8_t *kinds)
 {
     struct reverse_snapshot about = *s;
     struct reverse_recorded_way how = *way;
-    struct recorder_known_reg regs[EXECUTE_REGS + DOUBLES + 4];
-    struct recorder_known k = {.regs = regs};
-    struct recorder_known_ram *ram = calloc(s->piece_count + 1, sizeof *ram);
     bool *bits[RECORDED_BITS];
     uint64_t state = 0;
-    int error = BT_ERR_NOMEM;
     for (size_t i = 0; i < s->piece_count; i++)
-        about.carries = about.carries && !is_void(s, i);
+        about.carries = about.carries && kinds[i] != PIECE_VOID;
     get_bits(&about, &how, bits);
     for (unsigned i = 0; i < RECORDED_BITS; i++)
         state |= (uint64_t)*bits[i] << i;
-    k.reg_count = list_regs(s, profile, regs);
-    add_reg(regs, &k.reg_count, "STATE", state);
-    k.ram_count = ram ? list_ram(s, ram) : 0;
-    uint8_t *bytes = ram ? copy_ram(s, ram, k.ram_count) : NULL;
-    k.ram = ram;
-    if (bytes)
-        error = recorder_add_known(r, core, &k);
+    return state;
+}
+
+int reverse_recorded_put(const struct reverse_snapshot *s, enum execute_profile profile,
+                         const struct reverse_recorded_way *way, struct recorder *r, unsigned core)
+{
+    struct recorder_known_reg regs[EXECUTE_REGS + DOUBLES + 4];
+    struct recorder_known_ram *ram = calloc(s->piece_count + 1, sizeof *ram);
+    struct recorder_known k = {.regs = regs, .ram = ram};
+    uint8_t *kinds = calloc(s->piece_count + 1, 1), *bytes = NULL;
+    if (ram && kinds) {
+        judge_pieces(s, kinds);
+        k.reg_count = list_regs(s, profile, regs);
+        add_reg(regs, &k.reg_count, "STATE", state_bits(s, way, kinds));
+        k.ram_count = list_ram(s, kinds, ram);
+        bytes = copy_ram(s, kinds, ram, k.ram_count);
+    }
+    int error = bytes ? recorder_add_known(r, core, &k) : BT_ERR_NOMEM;
     free(bytes);
+    free(kinds);
     free(ram);
     return error;
 }

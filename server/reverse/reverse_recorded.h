@@ -16,8 +16,7 @@ struct reverse_recorded_way {
 /* As recorder_add_known(), whose `core` it is of. RAM that was written with what nobody knows is
  * not in it: nothing of before is carried over then. */
 int reverse_recorded_put(const struct reverse_snapshot *s, enum execute_profile profile,
-                         const struct reverse_recorded_way *way, struct recorder *r,
-                         unsigned core);
+                         const struct reverse_recorded_way *way, struct recorder *r, unsigned core);
 
 /*
  * Of a device of RECORDER_KNOWN_CLASS: all but its position, which follows from the trace up to

@@ -4,7 +4,8 @@
  * words, values of the past among them. Bytes of the input: how many patches; each is a file, a
  * place, a length and bytes; the rest are lines, each a packet, or `monitor` text behind a '!'.
  * Whatever was changed: every frame that is sent is well formed, every packet gets one answer, and
- * searches come to an end. Runs in the root of the sources: the recording is the demo's.
+ * searches come to an end. Runs in the root of the sources: the recording is the demo's, with
+ * states of its core at two halts that were none.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -21,12 +22,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-#define FILES     8u
+#define FILES     10u
 #define FILE_MAX  65536u
 #define PATCHES   16u
 #define LINES     40u
 #define SLICES    2000u
-#define TRACE_MAX 2300u /* bytes of trace that are kept, the last ones: two synchronisations */
+#define HEAD      16u   /* bytes of trace that are kept: the first frame, which has the ID, */
+#define TRACE_MAX 2304u /* and the last ones behind it: two synchronisations */
+#define MIDDLE    1200u /* of them lead to the first of two states; there the PC is */
+#define MIDDLE_PC 0x800100a4u
+#define END_PC    0x8001044cu
 #define RECORDING "tests/demo/recording"
 
 static struct {
@@ -82,10 +87,45 @@ static void keep_file(const char *name)
     f->length = fread(f->bytes, 1, sizeof f->bytes, in);
     fclose(in);
     if (strncmp(name, "buffer", 6) == 0 && f->length > TRACE_MAX) {
-        memmove(f->bytes, f->bytes + f->length - TRACE_MAX, TRACE_MAX);
+        memmove(f->bytes + HEAD, f->bytes + f->length - (TRACE_MAX - HEAD), TRACE_MAX - HEAD);
         f->length = TRACE_MAX;
     }
     f->changed = true; /* not written yet */
+}
+
+static void add_text(const char *name, const char *text)
+{
+    struct file *f = &base.files[base.count++];
+    snprintf(f->path, sizeof f->path, "%s/%s", base.folder, name);
+    f->length = strlen(text);
+    memcpy(f->bytes, text, f->length);
+    f->changed = true;
+}
+
+/* Devices 2 and 3 of the recording. */
+static void add_states(void)
+{
+    static const char list[] = "device2=state_0.ini\ndevice3=state_1.ini\n";
+    static const char state[] = "[device]\nname=s%u\nclass=core_state\ntype=core_state\n[regs]\n"
+                                "CORE=0\nTRACE_BYTES=%u\nSTATE=15\nPC=0x%x\nPSR=0x800001D3\n"
+                                "R0=0x28\nR1=5\nR3=0x800112C8\nSP=0x800112C0\nLR=0x2C\n"
+                                "[dump1]\nfile=dump_1.bin\naddress=0x80011000\nlength=0x458\n";
+    char text[sizeof state + 64];
+    for (unsigned k = 0; k < base.count; k++) {
+        struct file *f = &base.files[k];
+        char *at =
+            strstr(f->path, "/snapshot.ini") ? memmem(f->bytes, f->length, "device0", 7) : NULL;
+        if (!at)
+            continue;
+        size_t rest = f->length - (size_t)((uint8_t *)at - f->bytes);
+        memmove(at + sizeof list - 1, at, rest);
+        memcpy(at, list, sizeof list - 1);
+        f->length += sizeof list - 1;
+    }
+    snprintf(text, sizeof text, state, 0u, MIDDLE, MIDDLE_PC);
+    add_text("state_0.ini", text);
+    snprintf(text, sizeof text, state, 1u, TRACE_MAX, END_PC);
+    add_text("state_1.ini", text);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -109,6 +149,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
         free(list[k]);
     }
     free(list);
+    add_states();
     atexit(remove_folder);
     (void)log_choose("error");
     return 0;

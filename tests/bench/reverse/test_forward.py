@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests live_snapshot.c, reverse_forward.c, reverse_map.c, reverse_path.c, reverse_proof.c and
-# reverse_snapshot.c.
+# Tests live_snapshot.c, replay_known.c, reverse_forward.c, reverse_map.c, reverse_path.c,
+# reverse_proof.c, reverse_recorded.c and reverse_snapshot.c.
 """Values forwards: stock GDB attaches to a virtual board at its reset, lets it run until it has
-crashed, and goes to random positions in between. No register and no word of RAM is another one than
-it was there. Nearly all are known, but for what a program takes from a counter (firmware.py)."""
+crashed, and goes to random positions in between, and in a recording of that as well. No register and
+no word of RAM is another one than it was there. Nearly all are known, but for what a program takes from a counter (firmware.py)."""
 
 import array
 import os

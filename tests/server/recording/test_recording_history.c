@@ -121,10 +121,67 @@ START_TEST(few_places_show_the_same)
 }
 END_TEST
 
+#define MARKS 7
+struct looks {
+    uint64_t bytes[MARKS], ends[MARKS];
+    unsigned count;
+};
+
+static int look(void *ctx, size_t mark, struct history *h)
+{
+    struct looks *looks = ctx;
+    ck_assert_uint_lt(mark, MARKS - 1); /* the last one lies behind the end */
+    looks->ends[mark] = history_end(h);
+    looks->count++;
+    return 0;
+}
+
+/* Where the history stands after so many bytes is where one of these bytes alone ends, but for what
+ * the end of its trace adds; the whole is as without marks. */
+START_TEST(marks_change_nothing)
+{
+    static struct recording r, s;
+    static struct recording_history plain, marked;
+    static struct looks looks;
+    struct message why;
+    char parent[] = "/tmp/test_recording_history.XXXXXX", folder[64], command[80];
+    ck_assert_ptr_nonnull(mkdtemp(parent));
+    snprintf(folder, sizeof folder, "%s/recording", parent);
+    snprintf(command, sizeof command, "rm -rf '%s'", parent);
+    make_recording(folder);
+    ck_assert_int_eq(recording_open(&r, folder, NULL, 0, &why), 0);
+    ck_assert_int_eq(recording_open(&s, folder, NULL, 0, &why), 0);
+    uint64_t size = recording_bytes(&r.sources[0]);
+    const uint64_t bytes[MARKS] = {0, 17, 17, PIECE + 5, size / 2, size, size + 1};
+    memcpy(looks.bytes, bytes, sizeof bytes);
+    const struct recording_marks marks = {looks.bytes, MARKS, look, &looks};
+    ck_assert_int_eq(recording_history_init(&plain, &r, &r.sources[0], NULL, NULL), 0);
+    ck_assert_int_eq(recording_history_init(&marked, &s, &s.sources[0], NULL, &marks), 0);
+    ck_assert_uint_eq(looks.count, MARKS - 1);
+    ck_assert_uint_eq(looks.ends[0], 0);
+    ck_assert_uint_eq(looks.ends[1], looks.ends[2]);
+    ck_assert_uint_lt(looks.ends[2], looks.ends[3]);
+    ck_assert_uint_lt(looks.ends[3], looks.ends[4]);
+    ck_assert_uint_lt(looks.ends[4], looks.ends[5]);
+    ck_assert_uint_le(looks.ends[5], history_end(plain.history));
+    ck_assert_uint_eq(history_end(marked.history), history_end(plain.history));
+    size_t count = history_window_count(plain.history);
+    ck_assert_uint_eq(history_window_count(marked.history), count);
+    for (size_t i = 0; i < count; i++)
+        same_window(marked.history, plain.history, i);
+    recording_history_release(&plain);
+    recording_history_release(&marked);
+    recording_close(&r);
+    recording_close(&s);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("history of a recording");
     unit_case(s, "recording history: places of the index become sparser", places_become_sparser);
     unit_case(s, "recording history: few places show the same", few_places_show_the_same);
+    unit_case(s, "recording history: marks change nothing", marks_change_nothing);
     return s;
 }
