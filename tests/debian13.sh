@@ -130,4 +130,5 @@ for user in tester root; do
     part $user "tests of what differs" "make -j2 all virtual-board oracles reverse && ($loop)"
     part $user "make unit" "make unit"
 done
+part tester "2 million instructions of each board" "BTRACED_COUNT=2000000 tests/bench/gdb/test_live_runs.py"
 table

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs of virtual boards through the live server, recorded meanwhile: the history is what ran."""
+"""Runs of virtual boards through the live server, recorded meanwhile: the history is what ran, without a
+gap. BTRACED_COUNT: how many instructions each; the arguments: which tests."""
+
+import os
 
 from live_gdb import Live
 from live_runs import check_damage, check_etb, equal_run, prepare, run_long
 from replay_gdb import Suite
 
 suite = Suite()
-COUNT = 200000
+COUNT = int(os.environ.get("BTRACED_COUNT", 150000))
 
 
 def add(name):
@@ -19,9 +22,9 @@ def add(name):
             equal_run(live, recording, histories, cores)
 
 
-add("A9, PTM, return stack")
-add("M3, ETMv3")
+add("two A9, PTM")
 add("M33, ETMv4")
+add("two A53, ETMv4")
 add("A53, ETMv4, everything")
 
 
