@@ -186,8 +186,8 @@ $(foreach folder,$(MODULE_FOLDERS),$(eval $(call module,$(folder))))
 
 # What a folder calls of another one; as old as its last change.
 $(MODULES)/called: $(MODULE_OBJECTS:.o=.all.o) $(B)/release/server/cmd/main.o
-	$(Q)nm -P -u $^ | awk '{ print $$1 }' | sort -u >$@.new
-	$(Q)cmp -s $@ $@.new && rm $@.new || mv $@.new $@
+	$(Q)new=$@.$$$$; nm -P -u $^ | awk '{ print $$1 }' | sort -u >$$new; \
+	    cmp -s $@ $$new && rm $$new || mv $$new $@
 
 $(B)/release/btraced: $(B)/release/server/cmd/main.o $(MODULE_OBJECTS)
 	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(PKG_LIBS) -lpthread
