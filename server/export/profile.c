@@ -14,6 +14,12 @@ const char *profile_function_name(const struct profile *p, const struct calls_pa
 {
     if (!path->task)
         return export_function_name(p->names, path->function, out, size);
+    for (size_t i = 0; i < p->task_count; i++) {
+        if (p->tasks[i].task != path->function)
+            continue;
+        snprintf(out, size, "task %s", p->tasks[i].name);
+        return out;
+    }
     size_t n = (size_t)snprintf(out, size, "task ");
     export_variable_name(p->names, path->function, out + n, size - n);
     return out;

@@ -14,12 +14,19 @@ struct profile_core {
     struct calls calls;
 };
 
+struct profile_task {
+    uint32_t task; /* as in struct calls_path */
+    char name[48];
+};
+
 struct profile {
     const struct export_names *names;
     const struct export_loss *loss;
     const struct counts_table *table; /* sorted */
     struct profile_core *cores;
     size_t core_count;
+    const struct profile_task *tasks; /* whose names are known; others: those of variables */
+    size_t task_count;
     bool cycles; /* the trace has them */
 };
 

@@ -25,6 +25,7 @@ struct counting_core {
     bool begun;
     struct counts counts;
     struct calls *calls; /* of the profile */
+    struct export_tasks tasks;
 };
 
 struct live_counting {
@@ -47,6 +48,7 @@ struct live_counting {
     struct elf_image *elf[CONFIG_MAX_CORES]; /* the live cores' */
     size_t elf_count;
     struct profile profile;
+    struct profile_task task_names[LIVE_TASKS_NAMED]; /* of one core: its kernel's */
     struct counting_core cores[CONFIG_MAX_CORES];
     unsigned core_count, at;
 };
@@ -112,13 +114,15 @@ static uint64_t counting_function(void *ctx, uint64_t address)
 static void counting_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                               uint64_t cycles)
 {
-    const struct counting_core *c = ctx;
+    struct counting_core *c = ctx;
+    export_tasks_tell(&c->tasks, c->calls, number);
     calls_transfer(c->calls, edge, number, cycles);
 }
 
 static void counting_event(void *ctx, const struct bt_event *event, uint64_t cycles)
 {
-    const struct counting_core *c = ctx;
+    struct counting_core *c = ctx;
+    export_tasks_tell(&c->tasks, c->calls, event->position);
     calls_event(c->calls, event, cycles);
 }
 
@@ -127,6 +131,7 @@ static void counting_free(struct live_counting *j)
     for (unsigned i = 0; i < j->core_count; i++) {
         counts_release(&j->cores[i].counts);
         calls_release(j->cores[i].calls);
+        export_tasks_release(&j->cores[i].tasks);
     }
     gap_ledger_release(&j->gaps);
     export_names_release(&j->names);
@@ -176,6 +181,7 @@ static void end_core(struct live_counting *j, struct counting_core *c)
     j->at++;
     if (!c->begun)
         return;
+    export_tasks_tell(&c->tasks, c->calls, c->counts.number);
     calls_finish(c->calls, c->counts.number, c->counts.cycles);
     j->loss.left_out += c->counts.left_out;
     j->loss.taken_back += c->counts.taken_back;
@@ -439,6 +445,10 @@ int live_counts_ask(struct live_client *k, enum live_counts_kind kind, const cha
         counting_free(j);
         return BT_OK;
     }
+    for (unsigned i = 0; i < j->core_count && kind == LIVE_PROFILE; i++)
+        j->profile.task_count += live_tasks_switches(l, j->cores[i].core, j->cores[i].from,
+                                                     &j->cores[i].tasks, j->task_names);
+    j->profile.tasks = j->task_names;
     k->counting = j;
     return TARGET_PENDING;
 }

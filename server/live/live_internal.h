@@ -7,6 +7,8 @@
 #ifndef SERVER_LIVE_INTERNAL_H
 #define SERVER_LIVE_INTERNAL_H
 
+#include "server/export/export_tasks.h"
+#include "server/export/profile.h"
 #include "server/history/call_history.h"
 #include "server/live/live.h"
 
@@ -149,8 +151,17 @@ void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view);
 
 /* live_tasks.c: `monitor tasks` and what may be behind it. */
+#define LIVE_TASKS_NAMED 128u
 void live_tasks_command(struct live_client *k, int core, const char *rest, const struct console *c);
 /* Of a core at a replay position: where it is, and which task it runs, if that is known. */
+/*
+ * Which task of the halted core ran when, from instruction `from` on, as far back as that is known,
+ * and the tasks' names; nothing where it is not. Release with export_tasks_release(). How many
+ * names there are.
+ */
+size_t live_tasks_switches(struct live *l, unsigned core, uint64_t from, struct export_tasks *tasks,
+                           struct profile_task names[LIVE_TASKS_NAMED]);
+
 void live_tasks_status(struct live_client *k, int core, char *text, size_t size);
 
 /* live_question.c: a client's question about the history is answered from now on, and then its

@@ -68,6 +68,47 @@ static bool switches_look(struct live *l, int thread, uint64_t position, size_t 
     return !error;
 }
 
+static void add_switch(struct live *l, int thread, struct export_tasks *tasks,
+                       struct profile_task *names, size_t *name_count, uint64_t position,
+                       uint32_t task)
+{
+    size_t i = 0;
+    tasks->list[tasks->count++] = (struct export_switch){position, task};
+    while (i < *name_count && names[i].task != task)
+        i++;
+    const char *name = tasks_name(l->tasks, thread, task);
+    if (i < *name_count || i == LIVE_TASKS_NAMED || !*name)
+        return;
+    names[i].task = task;
+    snprintf(names[i].name, sizeof names[i].name, "%s", name);
+    ++*name_count;
+}
+
+size_t live_tasks_switches(struct live *l, unsigned core, uint64_t from, struct export_tasks *tasks,
+                           struct profile_task names[LIVE_TASKS_NAMED])
+{
+    const struct task_switches *s = &l->switches;
+    int thread = live_thread(&l->cores[core]);
+    size_t count = 0;
+    uint32_t task;
+    bool complete;
+    memset(tasks, 0, sizeof *tasks);
+    if (target_is_running(l->target) ||
+        !switches_look(l, thread, from, SIZE_MAX, BLOCKS_MOST, &complete) || s->reached >= s->end)
+        return 0;
+    tasks->list = calloc(s->count + 1, sizeof *tasks->list);
+    if (!tasks->list)
+        return 0;
+    from = s->reached > from ? s->reached : from;
+    if (task_switches_at(s, from, &task))
+        add_switch(l, thread, tasks, names, &count, from, task);
+    for (size_t i = s->count; i > 0; i--)
+        if (s->list[i - 1].position > from)
+            add_switch(l, thread, tasks, names, &count, s->list[i - 1].position,
+                       s->list[i - 1].task);
+    return count;
+}
+
 /* By value reconstruction: what the pointer held. */
 static bool task_by_values(struct live_client *k, int core, uint32_t *task)
 {

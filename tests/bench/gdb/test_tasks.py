@@ -8,6 +8,7 @@ what is below.
 
 BTRACED_FULL=1: more halts."""
 
+import collections
 import os
 import random
 import re
@@ -281,6 +282,8 @@ def _(server, kernel, core, extra):
         wire.thread = wire.threads()[0]
         tasks = Tasks(wire, elf, kernel)
         wire.run_to(symbol(elf, "body_loop") + 2, 2)
+        has(wire.monitor("profile start"), "from now on counts")
+        begin = int(has(wire.monitor("where"), r"to (\d+)$")[1])
         wire.run_for(board, dice.randrange(100_000, 200_000))
         for _ in range(100):  # it may be where a task is on no list
             if not tasks.words("truth_busy")[0]:
@@ -302,9 +305,28 @@ def _(server, kernel, core, extra):
                 has(wire.monitor("tasks next"),
                     f"instruction {later[0]}," if later else "no switch comes behind")
             equal(show_task_at(wire, tasks, ran[0][0] - 1), None, "task before the first one")
+            show_profile(wire, board, elf, ran, begin, end)
         except Exception:
             print(f"# seed: BTRACED_SEED={SEED}")
             raise
+
+
+def show_profile(wire, board, elf, ran, begin, end):
+    """`monitor profile` from its start on: what each task executed, and how often it was switched to. A
+    decoder may hold back what came last."""
+    truth, code = board.truth(), range(symbol(elf, "body"), symbol(elf, "body_end"))
+    executed, times = collections.Counter(), collections.Counter()
+    for (at, name), (behind, _) in zip(ran, [*ran[1:], (end, "")]):
+        executed[name] += sum(address & ~1 in code for address in truth[max(at, begin) - 1:behind - 1])
+        times[name] += behind > begin
+    text = wire.monitor("profile")
+    shown = {name: (int(n), int(count)) for n, count, name in
+             re.findall(r"^ +(\d+) +[\d.]+% +(\d+)  cpu0 task (.*)$", text, re.M)}
+    for name in NAMES:
+        n, count = shown[name]
+        expect(abs(n - executed[name]) <= 16 and abs(count - times[name]) <= 1,
+               f"{name}: {shown[name]}, executed {executed[name]} in {times[name]} switches")
+    expect(sum(executed.values()) > 1000, f"{executed}")
 
 
 def lose_trace(board):
