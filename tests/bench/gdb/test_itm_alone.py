@@ -5,20 +5,27 @@
 timeline_itm.c.
 """
 
+import functools
 import os
 import random
 
-from live_gdb import PROGRAMS, symbol
+from export_runs import SOURCES, command
 from perfetto_reader import Timeline, judged_by_protoc
 from replay_gdb import Suite, equal, expect, folder, has, same_list
 
 suite = Suite()
-ELF = PROGRAMS / "tasks-m4.elf"
+ELF = SOURCES / "tasks-m4.elf"
 SEED = int(os.environ.get("BTRACED_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
 PRESCALER = 4
 NAMES = {0: "Thread", 2: "NMI", 3: "HardFault", 11: "SVC", 14: "PendSV", 15: "SysTick"}
 COUNTERS = ("CPI count", "exception count", "sleep count", "LSU count", "fold count", "cycle periods")
 TASKS = ("measuring", "printing")
+
+
+@functools.cache
+def symbols():
+    rows = [row.split() for row in command("arm-none-eabi-nm", ELF).splitlines()]
+    return {name: int(at, 16) for at, _, name in rows}
 
 
 def words(header, value, size):
@@ -95,7 +102,7 @@ class Core:
     def switch(self):
         self.stamp()
         name = self.dice.choice(TASKS)
-        self.data += words(0x44, 0x08000100, 4) + words(0x8c, symbol(ELF, name), 4)
+        self.data += words(0x44, 0x08000100, 4) + words(0x8c, symbols()[name], 4)
         self.stamp()
         if self.task and self.task[0] != name:
             self.tasks.append((*self.task, self.time))
@@ -104,7 +111,7 @@ class Core:
 
     def sample(self):
         name = self.dice.choice(["wait", "measure", "asleep"])
-        self.data += words(0x14, 0, 1) if name == "asleep" else words(0x14, symbol(ELF, name) & ~1, 4)
+        self.data += words(0x14, 0, 1) if name == "asleep" else words(0x14, symbols()[name] & ~1, 4)
         self.shown(self.samples, name)
 
     def count(self):
@@ -174,7 +181,7 @@ def recording(data):
     (place / "core.ini").write_text("[device]\nname=cpu0\nclass=core\ntype=Cortex-M4\n")
     (place / "itm.ini").write_text(
         f"[device]\nname=ITM_0\nclass=trace_source\ntype=ITM\n\n[regs]\nITMTCR(0xE80)=0x10107\n"
-        f"DWT_COMP0={symbol(ELF, 'current_task'):#x}\nDWT_COMP1={symbol(ELF, 'level'):#x}\n")
+        f"DWT_COMP0={symbols()['current_task']:#x}\nDWT_COMP1={symbols()['level']:#x}\n")
     (place / "trace.ini").write_text(
         "[trace_buffers]\nbuffers=buffer0\n\n[buffer0]\nname=SWO\nfile=swo.bin\nformat=source_data\n\n"
         "[source_buffers]\nITM_0=SWO\n\n[core_trace_sources]\ncpu0=ITM_0\n")
@@ -203,12 +210,12 @@ def shows(clock, steps=300):
         same_list(timeline.on(timeline.values, f"cpu0 DWT {name}"), values, name)
 
 
-@suite.test(f"swo: text, values, tasks, handlers, counters at their local timestamps (seed {SEED})")
+@suite.test(f"itm alone: text, values, tasks, handlers, counters at their local timestamps (seed {SEED})")
 def _():
     shows("local")
 
 
-@suite.test(f"swo: the same by global timestamps (seed {SEED})")
+@suite.test(f"itm alone: the same by global timestamps (seed {SEED})")
 def _():
     shows("global")
 
