@@ -318,8 +318,8 @@ static void unconditional(uint32_t op, struct insn_effect *e)
     if (effect_field(op, 25, 3) == 5) {
         e->kind = EFFECT_BRANCH;
         e->link = true; /* BLX immediate */
-    } else if ((op & 0x0e000000) == 0x02000000) {
-        e->kind = EFFECT_NONE; /* Advanced SIMD arithmetic */
+    } else if ((op & 0x0e000000) == 0x02000000 || (op & 0x0f000e10) == 0x0e000a00) {
+        e->kind = EFFECT_NONE; /* Advanced SIMD arithmetic; floating point without condition */
     } else if ((op & 0x0f100000) == 0x04000000) {
         effect_clobber(
             e, 1u << effect_field(op, 16, 4)); /* SIMD structures; bit 21 tells load from store */

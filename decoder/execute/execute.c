@@ -87,23 +87,6 @@ static const struct insn_effect *effect_of(struct execute *x, const struct execu
     return &x->code->slots[at].effect;
 }
 
-/* 1, 0, or -1: the flags do not say. Any flags that are possible are tried. */
-static int flags_pass(const struct execute_regs *r, unsigned cond)
-{
-    int found = -1;
-    for (unsigned flags = 0; flags < 16; flags++) {
-        bool n = flags >> 3, z = flags >> 2 & 1, c = flags >> 1 & 1, v = flags & 1;
-        bool table[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
-        bool pass = table[cond >> 1] != (cond & 1);
-        if ((flags << 28 ^ r->psr) & r->psr_known & 0xf0000000u)
-            continue;
-        if (found >= 0 && found != pass)
-            return -1;
-        found = pass;
-    }
-    return found;
-}
-
 /* The flags as a condition that passed, or did not, says they are. */
 static void learn_flags(struct execute_regs *r, unsigned cond, bool pass)
 {
@@ -138,7 +121,7 @@ static int condition_of(struct execute_work *w, unsigned cond)
     } else {
         if (cond >= EFFECT_ALWAYS)
             return 1;
-        known = flags_pass(r, cond);
+        known = execute_flags_pass(r, cond);
         if (path >= 0 && known < 0) {
             if (r->compared && !w->maybe)
                 execute_learn(w, r->compared - 1u, r->compared_with, cond, path);

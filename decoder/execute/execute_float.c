@@ -1,106 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Scalar floating point in single and double precision (DDI 0403E.e A2.5, A6.4 to A6.7; DDI 0406C.d
- * A7.5, A7.8, A7.9): moves always; arithmetic where FPSCR is known to ask for rounding to nearest,
- * no flush to zero, no default NaNs and no vectors, as this machine's own arithmetic does it. What
- * becomes of a NaN that goes in is not followed.
+ * A7.5, A7.8, A7.9; Arm DDI 0487L.a F6.1 for what v8 has besides): moves always, the rest where
+ * FPSCR is known and asks for no vectors.
  */
+#include "execute_real.h"
 #include "execute_work.h"
-
-#include <float.h>
-#include <math.h>
-#include <string.h>
-
-_Static_assert(FLT_EVAL_METHOD == 0, "float and double are not computed in their own precision");
 
 #define FPSCR_MODE  0x07ff0000u /* AHP, DN, FZ, RMode, Stride, FZ16, Len */
 #define FPSCR_SUMS  0x0000009fu /* cumulative exceptions */
 #define FPSCR_KEPT  0xf7c0009fu /* as written; other bits a core may lack and read as 0 */
 #define FPSCR_FLAGS 0xf0000000u
 #define FPSCR_SHORT 0x00370000u /* Stride and Len: vectors of A-profile cores, 0 elsewhere */
-
-/* A number of one of the two kinds, as bits. */
-struct real {
-    uint64_t bits;
-    bool known;
-};
-
-static const struct real unknown = {0, false};
-
-static double number_of(struct real a, bool wide)
-{
-    float narrow;
-    double d;
-    uint32_t bits = (uint32_t)a.bits;
-    memcpy(&narrow, &bits, sizeof narrow);
-    memcpy(&d, &a.bits, sizeof d);
-    return wide ? d : (double)narrow;
-}
-
-static struct real from_double(double d)
-{
-    struct real a = {0, true};
-    memcpy(&a.bits, &d, sizeof d);
-    if (isnan(d))
-        a.bits = UINT64_C(0x7ff8000000000000);
-    return a;
-}
-
-static struct real from_float(float f)
-{
-    uint32_t bits;
-    memcpy(&bits, &f, sizeof f);
-    return (struct real){isnan(f) ? 0x7fc00000u : bits, true};
-}
-
-/* Known, and no NaN. */
-static bool usable(struct real a, bool wide)
-{
-    return a.known && !isnan(number_of(a, wide));
-}
-
-static struct real negate(struct real a, bool wide)
-{
-    a.bits ^= wide ? UINT64_C(1) << 63 : 1u << 31;
-    return a;
-}
-
-enum real_op { REAL_ADD, REAL_SUB, REAL_MUL, REAL_DIV };
-
-static struct real combine(enum real_op op, struct real a, struct real b, bool wide)
-{
-    if (!usable(a, wide) || !usable(b, wide))
-        return unknown;
-    double x = number_of(a, wide), y = number_of(b, wide);
-    float f = (float)x, g = (float)y;
-    switch (op) {
-    case REAL_ADD:
-        return wide ? from_double(x + y) : from_float(f + g);
-    case REAL_SUB:
-        return wide ? from_double(x - y) : from_float(f - g);
-    case REAL_MUL:
-        return wide ? from_double(x * y) : from_float(f * g);
-    default:
-        return wide ? from_double(x / y) : from_float(f / g);
-    }
-}
-
-/* a * b + c, rounded once. */
-static struct real fused(struct real a, struct real b, struct real c, bool wide)
-{
-    if (!usable(a, wide) || !usable(b, wide) || !usable(c, wide))
-        return unknown;
-    double x = number_of(a, wide), y = number_of(b, wide), z = number_of(c, wide);
-    return wide ? from_double(fma(x, y, z)) : from_float(fmaf((float)x, (float)y, (float)z));
-}
-
-static struct real root(struct real a, bool wide)
-{
-    if (!usable(a, wide))
-        return unknown;
-    double x = number_of(a, wide);
-    return wide ? from_double(sqrt(x)) : from_float(sqrtf((float)x));
-}
 
 /* Registers. */
 
@@ -208,6 +119,7 @@ struct float_insn {
     bool wide;
     unsigned d, n, m; /* registers of that precision */
     bool six;         /* bit 6 */
+    struct real_mode mode;
 };
 
 static uint64_t expand_immediate(uint32_t op, bool wide)
@@ -222,113 +134,161 @@ static struct real arithmetic(const struct float_insn *f, struct real d, struct 
                               struct real m)
 {
     bool wide = f->wide;
-    switch ((f->op >> 20 & 3) | (f->op >> 21 & 4)) {
-    case 0:
-        n = combine(REAL_MUL, n, m, wide);
-        return combine(REAL_ADD, d, f->six ? negate(n, wide) : n, wide);
-    case 1:
-        n = combine(REAL_MUL, n, m, wide);
-        return combine(REAL_ADD, negate(d, wide), f->six ? negate(n, wide) : n, wide);
-    case 2:
-        n = combine(REAL_MUL, n, m, wide);
-        return f->six ? negate(n, wide) : n;
-    case 3:
-        return combine(f->six ? REAL_SUB : REAL_ADD, n, m, wide);
-    case 4:
-        return f->six ? unknown : combine(REAL_DIV, n, m, wide);
-    case 5:
-        return fused(f->six ? negate(n, wide) : n, m, negate(d, wide), wide);
-    default:
-        return fused(f->six ? negate(n, wide) : n, m, d, wide);
+    unsigned which = (f->op >> 20 & 3) | (f->op >> 21 & 4);
+    if (which < 3) {
+        bool negated = f->six;
+        n = real_combine(f->mode, REAL_MUL, n, m, wide);
+        n = negated ? real_negate(n, wide) : n;
+        return which == 2
+                   ? n
+                   : real_combine(f->mode, REAL_ADD, which ? real_negate(d, wide) : d, n, wide);
+    }
+    if (which == 3)
+        return real_combine(f->mode, f->six ? REAL_SUB : REAL_ADD, n, m, wide);
+    if (which == 4)
+        return f->six ? (struct real){0, false} : real_combine(f->mode, REAL_DIV, n, m, wide);
+    return real_fused(f->mode, f->six ? real_negate(n, wide) : n, m,
+                      which == 5 ? real_negate(d, wide) : d, wide);
+}
+
+static void compare_reals(struct execute_work *w, const struct float_insn *f, struct real a,
+                          struct real b)
+{
+    set_fpscr(w, FPSCR_FLAGS | FPSCR_SUMS, real_compare(f->mode, a, b, f->wide),
+              a.known && b.known && f->mode.known ? FPSCR_FLAGS : 0);
+}
+
+static struct real integer_of(const struct float_insn *f, struct real m, bool is_signed,
+                              enum real_rounding how)
+{
+    return real_to_integer(f->mode, m, f->wide, (struct real_integer){is_signed, 32, 0}, how);
+}
+
+/* VCVTB, VCVTT. */
+static void convert_half(struct execute_work *w, const struct float_insn *f)
+{
+    const struct execute_regs *r = &w->x->regs;
+    unsigned d = place(f->op, 12, 22, false), m = place(f->op, 0, 5, false),
+             by = f->op & 0x80 ? 16 : 0, other = f->wide ? 64 : 32;
+    if (f->op & 1u << 16) {
+        struct real v = real_convert(f->mode, read_real(r, f->m, f->wide), other, 16),
+                    old = read_real(r, d, false);
+        v.bits = (old.bits & ~(UINT64_C(0xffff) << by)) | v.bits << by;
+        v.known = v.known && old.known;
+        write_real(w, d, v, false);
+    } else {
+        struct real v = read_real(r, m, false);
+        v.bits = v.bits >> by & 0xffff;
+        write_real(w, f->d, real_convert(f->mode, v, 16, other), f->wide);
     }
 }
 
-static void compare_reals(struct execute_work *w, struct real a, struct real b, bool wide)
+/* VCVT of a register's own lower half or whole; false: no such number of bits. */
+static bool convert_fixed(struct execute_work *w, const struct float_insn *f)
 {
-    double x = number_of(a, wide), y = number_of(b, wide);
-    uint32_t flags = x == y ? 0x60000000u : x < y ? 0x80000000u : x > y ? 0x20000000u : 0x30000000u;
-    set_fpscr(w, FPSCR_FLAGS | FPSCR_SUMS, flags, a.known && b.known ? FPSCR_FLAGS : 0);
-}
-
-static struct real to_integer(struct real a, bool wide, bool sign, bool truncates)
-{
-    double v = number_of(a, wide), low = sign ? -2147483648.0 : 0,
-           high = sign ? 2147483647.0 : 4294967295.0;
-    if (!a.known)
-        return unknown;
-    v = isnan(v) ? 0 : truncates ? trunc(v) : rint(v);
-    v = v < low ? low : v > high ? high : v;
-    return (struct real){sign ? (uint32_t)(int32_t)v : (uint32_t)v, true};
-}
-
-static struct real from_integer(struct real a, bool wide, bool sign)
-{
-    double v = sign ? (double)(int32_t)a.bits : (double)(uint32_t)a.bits;
-    return !a.known ? unknown : wide ? from_double(v) : from_float((float)v);
-}
-
-/* Between the two precisions; `wide`: it comes from double. */
-static struct real convert(struct real a, bool wide)
-{
-    if (!usable(a, wide))
-        return unknown;
-    double v = number_of(a, wide);
-    return wide ? from_float((float)v) : from_double(v);
-}
-
-/* Bits 23, 21 and 20 are set, and 6: by bits 19 to 16 and 7. Exact: as FPSCR may be. */
-static bool other_exact(struct execute_work *w, const struct float_insn *f)
-{
-    struct real m = read_real(&w->x->regs, f->m, f->wide);
-    uint64_t top = f->wide ? UINT64_C(1) << 63 : 1u << 31;
-    switch (f->op >> 16 & 15) {
-    case 0:
-        m.bits &= f->op & 0x80 ? ~top : ~UINT64_C(0);
-        break;
-    case 1:
-        if (f->op & 0x80)
-            return false;
-        m.bits ^= top;
-        break;
-    default:
+    unsigned size = f->op & 0x80 ? 32 : 16, less = (f->op & 15) << 1 | (f->op >> 5 & 1);
+    struct real v = read_real(&w->x->regs, f->d, f->wide);
+    if (less > size)
         return false;
-    }
-    write_real(w, f->d, m, f->wide);
+    const struct real_integer kind = {!(f->op & 1u << 16), (uint8_t)size, (uint8_t)(size - less)};
+    v = f->op & 1u << 18 ? real_to_integer(f->mode, v, f->wide, kind, REAL_TO_ZERO)
+                         : real_from_integer(f->mode, v, kind, f->wide);
+    v.bits = f->wide ? v.bits : (uint32_t)v.bits;
+    write_real(w, f->d, v, f->wide);
     return true;
 }
 
-/* The same of those that round or are rounded; `settled`: FPSCR is known to be as above. */
-static bool other_rounded(struct execute_work *w, const struct float_insn *f, bool settled)
+/* Bits 23, 21, 20 and 6 are set: by bits 19 to 16 and 7. */
+static bool other(struct execute_work *w, const struct float_insn *f)
 {
     const struct execute_regs *r = &w->x->regs;
     uint32_t op = f->op;
-    struct real m = read_real(r, f->m, f->wide), v;
-    unsigned kind = op >> 16 & 15, d = f->d;
-    bool wide = f->wide;
-    m.known = m.known && settled;
-    if (kind == 4 || kind == 5) {
-        struct real with = kind == 4 ? m : (struct real){0, settled};
-        compare_reals(w, read_real(r, f->d, wide), with, wide);
+    struct real m = read_real(r, f->m, f->wide);
+    unsigned d = f->d;
+    bool wide = f->wide, seven = op & 0x80;
+    switch (op >> 16 & 15) {
+    case 0: /* VMOV, VABS; with VNEG they are exact, as FPSCR may be */
+        m.bits &= seven ? ~(wide ? UINT64_C(1) << 63 : 1u << 31) : UINT64_MAX;
+        write_real(w, d, m, wide);
+        return true;
+    case 1:
+        m = seven ? real_root(f->mode, m, wide) : real_negate(m, wide);
+        write_real(w, d, m, wide);
+        if (!seven)
+            return true;
+        break;
+    case 2:
+    case 3:
+        convert_half(w, f);
+        break;
+    case 4:
+    case 5:
+        compare_reals(w, f, read_real(r, d, wide), op & 1u << 16 ? (struct real){0, true} : m);
+        return true;
+    case 6:
+        m = real_round(f->mode, m, wide, seven ? REAL_TO_ZERO : f->mode.rounding);
+        write_real(w, d, m, wide);
+        break;
+    case 7:
+        m = seven ? real_convert(f->mode, m, wide ? 64 : 32, wide ? 32 : 64)
+                  : real_round(f->mode, m, wide, f->mode.rounding);
+        wide = wide != seven;
+        write_real(w, seven ? place(op, 12, 22, wide) : d, m, wide);
+        break;
+    case 8:
+        m = read_real(r, place(op, 0, 5, false), false);
+        write_real(w, d, real_from_integer(f->mode, m, (struct real_integer){seven, 32, 0}, wide),
+                   wide);
+        break;
+    case 12:
+    case 13:
+        m = integer_of(f, m, op & 1u << 16, seven ? REAL_TO_ZERO : f->mode.rounding);
+        m.bits = (uint32_t)m.bits;
+        write_real(w, place(op, 12, 22, false), m, false);
+        break;
+    case 10:
+    case 11:
+    case 14:
+    case 15:
+        if (!convert_fixed(w, f))
+            return false;
+        break;
+    default:
+        return false;
+    }
+    set_fpscr(w, FPSCR_SUMS, 0, 0);
+    return true;
+}
+
+/* Without conditions: VSEL, VMAXNM, VMINNM; VRINT and VCVT with a rounding of their own. */
+static bool unconditional(struct execute_work *w, const struct float_insn *f)
+{
+    static const uint8_t ways[4] = {REAL_AWAY, REAL_NEAREST, REAL_UP, REAL_DOWN};
+    static const uint8_t conditions[4] = {0, 6, 10, 12}; /* EQ, VS, GE, GT */
+    const struct execute_regs *r = &w->x->regs;
+    uint32_t op = f->op;
+    struct real n = read_real(r, f->n, f->wide), m = read_real(r, f->m, f->wide);
+    enum real_rounding how = ways[op >> 16 & 3];
+    if ((op & 0x0f800e50) == 0x0e000a00) {
+        int pass = execute_flags_pass(r, conditions[op >> 20 & 3]);
+        bool same = n.known && m.known && n.bits == m.bits;
+        n = pass > 0 ? n : m;
+        n.known = n.known && (pass >= 0 || same);
+        write_real(w, f->d, n, f->wide);
         return true;
     }
-    if (kind == 1) {
-        v = root(m, wide);
-    } else if (kind == 7 && op & 0x80) {
-        v = convert(m, wide);
-        d = place(op, 12, 22, !wide);
-        wide = !wide;
-    } else if (kind == 8) {
-        m = read_real(r, place(op, 0, 5, false), false);
-        m.known = m.known && settled;
-        v = from_integer(m, wide, op & 0x80);
-    } else if (kind == 12 || kind == 13) {
-        v = to_integer(m, wide, kind & 1, op & 0x80);
-        d = place(op, 12, 22, false);
-        wide = false;
+    if ((op & 0x0fb00e10) == 0x0e800a00) {
+        n = real_combine(f->mode, f->six ? REAL_MIN_NUMBER : REAL_MAX_NUMBER, n, m, f->wide);
+        write_real(w, f->d, n, f->wide);
+    } else if ((op & 0x0fbc0ed0) == 0x0eb80a40) {
+        write_real(w, f->d, real_round(f->mode, m, f->wide, how), f->wide);
+    } else if ((op & 0x0fbc0e50) == 0x0ebc0a40) {
+        m = integer_of(f, m, op & 0x80, how);
+        m.bits = (uint32_t)m.bits;
+        write_real(w, place(op, 12, 22, false), m, false);
     } else {
         return false;
     }
-    write_real(w, d, v, wide);
     set_fpscr(w, FPSCR_SUMS, 0, 0);
     return true;
 }
@@ -336,16 +296,21 @@ static bool other_rounded(struct execute_work *w, const struct float_insn *f, bo
 bool execute_float(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
-    uint32_t op = w->insn->opcode, top = w->insn->isa == BT_ISA_T32 ? 14 : w->insn->opcode >> 28;
-    bool wide = op & 1u << 8,
-         settled = (r->fpscr_known & FPSCR_MODE) == FPSCR_MODE && !(r->fpscr & FPSCR_MODE);
+    uint32_t op = w->insn->opcode, top = op >> 28;
+    bool wide = op & 1u << 8, thumb = w->insn->isa == BT_ISA_T32;
+    uint32_t asked =
+        w->x->core.profile == EXECUTE_PROFILE_M ? FPSCR_MODE & ~FPSCR_SHORT : FPSCR_MODE;
     struct float_insn f = {.op = op,
                            .wide = wide,
                            .d = place(op, 12, 22, wide),
                            .n = place(op, 16, 7, wide),
                            .m = place(op, 0, 5, wide),
                            .six = op & 1u << 6};
-    if (top == 15 || (w->insn->isa == BT_ISA_T32 && op >> 28 != 14))
+    if ((r->fpscr_known & asked) == asked)
+        f.mode = real_mode_of(r->fpscr);
+    if (top == 15)
+        return unconditional(w, &f);
+    if (thumb && top != 14)
         return false;
     if ((op & 0x0f000e10) != 0x0e000a00)
         return move_core(w, op);
@@ -355,7 +320,6 @@ bool execute_float(struct execute_work *w)
     if ((op & 0x00b00000) != 0x00b00000) {
         struct real v = arithmetic(&f, read_real(r, f.d, wide), read_real(r, f.n, wide),
                                    read_real(r, f.m, wide));
-        v.known = v.known && settled;
         write_real(w, f.d, v, wide);
         set_fpscr(w, FPSCR_SUMS, 0, 0);
         return true;
@@ -364,5 +328,5 @@ bool execute_float(struct execute_work *w)
         write_real(w, f.d, (struct real){expand_immediate(op, wide), true}, wide);
         return true;
     }
-    return other_exact(w, &f) || other_rounded(w, &f, settled);
+    return other(w, &f);
 }

@@ -66,3 +66,20 @@ void execute_forget_memory(struct execute *x)
 {
     execute_memory_forget(&x->memory);
 }
+
+/* Any flags that are possible are tried. */
+int execute_flags_pass(const struct execute_regs *r, unsigned cond)
+{
+    int found = -1;
+    for (unsigned flags = 0; flags < 16; flags++) {
+        bool n = flags >> 3, z = flags >> 2 & 1, c = flags >> 1 & 1, v = flags & 1;
+        bool table[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
+        bool pass = table[cond >> 1] != (cond & 1);
+        if ((flags << 28 ^ r->psr) & r->psr_known & 0xf0000000u)
+            continue;
+        if (found >= 0 && found != pass)
+            return -1;
+        found = pass;
+    }
+    return found;
+}

@@ -87,7 +87,9 @@ void execute_learn(struct execute_work *w, unsigned reg, uint32_t with, unsigned
 /* a + b, or a - b; of what is not known the range. */
 struct execute_value execute_sum(struct execute_value a, struct execute_value b, bool subtract);
 
-/* execute_state.c: ITSTATE; bytes of a big-endian core; a store to an unknown address; one of which
+/* execute_state.c: does the condition pass? 1, 0, or -1: the flags that are known do not say. */
+int execute_flags_pass(const struct execute_regs *r, unsigned cond);
+/* ITSTATE; bytes of a big-endian core; a store to an unknown address; one of which
  * is known that it hits some of `size` bytes at `address`. */
 void execute_set_it(struct execute_regs *r, uint8_t it);
 void execute_swap(const struct execute *x, uint8_t *bytes, unsigned width);
