@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/calls/calls.h"
 
+#include "calls_internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +34,7 @@ void calls_release(struct calls *c)
     memset(c, 0, sizeof *c);
 }
 
-static uint64_t calls_function(const struct counts_edge *edge)
+uint64_t calls_function(const struct counts_edge *edge)
 {
     return edge->function ? edge->function : edge->block.first;
 }
@@ -44,11 +46,11 @@ static bool path_is(const struct calls_path *p, const struct calls_path *q)
 }
 
 /* What has no room counts for its caller; a root without room for the first path of all. */
-static uint32_t find_path(struct calls *c, const struct calls_path *wanted)
+uint32_t calls_find_path(struct calls *c, const struct calls_path *wanted)
 {
     uint64_t x = wanted->function ^ wanted->site << 19 ^ (uint64_t)wanted->parent << 37 ^
                  (uint64_t)(uint32_t)wanted->exception << 50;
-    size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 20) & (c->place_count - 1);
+    size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 44) & (c->place_count - 1);
     for (; c->places[at] != FREE_PLACE; at = (at + 1) & (c->place_count - 1))
         if (path_is(&c->paths[c->places[at]], wanted))
             return c->places[at];
@@ -65,15 +67,15 @@ static uint32_t find_path(struct calls *c, const struct calls_path *wanted)
 static inline uint32_t find_callee(struct calls *c, const struct calls_path *wanted)
 {
     if (wanted->parent == CALLS_NO_PATH)
-        return find_path(c, wanted);
+        return calls_find_path(c, wanted);
     uint32_t newest = c->paths[wanted->parent].newest;
     if (!newest || !path_is(&c->paths[newest], wanted))
-        newest = c->paths[wanted->parent].newest = find_path(c, wanted);
+        newest = c->paths[wanted->parent].newest = calls_find_path(c, wanted);
     return newest;
 }
 
 /* What ran since the last transfer was of the newest call. */
-static void calls_settle(struct calls *c, uint64_t number, uint64_t cycles)
+void calls_settle(struct calls *c, uint64_t number, uint64_t cycles)
 {
     const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
     if (top && top->path != CALLS_NO_PATH) {
@@ -131,7 +133,7 @@ static void calls_root(struct calls *c, uint64_t function)
 }
 
 /* The frame above that of the newest open exception. */
-static unsigned calls_base(const struct calls *c)
+unsigned calls_base(const struct calls *c)
 {
     unsigned base = c->depth;
     while (base > 0 && c->frames[base - 1].exception < 0)
@@ -291,13 +293,14 @@ static void calls_resume(struct calls *c, const struct counts_edge *edge, uint64
     put_stack_away(c, interrupted);
     calls_pop(c, 0);
     take_stack_up(c, address, function);
+    c->frames[0].arrived &= address != 0; /* 0 is an address here */
 }
 
 void calls_switch(struct calls *c, uint64_t task, uint64_t number)
 {
     const struct calls_path path = {
         .function = task, .parent = CALLS_NO_PATH, .exception = -1, .task = true};
-    uint32_t before = c->task, now = task ? find_path(c, &path) : CALLS_NO_PATH;
+    uint32_t before = c->task, now = task ? calls_find_path(c, &path) : CALLS_NO_PATH;
     bool known = now != CALLS_NO_PATH && c->paths[now].task; /* there was room */
     c->task = known ? now : CALLS_NO_PATH;
     if (known)
@@ -325,7 +328,7 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
     top->function = calls_function(edge);
     struct calls_path path = {
         .function = top->function, .parent = CALLS_NO_PATH, .exception = top->exception};
-    top->path = find_path(c, &path);
+    top->path = calls_find_path(c, &path);
     c->paths[top->path].calls++;
     calls_begin(c, top);
 }
@@ -354,7 +357,7 @@ void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number
     case COUNTS_EXCEPTION_RETURN: {
         uint64_t interrupted = edge->block.first;
         if (edge->from & 1) /* the event has closed it */
-            interrupted = c->frames[c->depth].return_address;
+            interrupted = c->interrupted;
         else if (!close_exception(c, &interrupted))
             calls_pop(c, 0);
         calls_resume(c, edge, interrupted);
@@ -391,7 +394,7 @@ void calls_event(void *calls, const struct bt_event *event, uint64_t cycles)
                                                      .path = CALLS_NO_PATH,
                                                      .exception = event->u.exception.number};
     } else if (event->kind == BT_EVENT_EXCEPTION_RET && c->config.m_profile) {
-        if (!close_exception(c, &interrupted))
+        if (!close_exception(c, &c->interrupted))
             calls_pop(c, 0);
     } else if (event->kind == BT_EVENT_GAP) {
         calls_pop(c, 0);
@@ -402,6 +405,8 @@ void calls_finish(struct calls *c, uint64_t number, uint64_t cycles)
 {
     calls_settle(c, number, cycles);
     calls_pop(c, 0);
+    free(c->places);
+    c->places = NULL;
     for (size_t i = 0; i < c->path_count; i++) {
         c->paths[i].all = c->paths[i].self;
         c->paths[i].all_cycles = c->paths[i].self_cycles;

@@ -70,8 +70,9 @@ struct calls {
     unsigned depth;
     struct calls_stack stacks[CALLS_STACKS];
     uint64_t stacks_used;
-    uint32_t task;   /* path of the one that runs; CALLS_NO_PATH: not known */
-    uint64_t number; /* up to here it is known what ran where */
+    uint32_t task;        /* path of the one that runs; CALLS_NO_PATH: not known */
+    uint64_t interrupted; /* where the exception did that an event has closed last */
+    uint64_t number;      /* up to here it is known what ran where */
     uint64_t cycles;
     uint64_t crowded; /* calls that found no room */
 };

@@ -118,6 +118,19 @@ static uint64_t function_at(const struct counts *c, uint64_t address)
     return c->config.function ? c->config.function(c->config.ctx, address) : 0;
 }
 
+/* No compiler returns by it: TBB, TBH, a load from an index, a sum with the program counter; BR of
+ * A64. */
+static bool is_switch(uint32_t opcode, enum bt_isa isa, unsigned size)
+{
+    if (isa == BT_ISA_A64)
+        return (opcode & 0xfffffc1fu) == 0xd61f0000u;
+    if (isa == BT_ISA_A32)
+        return (opcode & 0x0e10f010u) == 0x0610f000u || (opcode & 0x0feff000u) == 0x008ff000u;
+    if (size == 2)
+        return (opcode & 0xff87u) == 0x4487u;
+    return (opcode & 0xfff0ffe0u) == 0xe8d0f000u || (opcode & 0xfff0ffc0u) == 0xf850f000u;
+}
+
 /* What leads from the newest block to this one. */
 static void counts_classify(struct counts *c, struct counts_edge *e)
 {
@@ -149,6 +162,8 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
         e->kind = COUNTS_INDIRECT;
     else
         e->kind = COUNTS_JUMP;
+    e->switches =
+        e->kind == COUNTS_INDIRECT && is_switch(opcode, bt_block_isa(&c->last), insn.size);
     if (e->kind <= COUNTS_JUMP && function_at(c, e->from) != e->function)
         e->kind = COUNTS_LEAVE;
 }

@@ -39,6 +39,7 @@ struct counts_edge {
     uint64_t behind;       /* the instruction behind `from`, if there is one */
     uint8_t kind;          /* enum counts_kind */
     uint8_t from_isa;      /* enum bt_isa */
+    bool switches;         /* with a computed target that no return goes to: by a table, say */
     uint64_t function;     /* where the function of the block begins; 0: not known */
 };
 

@@ -92,7 +92,8 @@ int counts_table_add(struct counts_table *t, struct counts *c)
     if (!view)
         return BT_ERR_NOMEM;
     for (size_t i = 0; i < c->size; i++) {
-        int error = c->edges[i].count ? table_edge(t, c, view, &c->edges[i]) : BT_OK;
+        const struct counts_edge *e = &c->edges[i];
+        int error = e->count | e->cycles ? table_edge(t, c, view, e) : BT_OK;
         if (error)
             return error;
     }
@@ -129,18 +130,41 @@ static int by_address(const void *a, const void *b)
     return (x->isa > y->isa) - (x->isa < y->isa);
 }
 
-void counts_table_sort(struct counts_table *t)
+static int by_place(const void *a, const void *b)
+{
+    const struct counts_insn *x = a, *y = b;
+    if (x->address != y->address)
+        return x->address < y->address ? -1 : 1;
+    return (x->isa > y->isa) - (x->isa < y->isa);
+}
+
+/* Those of which nothing is known any more go; and those that did not run, unless `all` stay. */
+static void table_pack(struct counts_table *t, bool all)
 {
     size_t n = 0;
     for (size_t i = 0; i < t->size; i++) {
         const struct counts_insn *x = &t->insns[i];
-        if (x->size && (x->count | x->passed | x->failed | x->cycles)) /* not all taken back */
+        if (x->count || (all && (x->passed | x->failed | x->cycles)))
             t->insns[n++] = *x;
     }
-    if (n)
-        qsort(t->insns, n, sizeof *t->insns, by_address);
     t->count = n;
     t->sorted = true;
+}
+
+void counts_table_sort(struct counts_table *t)
+{
+    table_pack(t, false);
+    if (t->count)
+        qsort(t->insns, t->count, sizeof *t->insns, by_address);
+}
+
+size_t counts_table_take(struct counts_table *t, struct counts_insn **out)
+{
+    table_pack(t, true);
+    if (t->count)
+        qsort(t->insns, t->count, sizeof *t->insns, by_place);
+    *out = t->insns;
+    return t->count;
 }
 
 const struct counts_insn *counts_table_at(const struct counts_table *t, uint64_t address)

@@ -39,9 +39,14 @@ int counts_table_add(struct counts_table *t, struct counts *c);
  * table has another instruction there. Not after counts_table_sort(). */
 int counts_table_put(struct counts_table *t, const struct counts_insn *insn);
 
-/* Nothing more is added: insns[0] to insns[count - 1] are in the order of their addresses;
- * of two instruction sets at one address, which damage may show, the more frequent one is first. */
+/* Nothing more is added; what was all taken back is left out, with its cycles: insns[0] to
+ * insns[count - 1] are in the order of their addresses; of two instruction sets at one address,
+ * which damage may show, the more frequent one is first. */
 void counts_table_sort(struct counts_table *t);
+
+/* What a part counts, to be freed: by address and instruction set. What it takes back of the part
+ * before is there, too. Instead of counts_table_sort(). */
+size_t counts_table_take(struct counts_table *t, struct counts_insn **out);
 
 /* Of a sorted table, the instruction at the address; NULL: none ran there. */
 const struct counts_insn *counts_table_at(const struct counts_table *t, uint64_t address);

@@ -94,7 +94,7 @@ int cmd_coverage(int argc, char **argv)
     memset(&coverage, 0, sizeof coverage);
     code = export_open(&args, 0, !args.parts, &first);
     if (!code && args.parts) {
-        code = export_part(&args, &first, false);
+        code = export_part(&args, &first);
         export_opened_release(&first);
         counts_table_release(&table);
         return code;
@@ -130,7 +130,8 @@ static const char profile_help[] =
     "\n"
     "  --format FORMAT    callgrind (the default): for KCachegrind and callgrind_annotate;\n"
     "                     folded: stacks, a line each; speedscope: for www.speedscope.app;\n"
-    "                     text: tasks, functions and lines that take most\n" EXPORT_HELP "\n"
+    "                     text: tasks, functions and lines that take most\n" EXPORT_HELP
+        EXPORT_PART_HELP "\n"
     "examples:\n"
     "  btraced profile --elf crash.elf -o callgrind.out.run recording\n"
     "  btraced profile --elf crash.elf --format text recording\n";
@@ -191,15 +192,16 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
     return error;
 }
 
-static int write_profile(const struct export_args *args, const struct profile *p)
+int cmd_export_profile(const struct export_args *args, unsigned format, struct profile *p)
 {
     static int (*const writers[])(const struct profile *p,
                                   FILE *out) = {profile_write_callgrind, profile_write_folded,
                                                 profile_write_speedscope, profile_write_text};
+    p->cycles = profile_has_cycles(p->table);
     FILE *out = export_create(args);
     if (!out)
         return EXIT_INTERNAL;
-    int error = writers[args->format](p, out);
+    int error = writers[format](p, out);
     int code = export_close(args, out);
     return error ? export_failed(args, error) : code;
 }
@@ -219,8 +221,7 @@ static int profile_recording(const struct export_args *args, struct export_opene
         error = profile_core(args, o, i, &profile->cores[i], table, loss);
     }
     counts_table_sort(table);
-    for (size_t i = 0; i < table->count; i++)
-        profile->cycles |= table->insns[i].cycles != 0;
+    profile->cycles = profile_has_cycles(table);
     return error;
 }
 
@@ -244,12 +245,16 @@ int cmd_profile(int argc, char **argv)
     if (code)
         return code < 0 ? EXIT_OK : code;
     counts_table_init(&table);
-    code = export_open(&args, 0, true, &o);
-    int error = code ? BT_OK : profile_recording(&args, &o, &profile, &table, &loss);
+    code = export_open(&args, 0, !args.parts, &o);
+    int error = BT_OK;
+    if (!code && args.parts)
+        code = export_part(&args, &o);
+    else if (!code)
+        error = profile_recording(&args, &o, &profile, &table, &loss);
     if (error)
         code = export_failed(&args, error);
-    if (!code)
-        code = write_profile(&args, &profile);
+    if (!code && !args.parts)
+        code = cmd_export_profile(&args, args.format, &profile);
     profile_release(&profile);
     counts_table_release(&table);
     export_opened_release(&o);
@@ -439,7 +444,7 @@ int cmd_feedback(int argc, char **argv)
     feedback.stacks = args.format == FEEDBACK_BRSTACK;
     code = export_open(&args, 0, false, &first);
     if (!code && !error && args.parts) {
-        code = export_part(&args, &first, true);
+        code = export_part(&args, &first);
         feedback_release(&feedback);
         export_opened_release(&first);
         return code;

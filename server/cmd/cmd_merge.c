@@ -12,12 +12,13 @@
 
 static const char merge_help[] =
     "usage: btraced merge [OPTION]... --elf FILE COUNTS...\n"
-    "Adds up what parts of recordings counted ('coverage --part', 'feedback --part'): the same\n"
+    "Adds up what parts of recordings counted ('--part' of coverage, profile, feedback): the same\n"
     "report as from one run. All parts have to be there; several recordings of one program add "
     "up.\n"
     "\n"
     "  --format FORMAT    lcov (the default), text, objects: as of coverage; autofdo, bolt:\n"
-    "                     as of feedback; summary: as of decode, needs no --elf\n"
+    "                     as of feedback; callgrind, folded, speedscope: as of profile, and\n"
+    "                     profile: its text; summary: as of decode, needs no --elf\n"
     "  --fail-under N     exit code 7 if less than N percent of the lines ran\n"
     "  -o, --output FILE  write there, not to the standard output\n"
     "  --elf FILE         program that ran, the same as for the parts; repeatable\n"
@@ -28,10 +29,11 @@ static const char merge_help[] =
     "  btraced coverage --part 2/2 --elf crash.elf -o 2.counts recording\n"
     "  btraced merge --elf crash.elf --format text 1.counts 2.counts\n";
 
-enum { MERGE_OBJECTS = 2, MERGE_AUTOFDO, MERGE_BOLT, MERGE_SUMMARY };
+enum { MERGE_OBJECTS = 2, MERGE_AUTOFDO, MERGE_BOLT, MERGE_SUMMARY, MERGE_CALLGRIND };
 
-static const char *const merge_formats[] = {"lcov", "text",    "objects", "autofdo",
-                                            "bolt", "summary", NULL};
+static const char *const merge_formats[] = {"lcov",       "text",    "objects",   "autofdo",
+                                            "bolt",       "summary", "callgrind", "folded",
+                                            "speedscope", "profile", NULL};
 
 /* The programs that were named, and their code. */
 struct merge_programs {
@@ -123,6 +125,14 @@ static int write_merged(const struct export_args *args, struct merge_programs *p
         return write_merged_summary(args, m);
     if (args->format < MERGE_AUTOFDO)
         return write_merged_coverage(args, p, m);
+    if (args->format >= MERGE_CALLGRIND) {
+        struct profile profile = {.names = &p->names,
+                                  .loss = &m->loss,
+                                  .table = &m->table,
+                                  .cores = m->cores,
+                                  .core_count = m->source_count};
+        return cmd_export_profile(args, args->format - MERGE_CALLGRIND, &profile);
+    }
     feedback_finish(&m->feedback);
     return cmd_export_feedback(args, args->format - MERGE_AUTOFDO, &p->names.programs[0],
                                &m->feedback, &m->loss);
@@ -143,14 +153,19 @@ int cmd_merge(int argc, char **argv)
         export_complain(&args, "the program is needed: --elf FILE");
         return EXIT_USAGE;
     }
-    bool pairs = args.format == MERGE_AUTOFDO || args.format == MERGE_BOLT;
+    enum merge_needs needs = MERGE_ANY;
+    if (args.format == MERGE_AUTOFDO || args.format == MERGE_BOLT)
+        needs = MERGE_PAIRS;
+    else if (args.format >= MERGE_CALLGRIND)
+        needs = MERGE_CALLS;
+    bool lines = args.format < MERGE_OBJECTS || needs == MERGE_CALLS;
     if (args.elf_count)
-        code = open_programs(&args, args.format < MERGE_OBJECTS, &programs);
+        code = open_programs(&args, lines, &programs);
     if (!code && args.format == MERGE_BOLT && programs.elf[0]->machine != ELF_MACHINE_AARCH64)
         code = export_complain(&args, "BOLT knows AArch64 programs alone: --format autofdo");
     memset(&merge, 0, sizeof merge);
     if (!code && merge_files(&merge, args.paths, args.path_count,
-                             args.elf_count ? &programs.known : NULL, pairs, &why))
+                             args.elf_count ? &programs.known : NULL, needs, &why))
         code = export_complain(&args, why.text);
     if (!code)
         code = write_merged(&args, &programs, &merge);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Files of counts: what one part of a recording (server/export/part.h), or all of it, adds to
- * coverage, feedback and the summary. docs/scale.md has the format: numbers as LEB128, and at the
- * end the SHA-256 of all before. Any bytes are accepted as input.
+ * coverage, profile, feedback and the summary. docs/scale.md has the format: numbers as LEB128, and
+ * at the end the SHA-256 of all before. Any bytes are accepted as input.
  */
 #ifndef SERVER_COUNTS_FILE_H
 #define SERVER_COUNTS_FILE_H
 
+#include "decoder/calls/calls_piece.h"
 #include "decoder/counts/counts_table.h"
 #include "drivers/base/message.h"
 #include "server/export/feedback.h"
@@ -43,7 +44,10 @@ struct counts_segment {
     size_t insn_count;
     struct feedback_pair *pairs; /* ranges, then branches, by their addresses */
     size_t pair_count;
+    struct calls_piece calls;
 };
+
+void counts_segment_release(struct counts_segment *s);
 
 /*
  * Of one source: segment k begins at mark k of the part (the first part has one alone, its begin)
@@ -54,6 +58,7 @@ struct counts_source {
     char *name;
     char *core;
     bool formatted;
+    bool m_profile; /* the core; of files with calls */
     uint64_t next;
     uint64_t mark;
     struct counts_segment segments[COUNTS_FILE_MARKS];
@@ -70,7 +75,8 @@ struct counts_file {
     uint8_t recording[COUNTS_FILE_ID]; /* what it is known by */
     uint64_t part;                     /* from 0 */
     uint64_t parts;
-    bool pairs; /* ranges and branches were counted, too */
+    bool pairs; /* ranges and branches were counted, too; or */
+    bool calls; /* calls by their paths */
     struct counts_program *programs;
     size_t program_count;
     struct counts_source *sources;

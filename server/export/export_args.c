@@ -3,6 +3,7 @@
 
 #include "server/base/exit_codes.h"
 #include "server/base/log.h"
+#include "server/export/export_tasks.h"
 #include "server/export/part.h"
 
 #include <errno.h>
@@ -54,7 +55,7 @@ static unsigned export_option_of(int option)
         return EXPORT_COVERAGE | EXPORT_MERGE;
     case OPT_PART:
     case OPT_RUN:
-        return EXPORT_COVERAGE | EXPORT_FEEDBACK;
+        return EXPORT_COVERAGE | EXPORT_PROFILE | EXPORT_FEEDBACK;
     case OPT_SOURCE:
         return EXPORT_ALL & ~EXPORT_MERGE;
     case OPT_FROM:
@@ -290,10 +291,17 @@ void export_opened_release(struct export_opened *o)
     recording_close(&o->recording);
 }
 
-int export_part(const struct export_args *args, struct export_opened *o, bool pairs)
+int export_part(const struct export_args *args, struct export_opened *o)
 {
-    struct counts_file f = {.part = args->part, .parts = args->parts, .pairs = pairs};
+    struct counts_file f = {.part = args->part,
+                            .parts = args->parts,
+                            .pairs = args->command->is == EXPORT_FEEDBACK,
+                            .calls = args->command->is == EXPORT_PROFILE};
     struct message why = {.text = ""};
+    for (size_t i = 0; f.calls && i < o->source_count; i++)
+        if (export_tasks_watched(o, &o->sources[i]))
+            return export_complain(args, "tasks are known of the whole run alone: leave out "
+                                         "--part, or let 'coverage --part' count without calls");
     int error = part_identify(&f, &o->recording, o->sources, o->source_count, &o->names,
                               args->run ? args->run : args->paths[0]);
     f.sources = error ? NULL : calloc(o->source_count, sizeof *f.sources);
@@ -303,7 +311,13 @@ int export_part(const struct export_args *args, struct export_opened *o, bool pa
     }
     if (!error && !f.sources)
         error = BT_ERR_NOMEM;
-    int code = error ? export_failed(args, error) : EXIT_OK;
+    int code = EXIT_OK;
+    if (f.calls && error == BT_ERR_UNSUPPORTED)
+        code =
+            export_complain(args, "calls are nested too deeply for parts, or go back to ever new "
+                                  "callers too often: leave out --part, or make it smaller");
+    else if (error)
+        code = export_failed(args, error);
     if (!code && counts_file_write(args->output, &f, &why))
         code = export_complain(args, why.text);
     counts_file_release(&f);

@@ -80,8 +80,9 @@ struct export_opened {
 int export_open(const struct export_args *args, size_t i, bool lines, struct export_opened *o);
 void export_opened_release(struct export_opened *o);
 
-/* The part that was asked for, to its file; with ranges and branches if `pairs`. An exit code. */
-int export_part(const struct export_args *args, struct export_opened *o, bool pairs);
+/* The part that was asked for, to its file: of feedback with ranges and branches, of profile with
+ * calls. An exit code. */
+int export_part(const struct export_args *args, struct export_opened *o);
 
 /* The output; NULL and a line on standard error if it cannot be made. */
 FILE *export_create(const struct export_args *args);

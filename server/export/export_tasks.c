@@ -245,6 +245,12 @@ unsigned export_tasks_comparator(const struct export_opened *o, const struct rec
     return COMPARATORS;
 }
 
+bool export_tasks_watched(const struct export_opened *o, const struct recording_source *source)
+{
+    const struct recording_source *itm = recording_itm(&o->recording, source);
+    return itm && export_m_profile(source) && export_tasks_comparator(o, itm) != COMPARATORS;
+}
+
 int export_tasks_find(struct export_tasks *t, struct export_opened *o,
                       const struct recording_source *source)
 {
@@ -254,11 +260,9 @@ int export_tasks_find(struct export_tasks *t, struct export_opened *o,
     struct counts counts;
     uint64_t bytes = 0;
     memset(t, 0, sizeof *t);
-    if (!itm || !export_m_profile(source))
+    if (!export_tasks_watched(o, source))
         return BT_OK;
     s.comparator = export_tasks_comparator(o, itm);
-    if (s.comparator == COMPARATORS)
-        return BT_OK;
     int error = export_listen(&o->recording, itm, search_listen, &s, &bytes);
     if (error || s.lost || !s.site_count)
         return error;

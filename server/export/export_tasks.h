@@ -33,6 +33,9 @@ struct export_tasks {
  */
 int export_tasks_find(struct export_tasks *t, struct export_opened *o,
                       const struct recording_source *source);
+
+/* Whether there is such a comparator. */
+bool export_tasks_watched(const struct export_opened *o, const struct recording_source *source);
 void export_tasks_release(struct export_tasks *t);
 
 /* The comparator of the ITM's core that watches such a pointer; 4: none. */

@@ -13,10 +13,8 @@ struct merge_file {
 static void forget_segments(struct counts_file *f)
 {
     for (size_t i = 0; i < f->source_count; i++) {
-        for (size_t k = 0; k < f->sources[i].segment_count; k++) {
-            free(f->sources[i].segments[k].insns);
-            free(f->sources[i].segments[k].pairs);
-        }
+        for (size_t k = 0; k < f->sources[i].segment_count; k++)
+            counts_segment_release(&f->sources[i].segments[k]);
         f->sources[i].segment_count = 0;
     }
 }
@@ -25,8 +23,11 @@ void merge_release(struct merge *m)
 {
     for (size_t i = 0; i < m->file_count; i++)
         counts_file_release(&m->files[i].head);
+    for (size_t i = 0; m->cores && i < m->source_count; i++)
+        calls_release(&m->cores[i].calls);
     free(m->files);
     free(m->sources);
+    free(m->cores);
     counts_table_release(&m->table);
     feedback_release(&m->feedback);
     memset(m, 0, sizeof *m);
@@ -72,12 +73,15 @@ static int check_programs(const struct merge_file *f, const struct counts_file *
     return BT_OK;
 }
 
-static int read_head(struct merge_file *f, const struct counts_file *programs, bool pairs,
-                     struct message *why)
+static int read_head(struct merge_file *f, const struct counts_file *programs,
+                     enum merge_needs needs, struct message *why)
 {
     int error = counts_file_read(f->path, &f->head, why);
     forget_segments(&f->head);
-    if (!error && pairs && !f->head.pairs)
+    if (!error && needs == MERGE_CALLS && !f->head.calls)
+        return message_fail(why, BT_ERR_INVAL,
+                            "'%s' has no calls: 'btraced profile --part' counts them", f->path);
+    if (!error && needs == MERGE_PAIRS && !f->head.pairs)
         return message_fail(
             why, BT_ERR_INVAL,
             "'%s' has no ranges and branches: 'btraced feedback --part' counts them", f->path);
@@ -90,7 +94,8 @@ static int check_alike(const struct merge_file *first, const struct merge_file *
 {
     const struct counts_file *a = &first->head, *b = &f->head;
     bool same = a->parts == b->parts && a->source_count == b->source_count &&
-                a->program_count == b->program_count && a->pairs == b->pairs;
+                a->program_count == b->program_count && a->pairs == b->pairs &&
+                a->calls == b->calls;
     for (size_t i = 0; same && i < a->source_count; i++)
         same = strcmp(a->sources[i].name, b->sources[i].name) == 0;
     for (size_t i = 0; same && i < a->program_count; i++)
@@ -130,7 +135,9 @@ static int check_recording(const struct merge_file *f, size_t count, struct mess
     return BT_OK;
 }
 
-static int add_segment(struct merge *m, struct merge_source *s, const struct counts_segment *g)
+/* `path`: whose it is. */
+static int add_segment(struct merge *m, struct merge_source *s, const struct counts_segment *g,
+                       const char *path, struct message *why)
 {
     int error = BT_OK;
     for (unsigned i = 0; i < COUNTS_NUMBERS; i++)
@@ -139,6 +146,16 @@ static int add_segment(struct merge *m, struct merge_source *s, const struct cou
         error = counts_table_put(&m->table, &g->insns[i]);
     for (size_t i = 0; i < g->pair_count; i++)
         feedback_put(&m->feedback, &g->pairs[i]);
+    if (error == BT_ERR_FORMAT)
+        message_set(why, "'%s' has another instruction at an address than the others", path);
+    if (error || !m->cores)
+        return error;
+    error = calls_join(&m->cores[s - m->sources].calls, &g->calls);
+    if (error == BT_ERR_UNSUPPORTED)
+        message_set(why,
+                    "the calls of '%s' do not go on from those of the part before (nested too "
+                    "deeply, or mixed up): only 'btraced profile' without --part counts them",
+                    path);
     return error;
 }
 
@@ -160,9 +177,7 @@ static int add_file(struct merge *m, const struct merge_file *f, struct merge_so
                                  "'%s' does not begin where the part before ended: make both again",
                                  f->path);
         for (uint64_t k = s->mark; !error && k < from->segment_count; k++)
-            error = add_segment(m, s, &from->segments[k]);
-        if (error == BT_ERR_FORMAT && !why->text[0])
-            message_set(why, "'%s' has another instruction at an address than the others", f->path);
+            error = add_segment(m, s, &from->segments[k], f->path, why);
         s->part = from->next;
         s->mark = from->mark;
     }
@@ -183,6 +198,19 @@ static void add_loss(struct export_loss *loss, const uint64_t *n)
         loss->gaps[cause] += n[COUNTS_GAPS + cause];
 }
 
+/* Calls of a recording's sources begin, the first one's in *core. */
+static int begin_calls(struct profile_core *core, const struct counts_file *f)
+{
+    int error = BT_OK;
+    for (size_t i = 0; i < f->source_count && !error; i++) {
+        const struct calls_config config = {.m_profile = f->sources[i].m_profile};
+        core[i].name = f->sources[i].core;
+        core[i].m_profile = config.m_profile;
+        error = calls_init(&core[i].calls, &config);
+    }
+    return error;
+}
+
 /* The files [0, count) of one recording, that is whole. */
 static int add_recording(struct merge *m, const struct merge_file *f, size_t count,
                          struct message *why)
@@ -194,14 +222,17 @@ static int add_recording(struct merge *m, const struct merge_file *f, size_t cou
                                            .name = f->head.sources[i].name,
                                            .core = f->head.sources[i].core,
                                            .formatted = f->head.sources[i].formatted};
+    struct profile_core *cores = m->cores ? &m->cores[m->source_count] : NULL;
     m->source_count += source_count;
     why->text[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        int error = add_file(m, &f[i], sources, why);
-        if (error)
-            return message_default(why, error);
-    }
+    int error = cores ? begin_calls(cores, &f->head) : BT_OK;
+    for (size_t i = 0; i < count && !error; i++)
+        error = add_file(m, &f[i], sources, why);
+    if (error)
+        return message_default(why, error);
     for (size_t i = 0; i < source_count; i++) {
+        if (cores)
+            calls_finish(&cores[i].calls, 0, 0);
         add_loss(&m->loss, sources[i].numbers);
         m->feedback.left_out += sources[i].numbers[COUNTS_PAIRS_LEFT_OUT];
     }
@@ -217,19 +248,8 @@ static size_t of_recording(const struct merge *m, size_t i)
     return n;
 }
 
-/* What one part counted and the next took back, before a gap, did not run for all we know. */
-static void drop_taken_back(struct counts_table *t)
-{
-    size_t n = 0;
-    counts_table_sort(t);
-    for (size_t i = 0; i < t->count; i++)
-        if (t->insns[i].count)
-            t->insns[n++] = t->insns[i];
-    t->count = n;
-}
-
 int merge_files(struct merge *m, char *const *paths, size_t count,
-                const struct counts_file *programs, bool pairs, struct message *why)
+                const struct counts_file *programs, enum merge_needs needs, struct message *why)
 {
     size_t sources = 0;
     memset(m, 0, sizeof *m);
@@ -240,7 +260,7 @@ int merge_files(struct merge *m, char *const *paths, size_t count,
     for (size_t i = 0; i < count && !error; i++) {
         m->file_count++;
         m->files[i].path = paths[i];
-        error = read_head(&m->files[i], programs, pairs, why);
+        error = read_head(&m->files[i], programs, needs, why);
         sources += m->files[i].head.source_count;
     }
     if (error)
@@ -249,12 +269,14 @@ int merge_files(struct merge *m, char *const *paths, size_t count,
     for (size_t i = 0; i < count && !error; i += of_recording(m, i))
         error = check_recording(&m->files[i], of_recording(m, i), why);
     m->sources = error ? NULL : calloc(sources + 1, sizeof *m->sources);
-    if (!error && !m->sources)
+    if (!error && needs == MERGE_CALLS)
+        m->cores = calloc(sources + 1, sizeof *m->cores);
+    if (!error && (!m->sources || (needs == MERGE_CALLS && !m->cores)))
         return message_fail(why, BT_ERR_NOMEM, "%s", bt_strerror(BT_ERR_NOMEM));
     for (size_t i = 0; i < count && !error; i += of_recording(m, i))
         error = add_recording(m, &m->files[i], of_recording(m, i), why);
-    if (!error && m->table.count)
-        drop_taken_back(&m->table);
+    if (!error) /* what one part counted and the next took back is 0 now */
+        counts_table_sort(&m->table);
     return error;
 }
 

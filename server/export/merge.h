@@ -8,6 +8,7 @@
 #define SERVER_MERGE_H
 
 #include "server/export/counts_file.h"
+#include "server/export/profile.h"
 
 /* One source of one recording. */
 struct merge_source {
@@ -27,15 +28,22 @@ struct merge {
     size_t source_count;
     struct counts_table table; /* sorted */
     struct feedback feedback;
+    struct profile_core *cores; /* one a source, if calls are needed; otherwise NULL */
     struct export_loss loss;
 };
 
+enum merge_needs {
+    MERGE_ANY,
+    MERGE_PAIRS, /* ranges and branches */
+    MERGE_CALLS,
+};
+
 /*
- * Reads and checks all files. `programs` (NULL: any) are those that all have to be of; `pairs`:
- * ranges and branches are needed. 0 or a bt_error with *why filled; release in all cases.
+ * Reads and checks all files. `programs` (NULL: any) are those that all have to be of; `needs`:
+ * what is added up beside the instructions. 0 or a bt_error with *why filled; release in all cases.
  */
 int merge_files(struct merge *m, char *const *paths, size_t count,
-                const struct counts_file *programs, bool pairs, struct message *why);
+                const struct counts_file *programs, enum merge_needs needs, struct message *why);
 void merge_release(struct merge *m);
 
 /* The rows of `btraced decode`, for each recording and source. */

@@ -17,6 +17,7 @@ struct side {
     struct export_walk options;
     struct counts counts;
     struct feedback feedback;
+    struct calls_cutter *calls; /* NULL: nobody follows them */
     struct recording_pass pass;
     uint64_t at;               /* raw bytes */
     bool waits;                /* no byte has come yet: they are kept, to be told their offset */
@@ -81,10 +82,37 @@ static int side_loss(void *ctx)
     return side_gap(ctx, BT_GAP_WIRE);
 }
 
+static void side_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                          uint64_t cycles)
+{
+    const struct side *s = ctx;
+    if (s->calls)
+        calls_cutter_transfer(s->calls, edge, number, cycles);
+}
+
+static void side_event(void *ctx, const struct bt_event *event, uint64_t cycles)
+{
+    const struct side *s = ctx;
+    if (s->calls)
+        calls_cutter_event(s->calls, event, cycles);
+}
+
+/* Both sides are told of transfers, so that they count alike. */
+static void side_follow(struct side *s)
+{
+    s->options.cycles = stream_counts_blocks(&s->options.source->config);
+    s->options.transfer = side_transfer;
+    s->options.event = side_event;
+    s->options.ctx = s;
+}
+
 static void side_free(struct side *s)
 {
     if (!s)
         return;
+    if (s->calls)
+        calls_cutter_release(s->calls);
+    free(s->calls);
     walk_close(&s->walk);
     counts_release(&s->counts);
     feedback_release(&s->feedback);
@@ -103,6 +131,8 @@ static int side_new(const struct part *p, uint64_t at, struct side **out)
     int error = p->file->pairs ? feedback_init(&s->feedback) : BT_OK;
     if (!error && p->file->pairs)
         feedback_follow(&s->feedback, &s->options, &s->counts);
+    if (p->file->calls)
+        side_follow(s);
     int opened = walk_open(&s->walk, &s->options, &s->counts);
     error = error ? error : opened;
     if (!error)
@@ -180,24 +210,12 @@ static void side_numbers(const struct side *s, uint64_t *n)
         n[COUNTS_GAPS + cause] = w->gaps.totals[cause];
 }
 
-static int insn_order(const void *a, const void *b)
-{
-    const struct counts_insn *x = a, *y = b;
-    if (x->address != y->address)
-        return x->address < y->address ? -1 : 1;
-    return (x->isa > y->isa) - (x->isa < y->isa);
-}
-
 static int segment_insns(struct side *s, struct counts_segment *out)
 {
     struct counts_table table;
     counts_table_init(&table);
     int error = counts_table_add(&table, &s->counts);
-    counts_table_sort(&table);
-    out->insns = table.insns; /* they are its own now */
-    out->insn_count = table.count;
-    if (table.count)
-        qsort(out->insns, out->insn_count, sizeof *out->insns, insn_order);
+    out->insn_count = counts_table_take(&table, &out->insns);
     return error;
 }
 
@@ -214,6 +232,11 @@ static int segment_pairs(struct side *s, struct counts_segment *out)
     return BT_OK;
 }
 
+static int segment_calls(struct side *s, struct counts_segment *out)
+{
+    return calls_cutter_end(s->calls, s->counts.number, s->counts.cycles, &out->calls);
+}
+
 /* A segment ends, and another one may begin, with counts of its own. */
 static int part_segment(struct part *p)
 {
@@ -228,7 +251,11 @@ static int part_segment(struct part *p)
         error = segment_insns(s, out);
         if (!error && p->file->pairs)
             error = segment_pairs(s, out);
+        if (!error && p->file->calls)
+            error = segment_calls(s, out);
     }
+    if (p->file->calls)
+        calls_cutter_begin(s->calls, s->counts.number, s->counts.cycles);
     p->counted = true;
     counts_clear(&s->counts);
     feedback_clear(&s->feedback);
@@ -274,6 +301,11 @@ static int part_run(struct part *p, bool cut)
     uint64_t part = p->file->part, parts = p->file->parts;
     bool met = false;
     int error = side_new(p, cut ? part_cut(p, part) : 0, &p->here);
+    if (!error && p->file->calls) {
+        p->here->calls = calloc(1, sizeof *p->here->calls);
+        error = p->here->calls ? calls_cutter_init(p->here->calls, export_m_profile(p->source))
+                               : BT_ERR_NOMEM;
+    }
     if (!error && part == 0)
         error = part_segment(p);
     for (unsigned k = 0; part && !error && part_mark(p, part, k); k++) {
@@ -296,10 +328,8 @@ static void part_forget(struct part *p)
 {
     side_free(p->here);
     p->here = NULL;
-    for (size_t k = 0; k < p->out->segment_count; k++) {
-        free(p->out->segments[k].insns);
-        free(p->out->segments[k].pairs);
-    }
+    for (size_t k = 0; k < p->out->segment_count; k++)
+        counts_segment_release(&p->out->segments[k]);
     memset(p->out->segments, 0, sizeof p->out->segments);
     p->out->segment_count = 0;
     p->counted = false;
@@ -313,6 +343,7 @@ int part_count(const struct counts_file *f, struct recording *r,
     out->name = strdup(source->name);
     out->core = strdup(source->core_name);
     out->formatted = source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA;
+    out->m_profile = f->calls && export_m_profile(source);
     out->next = f->parts;
     if (!out->name || !out->core)
         return BT_ERR_NOMEM;

@@ -14,8 +14,9 @@
 /* "I/N", I from 1: part number I - 1. False: it is not that. */
 bool part_parse(const char *text, uint64_t *part, uint64_t *parts);
 
-/* Part f->part of f->parts, with ranges and branches if f->pairs, of one source into *out. `out` is
- * all 0; its owner releases it. 0 or a bt_error. */
+/* Part f->part of f->parts, with ranges and branches if f->pairs or calls if f->calls, of one
+ * source into *out. `out` is all 0; its owner releases it. 0 or a bt_error; BT_ERR_UNSUPPORTED: its
+ * calls are nested too deeply, or return too often to what is not known. */
 int part_count(const struct counts_file *f, struct recording *r,
                const struct recording_source *source, const struct export_names *names,
                struct counts_source *out);

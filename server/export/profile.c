@@ -9,6 +9,14 @@
 
 #define TOP 25 /* functions and lines of the text */
 
+bool profile_has_cycles(const struct counts_table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        if (table->insns[i].cycles)
+            return true;
+    return false;
+}
+
 const char *profile_function_name(const struct profile *p, const struct calls_path *path, char *out,
                                   size_t size)
 {

@@ -30,6 +30,9 @@ struct profile {
     bool cycles; /* the trace has them */
 };
 
+/* Whether the trace had any. */
+bool profile_has_cycles(const struct counts_table *table);
+
 /* The name of a path's function, or of its task: `out`. */
 const char *profile_function_name(const struct profile *p, const struct calls_path *path, char *out,
                                   size_t size);

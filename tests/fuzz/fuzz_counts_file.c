@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files of counts, behind their checksum: what is accepted is written again as what it was. */
+/* Files of counts, behind their checksum: what is accepted is written again as what it was, and its
+ * calls can be joined to any others. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,35 @@ static void check_segment(const struct counts_segment *s, bool pairs)
         require(s->pairs[i].count != 0);
 }
 
+static void check_calls(const struct calls_piece *p)
+{
+    size_t frames = 0, absent = 0;
+    for (size_t i = 0; i < p->row_count; i++)
+        require(p->rows[i].parent == CALLS_NO_PATH || p->rows[i].parent < i);
+    for (size_t i = 0; i < p->step_count; i++) {
+        frames += p->steps[i].frames;
+        absent += p->steps[i].absent;
+        require(p->steps[i].rows <= p->row_count && frames <= p->frame_count &&
+                absent <= p->absent_count && p->steps[i].op < CALLS_OPS);
+    }
+}
+
+/* Twice, so that the second time some are open. */
+static void join_calls(const struct counts_source *s)
+{
+    struct calls_config config = {.max_paths = 16, .m_profile = s->m_profile};
+    struct calls calls;
+    require(calls_init(&calls, &config) == 0);
+    for (size_t k = 0; k < 2 * s->segment_count; k++)
+        if (calls_join(&calls, &s->segments[k / 2].calls))
+            break;
+    require(calls.depth <= CALLS_DEPTH && calls.path_count <= config.max_paths);
+    for (size_t i = 0; i < calls.path_count; i++)
+        require(calls.paths[i].parent == CALLS_NO_PATH || calls.paths[i].parent < i);
+    calls_finish(&calls, 0, 0);
+    calls_release(&calls);
+}
+
 static void check_file(const struct counts_file *f)
 {
     require(f->part < f->parts && f->parts <= COUNTS_FILE_PARTS && f->run);
@@ -30,8 +60,12 @@ static void check_file(const struct counts_file *f)
         const struct counts_source *s = &f->sources[i];
         require(s->name && s->core && s->next > f->part && s->next <= f->parts);
         require(s->mark < COUNTS_FILE_MARKS && s->segment_count <= COUNTS_FILE_MARKS);
-        for (size_t k = 0; k < s->segment_count; k++)
+        for (size_t k = 0; k < s->segment_count; k++) {
             check_segment(&s->segments[k], f->pairs);
+            check_calls(&s->segments[k].calls);
+        }
+        if (f->calls)
+            join_calls(s);
     }
 }
 

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Parts of recordings and `btraced merge`: every report is that of one run, byte by byte, in whatever
 order the files come, and what is broken, foreign, missing or double is named. Tests part.c,
-part_identity.c, counts_file.c, merge.c, cmd_merge.c, cmd_export.c and export_args.c."""
+part_identity.c, counts_file.c, calls_piece.c, merge.c, cmd_merge.c, cmd_export.c and export_args.c."""
 
+import hashlib
 import os
 import random
 import shutil
@@ -11,7 +12,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from replay_gdb import BTRACED, PATIENCE, ROOT, Suite, environment, equal, expect, folder, has
+from replay_gdb import (BTRACED, PATIENCE, ROOT, Suite, capture, environment, equal, expect, folder,
+                        has)
 
 suite = Suite()
 SEED = int(os.environ.get("BTRACED_SEED", time.time_ns() % 2**32))
@@ -19,6 +21,8 @@ print(f"BTRACED_SEED={SEED}", flush=True)
 ELF = ROOT / "tests" / "demo" / "crash.elf"
 DEMO = ROOT / "tests" / "demo" / "recording"
 PARTS = 16
+CAPTURES = (("a15-ptm-return-stack", "PTM_0_2.bin"), ("tc2-etmv3-ptm", "cstrace.bin"),
+            ("juno-etmv4", "cstrace.bin"), ("r5-etmv3-damaged", "zephyr.data"))
 
 
 def btraced(*words, code=0):
@@ -43,9 +47,9 @@ def long_recording(name, times, damage, seed):
     return made
 
 
-def part(command, recording, i, count, *more):
+def part(command, recording, i, count, *more, elf=ELF):
     out = folder() / f"{i}.counts"
-    btraced(command, "--part", f"{i}/{count}", "--elf", ELF, "-o", out, *more, recording)
+    btraced(command, "--part", f"{i}/{count}", "--elf", elf, "-o", out, *more, recording)
     return out
 
 
@@ -57,9 +61,16 @@ def reports(*recordings):
     return found
 
 
-def check_merged(files, wanted):
+def profiles(recording, elf=ELF):
+    """The same, of its calls."""
+    return {merged: btraced("profile", "--elf", elf, "--format", name, recording)
+            for merged, name in (("callgrind", "callgrind"), ("folded", "folded"),
+                                 ("speedscope", "speedscope"), ("profile", "text"))}
+
+
+def check_merged(files, wanted, elf=ELF):
     for name, text in wanted.items():
-        equal(btraced("merge", "--elf", ELF, "--format", name, *files), text, name)
+        equal(btraced("merge", "--elf", elf, "--format", name, *files), text, name)
 
 
 @suite.test("parts: 16 of a recording, damaged or not, say what one run says")
@@ -74,6 +85,51 @@ def _():
         wanted = reports(recording)
         wanted["summary"] = btraced("decode", "--elf", ELF, recording)
         check_merged(files, wanted)
+
+
+@suite.test("parts: 16 with calls, damaged or not, are the profile of one run")
+def _():
+    damage = random.Random(SEED).choice([0, 12])
+    recording = long_recording("calls", 24, damage, SEED)
+    files = [part("profile", recording, i, PARTS) for i in range(1, PARTS + 1)]
+    random.Random(SEED).shuffle(files)
+    wanted = profiles(recording)
+    expect(damage or wanted["folded"].count("\n") > 20, "a profile of few calls")
+    wanted["lcov"] = btraced("coverage", "--elf", ELF, recording)
+    wanted["summary"] = btraced("decode", "--elf", ELF, recording)
+    check_merged(files, wanted)
+    refused(r"has no calls: 'btraced profile --part'", part("coverage", recording, 1, 1),
+            more=("--elf", ELF, "--format", "folded"))
+
+
+for capture_name, trace_name in CAPTURES:
+    @suite.test(f"parts: those of {capture_name}, damaged more or not, are the profile of one run")
+    def _(name=capture_name, trace=trace_name):
+        recording, chance = folder() / name, random.Random(SEED)
+        shutil.copytree(capture(name), recording, copy_function=shutil.copyfile)
+        recording.chmod(0o755)
+        elf = recording / "zephyr.elf" if name.startswith("r5") else ELF
+        data = bytearray((recording / trace).read_bytes())
+        for _ in range(chance.choice([0, 10])):
+            data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        (recording / trace).write_bytes(data)
+        count = chance.choice([3, PARTS])
+        files = [part("profile", recording, i, count, elf=elf) for i in range(1, count + 1)]
+        check_merged(files, profiles(recording, elf), elf)
+
+
+@suite.test("parts: a file of the version before is read, a newer one is named")
+def _():
+    seeds = ROOT / "tests" / "fuzz" / "seeds" / "fuzz_counts_file"
+    old = folder() / "old.counts"
+    data = (seeds / "coverage").read_bytes()
+    has(data[:17].decode(), "^btraced counts 1$", "seed")
+    old.write_bytes(data + hashlib.sha256(data).digest())
+    has(btraced("merge", "--format", "summary", old), "instructions", "summary")
+    data = b"btraced counts 3" + data[16:]
+    old.write_bytes(data + hashlib.sha256(data).digest())
+    refused(r"byte 0x0: expected 'btraced counts 2', or 1: this is no file of counts, or a newer",
+            old)
 
 
 @suite.test("parts: a folder of recordings, one file each, adds up to one report")
@@ -128,7 +184,7 @@ def _():
         refused(r"bad\.counts': the checksum of \d+ bytes is wrong", bad)
         bad.write_bytes(data[:at])
         refused(r"bad\.counts': the checksum of \d+ bytes is wrong", bad)
-    refused(r"ELF': byte 0x0: expected 'btraced counts 1'".replace("ELF", ELF.name), ELF)
+    refused(r"ELF': byte 0x0: expected 'btraced counts 2'".replace("ELF", ELF.name), ELF)
     refused(r"cannot read '\S*none'", folder() / "none")
 
 
@@ -139,7 +195,7 @@ def _():
                   ("--part", "1/3", "-o", "x", "-j", "2"),
                   ("--part", "1/3", "-o", "x", DEMO)):
         has(btraced("coverage", "--elf", ELF, *words, DEMO, code=2), "part", f"complaint {words}")
-    has(btraced("profile", "--elf", ELF, "--part", "1/3", "-o", "x", DEMO, code=2),
+    has(btraced("timeline", "--elf", ELF, "--part", "1/3", "-o", "x", DEMO, code=2),
         "no such option here", "complaint")
     btraced("merge", "--format", "text", "x", code=2)
     missing = folder() / "no" / "folder"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """btraced profile against what really ran on the virtual boards, and against callgrind_annotate. Tests
-calls.c, profile.c and profile_callgrind.c."""
+calls.c, calls_piece.c, profile.c and profile_callgrind.c."""
 
 import collections
 import json
@@ -127,6 +127,15 @@ def stacks_against_truth(run, by_name, inclusive):
     return listing
 
 
+def in_parts(run, text):
+    """16 of them, merged, are the same callgrind file."""
+    files = [folder() / f"{i}.counts" for i in range(1, 17)]
+    for i, file in enumerate(files):
+        run.export("profile", "--part", f"{i + 1}/16", "-o", str(file))
+    merged = command(run.btraced, "merge", "--elf", run.elf, "--format", "callgrind", *files)
+    expect(merged == text, "16 parts are another profile")
+
+
 def speedscope(run, by_name):
     data = json.loads(run.export("profile", "--format", "speedscope"))
     frames, found = data["shared"]["frames"], collections.Counter()
@@ -146,6 +155,7 @@ for board, level in RUNS:
         by_name, inclusive = profile_against_truth(run)
         stacks_against_truth(run, by_name, inclusive)
         speedscope(run, by_name)
+        in_parts(run, run.export("profile"))
         text = run.export("profile", "--format", "text")
         top, count = by_name.most_common(1)[0]
         has(text, rf"^ +{count} +[\d.]+% +\d+ +\d+  {top}$", "text")
@@ -160,6 +170,7 @@ def _():
     cycles = int(has(summary, r"cycles +(\d+)")[1])
     counted = int(has(text, r"^totals: \d+ (\d+)$")[1])
     expect(0 < counted <= cycles, f"{counted} cycles of {cycles}")
+    in_parts(run, text)
     for options in (["--format", "lcov"], ["--objects"], ["--fail-under", "3"]):
         run.export("profile", *options, code=2)
 

@@ -65,6 +65,11 @@ def _():
     board = undamaged()
     timeline = Timeline(ELF, board.recording)
     judged_by_protoc(timeline)
+    done = subprocess.run([BTRACED, "profile", "--part", "1/2", "--elf", str(ELF), "-o",
+                           str(folder() / "1.counts"), str(board.recording)], capture_output=True,
+                          text=True, timeout=PATIENCE, env=environment())
+    equal(done.returncode, 4, "exit code of a part of a profile with tasks")
+    has(done.stderr, "tasks are known of the whole run alone", "complaint")
     equal(symbol(ELF, "current_task"), 0x20000004, "address in the board file")
     equal(symbol(ELF, "level"), 0x20000000, "address in the board file")
 

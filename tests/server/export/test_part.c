@@ -37,6 +37,8 @@ struct fixture {
     uint64_t seed;
     uint64_t joined; /* parts that go on where another one ended */
     uint64_t parts;
+    uint64_t profiles; /* with calls */
+    uint64_t refused;  /* of them, for calls that are nested too deeply */
 };
 
 /* The source's bytes in turns with those of another one, and damage of the frames. */
@@ -101,18 +103,22 @@ static char *part_path(unsigned i)
     return paths[i];
 }
 
-static void count_part(struct fixture *t, unsigned i, unsigned parts, bool pairs)
+/* False: its calls are nested too deeply. */
+static bool count_part(struct fixture *t, unsigned i, unsigned parts, enum merge_needs needs)
 {
-    struct counts_file f = {.part = i, .parts = parts, .pairs = pairs};
+    struct counts_file f = {
+        .part = i, .parts = parts, .pairs = needs == MERGE_PAIRS, .calls = needs == MERGE_CALLS};
     struct message why;
     ck_assert_int_eq(part_identify(&f, &t->recording, &t->source, 1, &t->names, "run"), 0);
     f.sources = calloc(1, sizeof *f.sources);
     f.source_count = 1;
-    ck_assert_int_eq(part_count(&f, &t->recording, &t->source, &t->names, f.sources), 0);
+    int error = part_count(&f, &t->recording, &t->source, &t->names, f.sources);
+    ck_assert(!error || (f.calls && error == BT_ERR_UNSUPPORTED));
     t->parts += i > 0;
     t->joined += f.sources->next < parts;
     ck_assert_int_eq(counts_file_write(part_path(i), &f, &why), 0);
     counts_file_release(&f);
+    return !error;
 }
 
 /* What one run says. */
@@ -127,6 +133,32 @@ static void count_whole(struct fixture *t, struct merge *whole)
     memset(&whole->loss, 0, sizeof whole->loss);
     walk.transfer = NULL;
     ck_assert_int_eq(export_walk(&walk, &counts, &whole->loss), 0);
+    ck_assert_int_eq(counts_table_add(&whole->table, &counts), 0);
+    counts_release(&counts);
+}
+
+/* The same, with the calls and the cycles of a profile. */
+static void count_whole_calls(struct fixture *t, struct merge *whole)
+{
+    const struct calls_config config = {.m_profile = export_m_profile(&t->source)};
+    struct counts counts;
+    memset(whole, 0, sizeof *whole);
+    whole->source_count = 1;
+    whole->sources = calloc(1, sizeof *whole->sources);
+    whole->cores = calloc(1, sizeof *whole->cores);
+    ck_assert_ptr_nonnull(whole->cores);
+    struct calls *calls = &whole->cores[0].calls;
+    struct export_walk walk = {.recording = &t->recording,
+                               .source = &t->source,
+                               .names = &t->names,
+                               .cycles = stream_counts_blocks(&t->source.config),
+                               .transfer = calls_transfer,
+                               .event = calls_event,
+                               .ctx = calls};
+    ck_assert_int_eq(feedback_init(&whole->feedback), 0);
+    ck_assert_int_eq(calls_init(calls, &config), 0);
+    ck_assert_int_eq(export_walk(&walk, &counts, &whole->loss), 0);
+    calls_finish(calls, counts.number, counts.cycles);
     ck_assert_int_eq(counts_table_add(&whole->table, &counts), 0);
     counts_release(&counts);
 }
@@ -175,6 +207,19 @@ static bool same_pairs(struct feedback *a, struct feedback *b)
     return same;
 }
 
+static bool same_calls(const struct calls *a, const struct calls *b)
+{
+    bool same = a->path_count == b->path_count;
+    for (size_t i = 0; same && i < a->path_count; i++) {
+        const struct calls_path *x = &a->paths[i], *y = &b->paths[i];
+        same = x->function == y->function && x->site == y->site && x->parent == y->parent &&
+               x->exception == y->exception && x->calls == y->calls && x->self == y->self &&
+               x->self_cycles == y->self_cycles && x->all == y->all &&
+               x->all_cycles == y->all_cycles;
+    }
+    return same;
+}
+
 static void check_same(struct merge *whole, struct merge *merged, uint64_t seed, unsigned parts)
 {
     size_t n = settle_table(&whole->table);
@@ -185,10 +230,12 @@ static void check_same(struct merge *whole, struct merge *merged, uint64_t seed,
                   "seed %llu, %u parts: other instructions", (ull)seed, parts);
     ck_assert_msg(same_pairs(&whole->feedback, &merged->feedback),
                   "seed %llu, %u parts: other ranges and branches", (ull)seed, parts);
+    ck_assert_msg(!whole->cores || same_calls(&whole->cores[0].calls, &merged->cores[0].calls),
+                  "seed %llu, %u parts: other calls", (ull)seed, parts);
 }
 
-/* The files' order is of no matter. */
-static void merge_parts(struct merge *merged, uint64_t seed, unsigned parts, bool pairs)
+/* The files' order is of no matter. False: their calls cannot be joined. */
+static bool merge_parts(struct merge *merged, uint64_t seed, unsigned parts, enum merge_needs needs)
 {
     char *paths[PARTS_MAX];
     struct message why;
@@ -200,19 +247,32 @@ static void merge_parts(struct merge *merged, uint64_t seed, unsigned parts, boo
         paths[i] = paths[other];
         paths[other] = path;
     }
-    int error = merge_files(merged, paths, parts, NULL, pairs, &why);
-    ck_assert_msg(!error, "seed %llu, %u parts: %s", (ull)seed, parts, why.text);
+    int error = merge_files(merged, paths, parts, NULL, needs, &why);
+    ck_assert_msg(!error || (needs == MERGE_CALLS && error == BT_ERR_UNSUPPORTED &&
+                             strstr(why.text, "do not go on")),
+                  "seed %llu, %u parts: %s", (ull)seed, parts, why.text);
+    return !error;
 }
 
-static void check_parts(struct fixture *t, unsigned parts)
+static void check_parts(struct fixture *t, unsigned parts, enum merge_needs needs)
 {
-    struct merge whole, merged;
-    count_whole(t, &whole);
-    for (unsigned i = 0; i < parts; i++)
-        count_part(t, i, parts, true);
-    count_part(t, parts / 2, parts, true); /* one that was interrupted, once more */
-    merge_parts(&merged, t->seed, parts, true);
-    check_same(&whole, &merged, t->seed, parts);
+    struct merge whole, merged = {.file_count = 0};
+    bool same = true;
+    if (needs == MERGE_CALLS)
+        count_whole_calls(t, &whole);
+    else
+        count_whole(t, &whole);
+    for (unsigned i = 0; i < parts && same; i++)
+        same = count_part(t, i, parts, needs);
+    if (same) /* one that was interrupted, once more */
+        same =
+            count_part(t, parts / 2, parts, needs) && merge_parts(&merged, t->seed, parts, needs);
+    if (same)
+        check_same(&whole, &merged, t->seed, parts);
+    ck_assert_msg(same || whole.cores[0].calls.crowded,
+                  "seed %llu, %u parts: one run has room for all calls", (ull)t->seed, parts);
+    t->refused += !same;
+    t->profiles += needs == MERGE_CALLS;
     merge_release(&whole);
     merge_release(&merged);
 }
@@ -234,19 +294,24 @@ static unsigned flows(void)
 static void check_protocol(enum stream_protocol protocol)
 {
     static struct fixture t;
-    uint64_t seed = first_seed(), joined = 0, parts = 0;
+    uint64_t seed = first_seed(), joined = 0, parts = 0, profiles = 0, refused = 0;
     ck_assert_ptr_nonnull(mkdtemp(folder));
     for (unsigned i = 0; i < flows(); i++) {
         set_up(&t, protocol, seed + i);
-        check_parts(&t, i % 2 ? 16 : 2 + random_sample_pick(seed + i, 47, PARTS_MAX - 2));
+        check_parts(&t, i % 2 ? 16 : 2 + random_sample_pick(seed + i, 47, PARTS_MAX - 2),
+                    i % 4 < 2 ? MERGE_PAIRS : MERGE_CALLS);
         joined += t.joined;
         parts += t.parts;
+        profiles += t.profiles;
+        refused += t.refused;
         tear_down(&t);
     }
     char command[80];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     ck_assert_int_eq(system(command), 0);
-    printf("%llu of %llu parts go on for another\n", (ull)joined, (ull)parts);
+    printf("%llu of %llu parts go on for another, %llu of %llu profiles are too deep\n",
+           (ull)joined, (ull)parts, (ull)refused, (ull)profiles);
+    ck_assert_msg(refused < profiles, "all of %llu profiles were refused", (ull)profiles);
     ck_assert_msg(joined > parts / 4, "%llu of %llu parts were joined", (ull)joined, (ull)parts);
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the pieces of calls need of the calls. Private to this folder. */
+#ifndef DECODER_CALLS_INTERNAL_H
+#define DECODER_CALLS_INTERNAL_H
+
+#include "decoder/calls/calls.h"
+
+/* The path, made if it is new; what has no room counts for its caller. */
+uint32_t calls_find_path(struct calls *c, const struct calls_path *wanted);
+
+/* What ran up to instruction `number` was of the newest call. */
+void calls_settle(struct calls *c, uint64_t number, uint64_t cycles);
+
+/* The frame above that of the newest open exception; 0: none is open. */
+unsigned calls_base(const struct calls *c);
+
+/* The function of the block that an edge leads to. */
+uint64_t calls_function(const struct counts_edge *edge);
+
+#endif
