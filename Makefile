@@ -211,7 +211,10 @@ $(CXX_ORACLES:%=$(B)/release/oracle/%): $(B)/release/oracle/%: $(B)/release/test
 $(B)/release/bench/%: $(B)/release/tests/performance/%.o $(B)/release/libsupport.a \
     $(B)/release/libbtraced.a
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -O2 -o $@ $^ $(PKG_LIBS) -lopencsd_c_api -lopencsd -lpthread
+	$(Q)$(CC) -O2 -o $@ $^ $(PKG_LIBS) $(BENCH_LIBS) -lopencsd_c_api -lopencsd -lpthread
+
+$(B)/release/tests/performance/bench_execute.o: private CFLAGS += $(UNICORN_CFLAGS)
+$(B)/release/bench/bench_execute: private BENCH_LIBS = $(UNICORN_LIBS)
 
 # Programs whose trace is measured, for the cores of the virtual boards.
 BENCH_PROGRAMS := $(B)/bench-programs

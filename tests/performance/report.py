@@ -43,6 +43,7 @@ LOOP_MS = 50         # of processor time in one round of the event loop
 SIGTERM_MS = 2000
 REVERSE_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
            "bc over": 1000}  # each of them, but over TCP 99 %
+FORWARD_RATE = 20    # million instructions/s
 
 # OpenCSD's full decode on the machine of docs/performance.md, in a calm hour, MB/s: how fast another one
 # is, or the same one beside unseen neighbours.
@@ -334,6 +335,17 @@ def reverse(rows, bars):
               f"{r['p99']:9.3f}{most}{mark}".rstrip())
 
 
+def forward(rows, bars):
+    print("Execution forwards along a known path, millions of instructions a second of CPU time, beside Unicorn's")
+    print("translated code; how much of registers and RAM is known at the end, and as Unicorn has it")
+    print("program          insns      rate   Unicorn    ratio   known %")
+    for r in rows:
+        mark = bars.least(str(r["name"]), "forwards", r["rate"], FORWARD_RATE, " M/s")
+        mark += bars.least(str(r["name"]), "known at the end", r["known"], 100, " %")
+        print(f"{r['name']:12}{r['insns']:10.0f}{r['rate']:10.1f}{r['emulator']:10.1f}"
+              f"{ratio(r['rate'], r['emulator']):9.2f}{r['known']:10.1f}{mark}".rstrip())
+
+
 def question(rows, bars):
     print("One client asks about 300 million instructions: ms of the server's CPU time that it takes, and")
     print("the longest that registers of another client, and the page of metrics, were waited for")
@@ -357,6 +369,7 @@ def questions(rows, bars):
 TABLES = [("decode", decode), ("decode", packets), ("counts", counted), ("formatter", formatter),
           ("history", history), ("parallel", parallel), ("gdb", halt), ("requests", requests),
           ("live", live), ("endpoint", endpoint), ("step", step), ("reverse", reverse),
+          ("execute", forward),
           ("question", question), ("questions", questions)]
 
 

@@ -68,6 +68,15 @@ a53() {
     rm -r "$work"
 }
 
+# numbers NAME OPTIONS...: without a board
+numbers() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086
+    arm-none-eabi-gcc $common -mfloat-abi=hard -nostdlib -Wl,-Ttext=0x10000 -Wl,-Tdata=0x20000000 \
+        -Wl,-e,numbers -Wl,--build-id=none "$@" $here/numbers.c -lgcc -o "$out/numbers-$name.elf"
+}
+
 often=-DTICKS_PER_SECOND=100000
 a9 parser parser.c -mthumb
 a9 packer packer.c -marm
@@ -80,3 +89,7 @@ for board in m4 m33 a53; do
     $board interrupts parser.c $often
 done
 a53 calm parser.c -DCALM
+numbers m4 -mcpu=cortex-m4 -mfpu=fpv4-sp-d16
+numbers m33 -mcpu=cortex-m33 -mfpu=fpv5-sp-d16
+numbers a9-t32 -mcpu=cortex-a9 -mfpu=vfpv3-d16 -mthumb
+numbers a9-a32 -mcpu=cortex-a9 -mfpu=vfpv3-d16 -marm
