@@ -114,7 +114,14 @@ static uint64_t draw_real(struct trial *t)
                                        0x007fffff, 0x00800000, 0x7f7fffff, 0x4f000000, 0xcf000000,
                                        0x3f7fffff, 0x3f000000, 0x4b800001};
     uint64_t number = corners[draw(t) % (sizeof corners / sizeof *corners)];
-    switch (draw(t) & 7) {
+    switch (draw(t) % 11) {
+    case 8: /* NaNs of both kinds, each another */
+        return UINT64_C(0x7ff000007f800000) |
+               (((uint64_t)draw(t) << 32 | draw(t)) & UINT64_C(0x8008ffff8043ffff));
+    case 9: /* near the smallest normal numbers, */
+        return UINT64_C(0x0010000000800000) + (draw(t) & 3) - ((uint64_t)(draw(t) & 3) << 32);
+    case 10: /* which these are multiplied to */
+        return UINT64_C(0x3fefffff3f7fffff) - (draw(t) & 1) + ((uint64_t)(draw(t) & 1) << 32);
     case 0:
         return number | (uint64_t)draw(t) << 32;
     case 1:
