@@ -41,7 +41,7 @@ void execute_memory_forget(struct execute_memory *m)
         m->count--;
     }
     m->last = NOWHERE;
-    m->bound_count = 0;
+    m->bound_count = m->bound_next = 0;
     m->bound_near = 0;
 }
 

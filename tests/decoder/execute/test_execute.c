@@ -78,8 +78,17 @@ START_TEST(test_memory_shared)
     ck_assert_uint_le(budget.used, budget.limit);
     ck_assert_int_eq(execute_memory_write(&b, 0x1000, &v, 4), BT_OK); /* no RAM: no effect */
     ck_assert(!execute_memory_read(&b, 0x1000, &got, 4));
+    for (uint32_t at = 0; at < 12; at += 4)
+        execute_memory_bound(&b, RAM + at, 1, 2);
     execute_memory_forget(&b);
     ck_assert(!execute_memory_read(&b, RAM + 256, &got, 2));
+    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, &got), 0);
+    execute_memory_bound(&b, RAM + 4, 5, 6); /* what was there before says nothing any more */
+    ck_assert_uint_eq(execute_memory_range(&b, RAM, &got), 0);
+    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, &got), 6);
+    ck_assert_uint_eq(got, 5);
+    ck_assert_int_eq(execute_memory_write(&b, RAM + 4, NULL, 4), BT_OK);
+    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, &got), 0);
     execute_memory_release(&a);
     execute_memory_release(&b);
     ck_assert_uint_eq(budget.used, 0);
