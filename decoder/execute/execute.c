@@ -310,7 +310,7 @@ static void clobber_at(struct execute_work *w, uint32_t at, uint32_t range)
         execute_clobber_store(w);
 }
 
-static void access_memory(struct execute_work *w)
+void execute_access(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
     struct execute_value base = execute_read(w, e->rn), moved = base,
@@ -389,10 +389,11 @@ static bool uses_vectors(const struct execute_insn *i)
            (op >> 28 == 15 && (op & 0x0f100000) == 0x04000000) || (op & 0x0c000000) == 0x0c000000;
 }
 
-/* Modes and status of A and R profile are not followed. */
 static void run_system(struct execute_work *w)
 {
     if (w->x->core.profile == EXECUTE_PROFILE_M && execute_m_special(w))
+        return;
+    if (w->x->core.profile == EXECUTE_PROFILE_AR && !is_unpredictable(w->e) && execute_ar_system(w))
         return;
     w->x->unknown++;
     forget_all(w);
@@ -406,6 +407,8 @@ static void run(struct execute_work *w)
     bool vectors = uses_vectors(w->insn);
     if (w->x->core.profile == EXECUTE_PROFILE_M)
         execute_m_before(w, w->x->core.fpu && vectors);
+    else if ((w->e->kind == EFFECT_NONE || w->e->kind == EFFECT_OTHER) && execute_ar_system(w))
+        return;
     if (vectors && !(w->e->kind == EFFECT_MEMORY && w->e->words)) {
         if (execute_float(w))
             return;
@@ -424,7 +427,7 @@ static void run(struct execute_work *w)
             forget_all(w);
             execute_clobber_store(w);
         } else {
-            access_memory(w);
+            execute_access(w);
         }
         clobber(w);
         break;
@@ -502,6 +505,8 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     w.e = effect_of(x, insn, it != 0, &local);
     x->insns++;
     x->has_access = x->returned = false;
+    if (x->core.profile == EXECUTE_PROFILE_AR)
+        execute_ar_before(x, insn);
     unsigned cond = w.e->cond;
     if (blind) {
         step_blind(x);

@@ -155,7 +155,8 @@ bool execute_m_special(struct execute_work *w)
     return true;
 }
 
-static void put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known, int *error)
+void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known,
+                      int *error)
 {
     for (unsigned i = 0; i < 4; i++) {
         unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
@@ -178,9 +179,9 @@ static int preserve_floats(struct execute *x, uint32_t at)
     struct execute_regs *r = &x->regs;
     int error = BT_OK;
     for (unsigned s = 0; s < FLOATS; s++)
-        put_word(x, at + 4 * s, (uint32_t)(r->vector[s / 2] >> (s & 1 ? 32 : 0)),
-                 r->vector_known >> s & 1 ? UINT32_MAX : 0, &error);
-    put_word(x, at + 4 * FLOATS, r->fpscr, r->fpscr_known, &error);
+        execute_put_word(x, at + 4 * s, (uint32_t)(r->vector[s / 2] >> (s & 1 ? 32 : 0)),
+                         r->vector_known >> s & 1 ? UINT32_MAX : 0, &error);
+    execute_put_word(x, at + 4 * FLOATS, r->fpscr, r->fpscr_known, &error);
     forget_low_floats(x);
     return error;
 }
@@ -235,7 +236,7 @@ void execute_m_before(struct execute_work *w, bool uses_floats)
     }
 }
 
-static struct execute_value get_word(struct execute *x, uint32_t address)
+struct execute_value execute_get_word(struct execute *x, uint32_t address)
 {
     uint8_t b[4];
     struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4), 0};
@@ -249,7 +250,7 @@ static struct execute_value get_word(struct execute *x, uint32_t address)
 }
 
 /* As far as its bytes are known: what was interrupted may have had flags that are not. */
-static uint32_t get_status(struct execute *x, uint32_t address, uint32_t *known)
+uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known)
 {
     uint32_t status = 0;
     *known = 0;
@@ -329,16 +330,17 @@ static int push_frame(struct execute *x, struct execute_value pc, bool floats)
     for (unsigned i = 0; i < 6; i++) {
         unsigned reg = frame_regs[i];
         bool known = is_known(x, reg), bounded = !known && x->regs.bounded >> reg & 1;
-        put_word(x, frame + 4 * i, (uint32_t)x->regs.value[reg], known ? UINT32_MAX : 0, &error);
+        execute_put_word(x, frame + 4 * i, (uint32_t)x->regs.value[reg], known ? UINT32_MAX : 0,
+                         &error);
         if (bounded && !error)
             execute_memory_bound(&x->memory, frame + 4 * i, (uint32_t)x->regs.value[reg],
                                  x->regs.range[reg]);
     }
-    put_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, &error);
+    execute_put_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, &error);
     uint32_t status = (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
              known = x->regs.psr_known | STATUS_T | ALIGNED;
     known = floats ? known & ~STATUS_SFPA : known;
-    put_word(x, frame + 28, status, known, &error);
+    execute_put_word(x, frame + 28, status, known, &error);
     execute_memory_set_bits(&x->memory, frame + 28, status, known);
     set_register(x, EXECUTE_SP, frame, true);
     return floats && !error ? push_floats(x, frame + BASIC) : error;
@@ -370,7 +372,7 @@ static bool chain_handler(struct execute *x, const struct bt_event *event, int *
     struct execute_value pc = {0, false, 0},
                          to = {(uint32_t)event->u.exception.return_address, true, 0};
     if (is_known(x, sp))
-        pc = get_word(x, (uint32_t)x->regs.value[sp] + 24);
+        pc = execute_get_word(x, (uint32_t)x->regs.value[sp] + 24);
     bool same = !event->u.exception.has_return || (pc.number ^ to.number) < 2;
     if (event->u.exception.has_return && !pc.known)
         return false;
@@ -404,6 +406,8 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
         a64_exception(x, &event->u.exception, next);
         return BT_OK;
     }
+    if (x->core.profile == EXECUTE_PROFILE_AR && execute_ar_exception(x, event))
+        return BT_OK;
     if (chain_handler(x, event, &error))
         return error;
     if (!is_followed(x, event) || !return_of(x, event, &pc)) {
@@ -445,14 +449,14 @@ static void pop_floats(struct execute *x, bool there, uint32_t at)
         return;
     forget_low_floats(x);
     for (unsigned s = 0; there && settled && s < FLOATS; s++) {
-        struct execute_value v = get_word(x, at + 4 * s);
+        struct execute_value v = execute_get_word(x, at + 4 * s);
         unsigned half = s & 1 ? 32 : 0;
         r->vector[s / 2] = (r->vector[s / 2] & ~(UINT64_C(0xffffffff) << half)) | (uint64_t)v.number
                                                                                       << half;
         r->vector_known |= (uint64_t)v.known << s;
     }
     if (there && settled)
-        r->fpscr = get_status(x, at + 4 * FLOATS, &r->fpscr_known);
+        r->fpscr = execute_get_status(x, at + 4 * FLOATS, &r->fpscr_known);
 }
 
 /* `known`: bits of the status. Nothing is known where SP is not. */
@@ -464,7 +468,7 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
         unsigned reg = frame_regs[i];
         struct execute_value v = {0, false, 0};
         if (there)
-            v = get_word(x, frame + 4 * i);
+            v = execute_get_word(x, frame + 4 * i);
         set_register(x, reg, v.number, v.known);
         x->regs.range[reg] = v.range;
         x->regs.bounded |= (uint32_t)(v.range != 0) << reg;
@@ -498,8 +502,8 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     if (process)
         select_stack(x, true);
     if (is_known(x, EXECUTE_SP)) {
-        pc = get_word(x, (uint32_t)x->regs.value[EXECUTE_SP] + 24);
-        status = get_status(x, (uint32_t)x->regs.value[EXECUTE_SP] + 28, &known);
+        pc = execute_get_word(x, (uint32_t)x->regs.value[EXECUTE_SP] + 24);
+        status = execute_get_status(x, (uint32_t)x->regs.value[EXECUTE_SP] + 28, &known);
     }
     if (next != EXECUTE_NO_ADDRESS && pc.known && (pc.number & ~1u) != ((uint32_t)next & ~1u))
         return BT_ERR_RANGE;

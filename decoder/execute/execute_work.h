@@ -115,6 +115,22 @@ static inline uint32_t execute_bit_byte(uint32_t address)
 bool execute_float(struct execute_work *w);
 bool execute_dsp(struct execute_work *w);
 
+/* execute.c: loads and stores of registers. */
+void execute_access(struct execute_work *w);
+
+/* execute_m.c: a word of memory; a store of bits of which `known` are; a status, as far as its
+ * bytes are known. */
+struct execute_value execute_get_word(struct execute *x, uint32_t address);
+void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known,
+                      int *error);
+uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known);
+
+/* execute_ar.c: what deals with modes and status, false if it is not followed; before each
+ * instruction; an exception, false likewise. */
+bool execute_ar_system(struct execute_work *w);
+void execute_ar_before(struct execute *x, const struct execute_insn *insn);
+bool execute_ar_exception(struct execute *x, const struct bt_event *event);
+
 /* execute_m.c: MRS and MSR, false if it is neither; what comes before an instruction. */
 bool execute_m_special(struct execute_work *w);
 void execute_m_before(struct execute_work *w, bool uses_floats);

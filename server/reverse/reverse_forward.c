@@ -302,11 +302,11 @@ static const struct reverse_point *last_point(const struct reverse_stretch *s)
 }
 
 /* Where RAM was not all read, or it cannot be read which stack is in use (M profile) or where those
- * of other exception levels are (A64), what was known at its end of the stretch before helps. */
+ * of other modes and exception levels are, what was known at its end of the stretch before helps.
+ */
 static bool wants_more(const struct reverse_forward *f, const struct reverse_snapshot *s)
 {
-    bool stacks = f->core.profile == EXECUTE_PROFILE_AR ||
-                  (f->core.profile == EXECUTE_PROFILE_M && (s->regs.known >> EXECUTE_CONTROL & 1));
+    bool stacks = f->core.profile == EXECUTE_PROFILE_M && (s->regs.known >> EXECUTE_CONTROL & 1);
     return s->carries && !(s->whole && stacks);
 }
 
