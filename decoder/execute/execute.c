@@ -28,27 +28,6 @@ void execute_code_free(struct execute_code *code)
     free(code);
 }
 
-int execute_mode_bank(uint32_t mode)
-{
-    static const int8_t banks[16] = {EXECUTE_BANK_USER,
-                                     EXECUTE_BANK_FIQ,
-                                     EXECUTE_BANK_IRQ,
-                                     EXECUTE_BANK_SUPERVISOR,
-                                     -1,
-                                     -1,
-                                     EXECUTE_BANK_MONITOR,
-                                     EXECUTE_BANK_ABORT,
-                                     -1,
-                                     -1,
-                                     -1,
-                                     EXECUTE_BANK_UNDEFINED,
-                                     -1,
-                                     -1,
-                                     -1,
-                                     EXECUTE_BANK_USER};
-    return mode >> 4 == 1 ? banks[mode & 15] : -1;
-}
-
 /* ITSTATE as one byte; the PSR has it in two pieces. */
 static uint8_t it_state(uint32_t psr)
 {
@@ -310,7 +289,7 @@ static void clobber_at(struct execute_work *w, uint32_t at, uint32_t range)
         execute_clobber_store(w);
 }
 
-void execute_access(struct execute_work *w)
+static void access_memory(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
     struct execute_value base = execute_read(w, e->rn), moved = base,
@@ -427,7 +406,7 @@ static void run(struct execute_work *w)
             forget_all(w);
             execute_clobber_store(w);
         } else {
-            execute_access(w);
+            access_memory(w);
         }
         clobber(w);
         break;

@@ -24,6 +24,27 @@ struct status {
     uint32_t bits, known;
 };
 
+int execute_mode_bank(uint32_t mode)
+{
+    static const int8_t banks[16] = {EXECUTE_BANK_USER,
+                                     EXECUTE_BANK_FIQ,
+                                     EXECUTE_BANK_IRQ,
+                                     EXECUTE_BANK_SUPERVISOR,
+                                     -1,
+                                     -1,
+                                     EXECUTE_BANK_MONITOR,
+                                     EXECUTE_BANK_ABORT,
+                                     -1,
+                                     -1,
+                                     -1,
+                                     EXECUTE_BANK_UNDEFINED,
+                                     -1,
+                                     -1,
+                                     -1,
+                                     EXECUTE_BANK_USER};
+    return mode >> 4 == 1 ? banks[mode & 15] : -1;
+}
+
 static int current_bank(const struct execute_regs *r)
 {
     return (r->psr_known & STATUS_MODE) == STATUS_MODE ? execute_mode_bank(r->psr & STATUS_MODE)
@@ -349,8 +370,7 @@ bool execute_ar_system(struct execute_work *w)
     case EFFECT_RETURN_MOVE:
         return_by_move(w);
         break;
-    case EFFECT_RETURN_LOAD:
-        execute_access(w);
+    case EFFECT_RETURN_LOAD: /* its registers are loaded */
         set_status(r, saved_status(r), UINT32_MAX);
         break;
     case EFFECT_USER_REGISTERS:

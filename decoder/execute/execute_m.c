@@ -155,18 +155,6 @@ bool execute_m_special(struct execute_work *w)
     return true;
 }
 
-void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known,
-                      int *error)
-{
-    for (unsigned i = 0; i < 4; i++) {
-        unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
-        uint8_t byte = (uint8_t)(word >> at);
-        int failed = execute_memory_write(&x->memory, address + i,
-                                          (known >> at & 0xff) == 0xff ? &byte : NULL, 1);
-        *error = failed ? failed : *error;
-    }
-}
-
 static void forget_low_floats(struct execute *x)
 {
     x->regs.vector_known &= ~UINT64_C(0xffff);
@@ -234,37 +222,6 @@ void execute_m_before(struct execute_work *w, bool uses_floats)
         r->fpscr = (uint32_t)r->value[EXECUTE_FPDSCR];
         r->fpscr_known = FPSCR_NEW;
     }
-}
-
-struct execute_value execute_get_word(struct execute *x, uint32_t address)
-{
-    uint8_t b[4];
-    struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4), 0};
-    if (!v.known) {
-        v.range = execute_memory_range(&x->memory, address, &v.number);
-        return v;
-    }
-    execute_swap(x, b, 4);
-    v.number = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-    return v;
-}
-
-/* As far as its bytes are known: what was interrupted may have had flags that are not. */
-uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known)
-{
-    uint32_t status = 0;
-    *known = 0;
-    for (unsigned i = 0; i < 4; i++) {
-        unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
-        uint8_t byte;
-        if (!execute_memory_read(&x->memory, address + i, &byte, 1))
-            continue;
-        status |= (uint32_t)byte << at;
-        *known |= 0xffu << at;
-    }
-    uint32_t word, bits = execute_memory_bits(&x->memory, address, &word) & ~*known;
-    *known |= bits;
-    return status | (word & bits);
 }
 
 /*

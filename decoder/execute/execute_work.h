@@ -115,10 +115,7 @@ static inline uint32_t execute_bit_byte(uint32_t address)
 bool execute_float(struct execute_work *w);
 bool execute_dsp(struct execute_work *w);
 
-/* execute.c: loads and stores of registers. */
-void execute_access(struct execute_work *w);
-
-/* execute_m.c: a word of memory; a store of bits of which `known` are; a status, as far as its
+/* execute_state.c: a word of memory; a store of bits of which `known` are; a status, as far as its
  * bytes are known. */
 struct execute_value execute_get_word(struct execute *x, uint32_t address);
 void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known,

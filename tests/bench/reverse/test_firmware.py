@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
+# Tests execute_ar.c, too.
 """Reconstructed values of firmware, compared with all that the core did: small programs that do what
 rules about calls and exceptions must not be led astray by, and firmware from a seed (firmware.py).
 No value that is called known may be wrong, with assumptions and without, nor one that is executed
