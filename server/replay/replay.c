@@ -252,19 +252,39 @@ static int open_replay_trace(struct replay *r, const struct recording_source *s,
     return recording_history_init(&r->traces[r->trace_count++], &r->recording, s, NULL, &marks);
 }
 
+static bool has_instructions(const struct recording_source *s)
+{
+    return !source_protocol(s->config.protocol)->no_instructions;
+}
+
+/* A long recording takes its time before GDB can connect. */
+static void begin_progress(struct replay *r, struct progress *progress)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < r->recording.source_count; i++)
+        if (has_instructions(&r->recording.sources[i]))
+            bytes += recording_bytes(&r->recording.sources[i]);
+    progress_begin(progress, "btraced replay", bytes, true);
+    r->recording.progress = progress;
+}
+
 static int open_replay_traces(struct replay *r, const char *path, struct message *why)
 {
+    struct progress progress;
     struct replay_known *known = calloc(r->recording.source_count, sizeof *known);
     int error = known ? BT_OK : BT_ERR_NOMEM;
+    begin_progress(r, &progress);
     for (size_t i = 0; i < r->recording.source_count && !error; i++) {
         const struct recording_source *s = &r->recording.sources[i];
-        if (source_protocol(s->config.protocol)->no_instructions)
+        if (!has_instructions(s))
             continue;
         error = open_replay_trace(r, s, &known[r->trace_count]);
         if (error)
             message_set(why, "%s: cannot decode '%s': %s", path, s->name,
                         recording_strerror(error));
     }
+    progress_end(&progress);
+    r->recording.progress = NULL;
     if (!error) {
         error = add_replay_cores(r, known);
         if (error)
