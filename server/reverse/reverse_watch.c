@@ -144,9 +144,13 @@ static struct reverse_seen *seen_of(struct reverse_watching *g, const struct tar
 
 static void add_sight(struct reverse_seen *seen, const struct reverse_content *now)
 {
-    memmove(&seen->last[1], &seen->last[0], (REVERSE_SIGHTS - 1) * sizeof *seen->last);
-    seen->last[0] = *now;
-    seen->count += seen->count < REVERSE_SIGHTS;
+    for (unsigned i = 0; i < seen->count && i < REVERSE_SIGHTS; i++)
+        if (seen->last[i].sight == now->sight &&
+            (now->sight != REVERSE_SIGHT_BYTES || is_equal(&seen->last[i], now, seen->w.kind)))
+            return;
+    if (seen->count < REVERSE_SIGHTS)
+        seen->last[seen->count] = *now;
+    seen->count += seen->count <= REVERSE_SIGHTS;
 }
 
 /* Values where the motion begins, as soon as there is a window that may know them. */
@@ -371,6 +375,8 @@ static enum target_halt_reason reason_of(const struct target_breakpoint *w)
 static bool shows_change(struct reverse_watching *g, const struct reverse_content *now)
 {
     const struct reverse_seen *seen = seen_of(g, g->by);
+    if (seen && seen->count > REVERSE_SIGHTS)
+        return false;
     for (unsigned i = 0; seen && i < seen->count; i++)
         if (may_look_equal(now, &seen->last[i], g->by->kind))
             return false;

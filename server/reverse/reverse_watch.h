@@ -16,7 +16,7 @@
 #define REVERSE_WATCHES_MAX  32
 #define REVERSE_WATCH_BYTES  64 /* of a longer one GDB's values are not followed */
 #define REVERSE_POSSIBLE_MAX 20 /* that are listed */
-#define REVERSE_SIGHTS       4
+#define REVERSE_SIGHTS       8
 #define REVERSE_FORESEEN     8192u
 
 enum reverse_sight {
@@ -34,8 +34,8 @@ struct reverse_content {
  * for it may have been set anew there. */
 struct reverse_seen {
     struct target_breakpoint w;
-    struct reverse_content last[REVERSE_SIGHTS]; /* the newest first */
-    unsigned count;
+    struct reverse_content last[REVERSE_SIGHTS]; /* different ones */
+    unsigned count;                              /* more than fit: it may be any */
 };
 
 /* Accesses to addresses that are not known, in the order of the motion. */

@@ -292,12 +292,12 @@ def changes(accesses, ranges):
     return sorted(set(found))
 
 
-def wide_watches():
+def wide_watches(seed=SEED):
     """Back from the halt from change to change, and on again."""
     reason = bench.missing()
     if reason:
         raise Skipped(reason)
-    r = random.Random(f"{SEED} watches")
+    r = random.Random(f"{seed} watches")
     elf = PROGRAMS / "crash-a53.elf"
     names, back = r.sample(WATCHED, 2), r.randrange(3, 8)
     steps = ["reverse-continue"] * back + ["continue"] * r.randrange(1, back)
@@ -314,10 +314,10 @@ def wide_watches():
     true = [number[at] for at in changes(accesses, ranges) if at in number]
     expect(len(true) > back, f"{names} change {len(true)} times")
     told = [int(has(output, r"^instruction (\d+),")[1]) for output in done.all("monitor where")]
-    same_list(told[:back], true[:-back - 1:-1], f"{names}, back, seed {SEED}")
+    same_list(told[:back], true[:-back - 1:-1], f"{names}, back, seed {seed}")
     # A stop in front of a store is gone over first, and shown behind it.
     same_list(told[back:], [at + 1 for at in true[len(true) - back:]][:len(told) - back],
-              f"{names}, on, seed {SEED}")
+              f"{names}, on, seed {seed}")
 
 
 def with_tasks(kind):
@@ -339,6 +339,8 @@ for chip in ("m3", "m4", "m7", "m33"):
 
 suite.test("values forwards: AArch64 in GDB")(wide_story)
 suite.test("values forwards: AArch64, watchpoints")(wide_watches)
+# Five motions that GDB does not look into, and then a value that is the one it saw first.
+suite.test("values forwards: AArch64, a watchpoint that was shown long ago")(lambda: wide_watches(4007778065))
 
 for chip in ("a9", "a53") if FULL else ("a53",):
     suite.test(f"values forwards: registers and RAM of virtual-{chip}")(
