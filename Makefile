@@ -160,7 +160,7 @@ $(eval $(call variant,fuzzcov,$$(CLANG),-O1 -g -fsanitize=fuzzer-no-link -fprofi
 $(eval $(call program,asan,$$(CC),$$(SAN)))
 $(eval $(call program,tsan,$$(CC),-fsanitize=thread))
 
-all: $(B)/btraced
+all: $(B)/btraced $(B)/virtual-board.so
 	$(Q)[ -z "$(MAKECMDGOALS)$(filter-out 0,$(MAKELEVEL))" ] || exit 0; \
 	    echo "built: $(B)/btraced; next: make demo, or $(B)/btraced serve -c virtual-m3, or make install"
 

@@ -390,8 +390,11 @@ static int load_serve_config(struct serve *s)
 {
     struct message why;
     struct config_names names = {.run = s->folder.path, .mistake = on_mistake, .ctx = s};
-    if (config_load(&s->config, s->args.path, &names, &why))
+    if (config_load(&s->config, s->args.path, &names, &why)) {
+        if (s->mistakes && s->args.check_only)
+            config_check_programs(&s->config, on_mistake, s);
         return s->mistakes ? EXIT_USAGE : complain_of_serve(s, &why, EXIT_USAGE);
+    }
     names.mistake = NULL;
     s->file = calloc(1, sizeof *s->file);
     if (!s->file || config_load(s->file, s->args.path, &names, &why))

@@ -150,14 +150,14 @@ static int check_type(struct config_parser *p, unsigned i)
             return BT_OK;
         config_nearest_offer(&nearest, types[k]);
     }
-    if (nearest.best)
-        return config_fail(p, core_key_line(p, i, "type"), "type",
-                           "core '%s' is not known; did you mean '%s'?", nearest.word,
-                           nearest.best);
     char allowed[CONFIG_LIST_SIZE] = "";
     list_types(types, count, allowed, sizeof allowed);
-    return config_fail(p, core_key_line(p, i, "type"), "type",
-                       "core '%s' is not known; allowed: %s", nearest.word, allowed);
+    int error = config_fail(
+        p, core_key_line(p, i, "type"), "type", "core '%s' is not known; %s%s%s", nearest.word,
+        nearest.best ? "did you mean '" : "allowed: ", nearest.best ? nearest.best : allowed,
+        nearest.best ? "'?" : "");
+    *p->config->cores[i].type = '\0'; /* nobody asks for its profile */
+    return error;
 }
 
 /* The type goes into a recording's ini files as it is. */
@@ -457,8 +457,8 @@ static bool is_m_profile(const struct config_core *core)
 static const char *other_than(const struct config_core *core, const struct elf_image *elf)
 {
     if (elf->machine == ELF_MACHINE_AARCH64)
-        return is_v8_a(core) ? NULL : "AArch64";
-    if (!elf->profile || (elf->profile == 'M') == is_m_profile(core))
+        return is_v8_a(core) || !*core->type ? NULL : "AArch64";
+    if (!elf->profile || !*core->type || (elf->profile == 'M') == is_m_profile(core))
         return NULL;
     return elf->profile == 'M'   ? "an M profile"
            : elf->profile == 'A' ? "an A profile"

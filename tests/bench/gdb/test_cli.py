@@ -257,6 +257,16 @@ def _():
         equal((code, out), (2, ""), "exit code and output")
         equal([int(line) for line in re.findall(rf"^btraced {command[0]}: {board}:(\d+): ", err, re.MULTILINE)],
               [2, 4, 7, 8, 11, 6], "lines with mistakes")
+    good, bad = PROGRAMS / "crash-m3.elf", PROGRAMS / "crash-a53.elf"
+    board.write_text(f"[target]\nconnect = :1\n[trace]\nsink = etx\n[core c]\ntype = Cortex-M33\nprogram = {bad}\n"
+                     f"[core d]\ntype = Cortex-N3\nprogram = {good}\n[core e]\nprogram = {__file__}\n")
+    for more, programs in (("--check-config",), ["c", "e"]), ((), []):  # of core d nothing is known
+        code, out, err = btraced("serve", "-c", str(board), *more)
+        equal((code, out), (2, ""), "exit code and output")
+        equal(sorted(map(int, re.findall(rf"^btraced serve: {board}:(\d+): ", err, re.MULTILINE))), [4, 9, 11],
+              "lines with mistakes")
+        equal(re.findall(r"^btraced serve: cannot use the program '.*' of core (\w+):", err, re.MULTILINE), programs,
+              "programs that cannot be used")
     board.write_text("[setup]\n" + "x = y\n" * 10000)
     expect(btraced("serve", "-c", str(board))[2].count("\n") < 100, "as many messages as there are lines")
 
