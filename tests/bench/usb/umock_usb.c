@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <umockdev.h>
 
 #define NODE "/dev/bus/usb/001/%03u"
@@ -428,6 +429,26 @@ int umock_usb_replug(struct umock_usb *m)
     return r;
 }
 
+/* A server that becomes another user still comes to the testbed: that of umockdev 0.19 is asked at
+ * each open(), and ends a program that cannot reach it. */
+static void open_to_others(UMockdevTestbed *testbed)
+{
+    char *root = umockdev_testbed_get_root_dir(testbed);
+    char *path = g_build_filename(root, "ioctl", NULL);
+    GDir *sockets = g_dir_open(path, 0, NULL);
+    chmod(root, 0755);
+    chmod(path, 0755);
+    for (const char *name; sockets && (name = g_dir_read_name(sockets));) {
+        char *entry = g_build_filename(path, name, NULL);
+        chmod(entry, 0777);
+        g_free(entry);
+    }
+    if (sockets)
+        g_dir_close(sockets);
+    g_free(path);
+    g_free(root);
+}
+
 struct umock_usb *umock_usb_new(struct usb_device *u, const struct umock_usb *beside)
 {
     struct umock_usb *m = g_new0(struct umock_usb, 1);
@@ -442,8 +463,11 @@ struct umock_usb *umock_usb_new(struct usb_device *u, const struct umock_usb *be
     m->handler = g_object_new(probe_handler_get_type(), NULL);
     ((ProbeHandler *)m->handler)->owner = m;
     if (add_device(m) == 0 &&
-        report(umockdev_testbed_attach_ioctl(m->testbed, m->node, m->handler, &error), error) == 0)
+        report(umockdev_testbed_attach_ioctl(m->testbed, m->node, m->handler, &error), error) ==
+            0) {
+        open_to_others(m->testbed);
         return m;
+    }
     umock_usb_free(m);
     return NULL;
 }
