@@ -477,7 +477,9 @@ static void counts_resume(struct counts *c, const struct bt_event *e)
     const struct bt_exception *x = &c->exception.u.exception;
     if (!c->has_exception)
         return;
-    if (x->has_vector && e->u.trace_on.has_address && e->u.trace_on.address == x->vector) {
+    bool halts = x->has_return && x->has_vector && x->return_address == x->vector; /* ETMv3 */
+    if (x->has_vector && e->u.trace_on.has_address && e->u.trace_on.address == x->vector &&
+        !halts) {
         counts_exception(c); /* the core halted at its vector */
         return;
     }

@@ -41,6 +41,24 @@ bool stream_counts_blocks(const struct stream_config *config)
     return ops->counts_blocks && ops->counts_blocks(config);
 }
 
+bool stream_traces_context(const struct stream_config *config)
+{
+    switch (config->protocol) {
+    case STREAM_PTM:
+        return config->ptm.context_bytes;
+    case STREAM_ETMV3:
+        return config->etmv3.context_bytes;
+    case STREAM_ETMV2:
+        return config->etmv2.context_bytes;
+    case STREAM_ETMV1:
+        return config->etmv1.context_bytes;
+    case STREAM_ETMV4:
+        return config->etmv4.traces_context;
+    default:
+        return false;
+    }
+}
+
 size_t stream_state_size(const struct stream_config *config)
 {
     return offsetof(struct stream, u) + stream_protocols[config->protocol].state_size(config);

@@ -144,6 +144,9 @@ struct stream_facts stream_facts(const struct stream *s);
 /* Whether its blocks can have counts of cycles: if not, an array for them is only work. */
 bool stream_counts_blocks(const struct stream_config *config);
 
+/* Whether it traces context IDs. */
+bool stream_traces_context(const struct stream_config *config);
+
 /*
  * Copy of the state without pointers, and back into use with a cache. A copy may be kept cut to
  * stream_state_size() bytes: what is behind belongs to other protocols,

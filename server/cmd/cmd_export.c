@@ -126,7 +126,8 @@ int cmd_coverage(int argc, char **argv)
 static const char profile_help[] =
     "usage: btraced profile [OPTION]... --elf FILE RECORDING\n"
     "Where instructions went, each of them counted, and the cycles that the trace tells.\n"
-    "Interrupt handlers, and what follows a gap, have no callers.\n"
+    "Interrupt handlers, and what follows a gap, have no callers. Of an ITM alone, as over SWO:\n"
+    "its samples of the PC.\n"
     "\n"
     "  --format FORMAT    callgrind (the default): for KCachegrind and callgrind_annotate;\n"
     "                     folded: stacks, a line each; speedscope: for www.speedscope.app;\n"
@@ -218,7 +219,8 @@ static int profile_recording(const struct export_args *args, struct export_opene
         return BT_ERR_NOMEM;
     for (size_t i = 0; !error && i < o->source_count; i++) {
         profile->core_count++;
-        error = profile_core(args, o, i, &profile->cores[i], table, loss);
+        error = o->alone ? profile_sample(&profile->cores[i], o, &o->sources[i], table, loss)
+                         : profile_core(args, o, i, &profile->cores[i], table, loss);
     }
     counts_table_sort(table);
     profile->cycles = profile_has_cycles(table);
@@ -298,7 +300,7 @@ static int run_timeline(struct export_args *args, struct export_opened *o)
                 result.left_out, result.shortest);
     if (!error && result.untold)
         fprintf(stderr,
-                "btraced timeline: %" PRIu64 " events of the ITM are left out, the last ones: "
+                "btraced timeline: %" PRIu64 " events of ITM or STM are left out, the last ones: "
                 "--max-size gives them room\n",
                 result.untold);
     return error ? export_failed(args, error) : code;

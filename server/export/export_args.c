@@ -245,8 +245,9 @@ static int export_choose(const struct export_args *args, struct export_opened *o
         o->sources = recording_find(&o->recording, args->source, 0);
         o->source_count = o->sources ? 1 : 0;
     }
-    if (!o->source_count && args->command->is == EXPORT_TIMELINE) {
-        o->sources = recording_itms(&o->recording, args->source, &o->source_count);
+    if (!o->source_count && args->command->is & (EXPORT_TIMELINE | EXPORT_PROFILE)) {
+        o->sources = recording_tellers(&o->recording, args->source,
+                                       args->command->is == EXPORT_TIMELINE, &o->source_count);
         o->alone = true;
     }
     if (o->source_count) {
@@ -302,6 +303,8 @@ int export_part(const struct export_args *args, struct export_opened *o)
         if (export_tasks_watched(o, &o->sources[i]))
             return export_complain(args, "tasks are known of the whole run alone: leave out "
                                          "--part, or let 'coverage --part' count without calls");
+    if (o->alone)
+        return export_complain(args, "PC samples of an ITM have no parts: leave out --part");
     int error = part_identify(&f, &o->recording, o->sources, o->source_count, &o->names,
                               args->run ? args->run : args->paths[0]);
     f.sources = error ? NULL : calloc(o->source_count, sizeof *f.sources);

@@ -70,7 +70,7 @@ struct export_opened {
     struct recording recording;
     const struct recording_source *sources;
     size_t source_count; /* at least one */
-    bool alone;          /* for a timeline: each is an ITM, none tells instructions */
+    bool alone;          /* each is an ITM or, for a timeline, an STM; none tells instructions */
     struct export_names names;
     struct progress progress;
     char what[32]; /* of it */

@@ -3,6 +3,8 @@
 
 #include "drivers/rtos/rtos.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +40,7 @@ struct task_search {
     int error;
 };
 
-static void search_add(struct task_search *s, uint64_t position, uint32_t task)
+static void search_add(struct task_search *s, uint64_t position, uint64_t task)
 {
     struct export_tasks *t = s->tasks;
     if (t->count && t->list[t->count - 1].task == task)
@@ -245,10 +247,56 @@ unsigned export_tasks_comparator(const struct export_opened *o, const struct rec
     return COMPARATORS;
 }
 
+/* Of an M-profile core the kernel's own pointer says more. */
+static bool has_contexts(const struct recording_source *source)
+{
+    return !export_m_profile(source) && stream_traces_context(&source->config);
+}
+
 bool export_tasks_watched(const struct export_opened *o, const struct recording_source *source)
 {
     const struct recording_source *itm = recording_itm(&o->recording, source);
-    return itm && export_m_profile(source) && export_tasks_comparator(o, itm) != COMPARATORS;
+    return has_contexts(source) ||
+           (itm && export_m_profile(source) && export_tasks_comparator(o, itm) != COMPARATORS);
+}
+
+/* A context ID holds until the next one, or until trace is missing. */
+static void search_context(void *ctx, const struct bt_event *e, uint64_t cycles)
+{
+    struct task_search *s = ctx;
+    (void)cycles;
+    if (e->kind == BT_EVENT_GAP)
+        search_add(s, e->position, 0);
+    else if (e->kind == BT_EVENT_CONTEXT)
+        search_add(s, e->position, EXPORT_CONTEXT | e->u.context.id);
+}
+
+/* One ID all the time, as of programs without an operating system, is no task. */
+static bool is_one_context(const struct export_tasks *t)
+{
+    uint64_t first = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        first = first ? first : t->list[i].task;
+        if (t->list[i].task && t->list[i].task != first)
+            return false;
+    }
+    return true;
+}
+
+static int find_contexts(struct task_search *s, struct export_opened *o)
+{
+    struct export_loss loss = {0};
+    struct counts counts;
+    struct export_walk walk = {.recording = &o->recording,
+                               .source = s->source,
+                               .names = &o->names,
+                               .event = search_context,
+                               .ctx = s};
+    int error = export_walk(&walk, &counts, &loss);
+    counts_release(&counts);
+    if (is_one_context(s->tasks))
+        s->tasks->count = 0;
+    return error ? error : s->error;
 }
 
 int export_tasks_find(struct export_tasks *t, struct export_opened *o,
@@ -262,6 +310,8 @@ int export_tasks_find(struct export_tasks *t, struct export_opened *o,
     memset(t, 0, sizeof *t);
     if (!export_tasks_watched(o, source))
         return BT_OK;
+    if (has_contexts(source))
+        return find_contexts(&s, o);
     s.comparator = export_tasks_comparator(o, itm);
     int error = export_listen(&o->recording, itm, search_listen, &s, &bytes);
     if (error || s.lost || !s.site_count)
@@ -284,6 +334,15 @@ void export_tasks_tell(struct export_tasks *t, struct calls *calls, uint64_t num
 {
     for (; t->next < t->count && t->list[t->next].position <= number; t->next++)
         calls_switch(calls, t->list[t->next].task, t->list[t->next].position);
+}
+
+const char *export_task_name(const struct export_names *names, uint64_t task, char *out,
+                             size_t size)
+{
+    if (task < EXPORT_CONTEXT)
+        return export_variable_name(names, task, out, size);
+    snprintf(out, size, "context 0x%" PRIx32, (uint32_t)task);
+    return out;
 }
 
 void export_tasks_release(struct export_tasks *t)

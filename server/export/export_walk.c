@@ -34,11 +34,17 @@ static void loss_add(char *out, size_t size, uint64_t value, const char *what, c
 
 void export_loss_text(const struct export_loss *loss, char *out, size_t size)
 {
-    if (loss->bytes || !loss->instructions)
+    if (loss->sampled) {
+        snprintf(out, size, "%" PRIu64 " PC samples from %" PRIu64 " bytes of trace",
+                 loss->instructions, loss->bytes);
+        loss_add(out, size, loss->asleep, "asleep", "; ");
+        loss_add(out, size, loss->prohibited, "where tracing is prohibited", "; ");
+    } else if (loss->bytes || !loss->instructions) {
         snprintf(out, size, "%" PRIu64 " instructions from %" PRIu64 " bytes of trace",
                  loss->instructions, loss->bytes);
-    else
+    } else {
         snprintf(out, size, "%" PRIu64 " instructions of the history", loss->instructions);
+    }
     const char *before = "; trace was off: ";
     for (unsigned cause = 1; cause < BT_GAP_CAUSES; cause++) {
         if (cause == BT_GAP_DEBUG + 1)

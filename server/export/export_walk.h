@@ -12,7 +12,9 @@
 
 /* How much of the trace there is, of all that was walked. */
 struct export_loss {
-    uint64_t instructions;
+    uint64_t instructions;       /* if `sampled`: samples of the PC */
+    uint64_t asleep, prohibited; /* samples without an address */
+    bool sampled;
     uint64_t bytes;      /* 0: not known, of a live history */
     uint64_t skipped;    /* bytes, for want of a synchronisation */
     uint64_t doubtful;   /* instructions right before a gap that may be wrong */

@@ -2,6 +2,7 @@
 #include "server/export/profile.h"
 
 #include "decoder/source/detail.h"
+#include "server/export/export_tasks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ const char *profile_function_name(const struct profile *p, const struct calls_pa
         return out;
     }
     size_t n = (size_t)snprintf(out, size, "task ");
-    export_variable_name(p->names, path->function, out + n, size - n);
+    export_task_name(p->names, path->function, out + n, size - n);
     return out;
 }
 
@@ -217,6 +218,11 @@ static bool is_outermost(const struct calls *calls, const struct calls_path *p)
     return true;
 }
 
+static const char *profile_unit(const struct profile *p)
+{
+    return p->loss->sampled ? "samples" : "instructions";
+}
+
 static int write_top_functions(const struct profile *p, uint64_t total, FILE *out)
 {
     char name[512];
@@ -239,11 +245,15 @@ static int write_top_functions(const struct profile *p, uint64_t total, FILE *ou
         }
     }
     count = top_join(rows, count);
-    fprintf(out, "%14s %6s %14s %10s%s  function\n", "instructions", "", "with callees", "calls",
-            p->cycles ? "         cycles" : "");
+    fprintf(out, "%14s %6s", profile_unit(p), "");
+    if (!p->loss->sampled)
+        fprintf(out, " %14s %10s%s", "with callees", "calls", p->cycles ? "         cycles" : "");
+    fputs("  function\n", out);
     for (size_t i = 0; i < count && i < TOP && rows[i].self; i++) {
-        fprintf(out, "%14" PRIu64 " %5.1f%% %14" PRIu64 " %10" PRIu64, rows[i].self,
-                100.0 * (double)rows[i].self / (double)total, rows[i].all, rows[i].calls);
+        fprintf(out, "%14" PRIu64 " %5.1f%%", rows[i].self,
+                100.0 * (double)rows[i].self / (double)total);
+        if (!p->loss->sampled)
+            fprintf(out, " %14" PRIu64 " %10" PRIu64, rows[i].all, rows[i].calls);
         if (p->cycles)
             fprintf(out, " %14" PRIu64, rows[i].cycles);
         fprintf(out, "  %s\n", export_function_name(p->names, rows[i].key, name, sizeof name));
@@ -293,7 +303,7 @@ static int write_top_lines(const struct profile *p, uint64_t total, FILE *out)
     }
     count = top_join(rows, count);
     if (count)
-        fprintf(out, "\n%14s         line\n", "instructions");
+        fprintf(out, "\n%14s         line\n", profile_unit(p));
     for (size_t i = 0; i < count && i < TOP && rows[i].self; i++)
         fprintf(out, "%14" PRIu64 " %5.1f%%  %s:%" PRIu64 "\n", rows[i].self,
                 100.0 * (double)rows[i].self / (double)total,

@@ -4,7 +4,7 @@
 #define SERVER_PROFILE_H
 
 #include "decoder/calls/calls.h"
-#include "server/export/export_walk.h"
+#include "server/export/export_args.h"
 
 #include <stdio.h>
 
@@ -36,6 +36,15 @@ bool profile_has_cycles(const struct counts_table *table);
 /* The name of a path's function, or of its task: `out`. */
 const char *profile_function_name(const struct profile *p, const struct calls_path *path, char *out,
                                   size_t size);
+
+/*
+ * The PC samples of an ITM that stands alone, in place of instructions: functions without callers.
+ * `core` is made of it, `table` and `loss` are added to. 0 or a bt_error; release both in all
+ * cases.
+ */
+int profile_sample(struct profile_core *core, struct export_opened *o,
+                   const struct recording_source *itm, struct counts_table *table,
+                   struct export_loss *loss);
 
 /* Reports. What cannot be written shows at the file. BT_ERR_NOMEM: nothing is complete. */
 int profile_write_callgrind(const struct profile *p, FILE *out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The format of Callgrind, which callgrind_annotate and KCachegrind open: Valgrind manual,
  * "Callgrind Format Specification". */
+#include "server/export/export_tasks.h"
 #include "server/export/profile.h"
 
 #include <inttypes.h>
@@ -158,7 +159,7 @@ static void write_tasks(const struct profile *p, const struct call_arc *arcs, si
             continue;
         if (i == 0 || arcs[i - 1].caller != arcs[i].caller)
             fprintf(out, "\nfl=???\nfn=task %s\n",
-                    export_variable_name(p->names, arcs[i].caller, name, sizeof name));
+                    export_task_name(p->names, arcs[i].caller, name, sizeof name));
         write_arc(p, &arcs[i], out);
     }
 }
@@ -170,7 +171,8 @@ static void write_header(const struct profile *p, FILE *out)
     fprintf(out, "# callgrind format\nversion: 1\ncreator: btraced\n# %s\n", text);
     if (p->names->count)
         fprintf(out, "cmd: %s\n", p->names->programs[0].path);
-    fprintf(out, "positions: instr line\nevents: Ir%s\n", p->cycles ? " Cycles" : "");
+    fprintf(out, "positions: instr line\nevents: %s%s\n", p->loss->sampled ? "Samples" : "Ir",
+            p->cycles ? " Cycles" : "");
     if (p->names->count)
         fprintf(out, "\nob=%s\n", p->names->programs[0].path);
 }

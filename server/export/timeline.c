@@ -5,6 +5,7 @@
 #include "decoder/source/detail.h"
 #include "server/export/export_tasks.h"
 #include "timeline_itm.h"
+#include "timeline_stm.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -65,7 +66,7 @@ struct timeline_core {
     struct timeline_itm itm;
     struct export_tasks tasks;
     size_t task_next;            /* the next switch */
-    uint32_t task_of[TASKS_MAX]; /* that have tracks */
+    uint64_t task_of[TASKS_MAX]; /* that have tracks */
     size_t task_count;
     uint64_t calls_track; /* of the task that runs */
     bool task_open;       /* its slice */
@@ -148,7 +149,7 @@ static void write_begin(struct timeline_core *t, struct open_slice *s)
 static bool timeline_room(const struct timeline_core *t, unsigned calls)
 {
     return t->out->bytes + (uint64_t)(calls + 1) * CALL_BYTES + 600 +
-               (uint64_t)t->depth * END_BYTES <
+               (uint64_t)t->depth * END_BYTES + timeline_itm_left(&t->itm) <
            t->max_bytes;
 }
 
@@ -167,13 +168,13 @@ static bool write_open(struct timeline_core *t)
 }
 
 /* Where calls of the task are from now on; the core's own track, where there is no other. */
-static uint64_t track_of_task(struct timeline_core *t, uint32_t task, const char *variable)
+static uint64_t track_of_task(struct timeline_core *t, uint64_t task, const char *variable)
 {
     char name[300];
     size_t i = 0;
     while (i < t->task_count && t->task_of[i] != task)
         i++;
-    if (i == TASKS_MAX || !task)
+    if (i == TASKS_MAX || !task || (i == t->task_count && !timeline_room(t, 0)))
         return t->track;
     uint64_t track = t->track + TRACKS_TASK + i;
     if (i == t->task_count) {
@@ -199,7 +200,7 @@ static void reach_tasks(struct timeline_core *t, uint64_t number, uint64_t cycle
         const struct export_switch *s = &t->tasks.list[t->task_next];
         if (s->position > number)
             break;
-        export_variable_name(&t->opened->names, s->task, name, sizeof name);
+        export_task_name(&t->opened->names, s->task, name, sizeof name);
         t->calls_track = track_of_task(t, s->task, name);
         bool last = t->task_next + 1 == t->tasks.count || s[1].position > number;
         if (!t->entered || (s->position < t->from && !last))
@@ -207,8 +208,8 @@ static void reach_tasks(struct timeline_core *t, uint64_t number, uint64_t cycle
         uint64_t time = timeline_now(t, s->position > t->from ? s->position : t->from, cycles);
         end_task(t, time);
         if (s->task && timeline_room(t, 0)) {
-            perfetto_event(t->out, PERFETTO_BEGIN, t->track + 3, time,
-                           TASK_KEY ^ (uint64_t)s->task << 1, name);
+            perfetto_event(t->out, PERFETTO_BEGIN, t->track + 3, time, TASK_KEY ^ s->task << 1,
+                           name);
             t->task_open = true;
         }
     }
@@ -401,6 +402,30 @@ static uint64_t choose_shortest(const struct timeline_core *cores, size_t count,
     return 0;
 }
 
+/* Of the room that STMs have there are as many parts. */
+static size_t stm_count(const struct export_args *args, const struct export_opened *o)
+{
+    const struct recording_source *s = &o->recording.sources[o->recording.source_count];
+    size_t count = 0;
+    for (size_t i = 0; i < o->recording.beside_count && !args->source; i++)
+        count += s[i].config.protocol == STREAM_STM;
+    return count;
+}
+
+/* STMs beside the cores, which have their share of the room in equal parts. */
+static int timeline_stms(const struct export_args *args, struct export_opened *o, uint64_t share,
+                         struct perfetto *out, struct timeline_result *result)
+{
+    size_t count = stm_count(args, o), next = o->source_count + 1;
+    int error = BT_OK;
+    for (size_t i = 0; i < o->recording.beside_count && count && !error; i++) {
+        const struct recording_source *s = &o->recording.sources[o->recording.source_count + i];
+        if (s->config.protocol == STREAM_STM)
+            error = timeline_stm(o, s, share / count, TRACKS * next++, out, &result->untold);
+    }
+    return error;
+}
+
 /* What the ITMs tell takes half of the room at most, shared alike. */
 static uint64_t share_itm(struct timeline_core *cores, size_t count, uint64_t max)
 {
@@ -461,6 +486,8 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
         max += 2 * cores[i].itm.trace_bytes;
     if (args->max_bytes || max < LEAST_BYTES)
         max = args->max_bytes ? args->max_bytes : LEAST_BYTES;
+    uint64_t share = args->max_bytes && stm_count(args, o) ? max / 4 : 0;
+    max -= share; /* of STMs; without --max-size they have room of their own */
     result->shortest =
         choose_shortest(cores, o->source_count, max - share_itm(cores, o->source_count, max));
     if (result->shortest < args->shortest)
@@ -486,12 +513,26 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
         result->left_out += t->left_out;
         result->untold += t->itm.left_out;
     }
+    if (!error)
+        error = timeline_stms(args, o, share, &perfetto, result);
     result->bytes = perfetto.bytes;
     perfetto_release(&perfetto);
     return error;
 }
 
-/* What ITMs tell that stand alone. */
+static int one_alone(struct export_opened *o, const struct recording_source *source,
+                     uint64_t max_bytes, uint64_t track, struct perfetto *out, uint64_t *left_out)
+{
+    struct timeline_itm itm = {0};
+    if (source->config.protocol == STREAM_STM)
+        return timeline_stm(o, source, max_bytes, track, out, left_out);
+    int error = timeline_itm_alone(&itm, o, source, max_bytes, track, out);
+    *left_out += itm.left_out;
+    timeline_itm_release(&itm);
+    return error;
+}
+
+/* What ITMs and STMs tell that stand alone. */
 static int timeline_alone(const struct export_args *args, struct export_opened *o, FILE *out,
                           struct timeline_result *result, struct message *why)
 {
@@ -503,12 +544,9 @@ static int timeline_alone(const struct export_args *args, struct export_opened *
     }
     perfetto_init(&perfetto, out);
     for (size_t i = 0; i < o->source_count && !error; i++) {
-        struct timeline_itm itm = {0};
         uint64_t left = args->max_bytes > perfetto.bytes ? args->max_bytes - perfetto.bytes : 1;
-        error = timeline_itm_alone(&itm, o, &o->sources[i], args->max_bytes ? left : 0,
-                                   TRACKS * (i + 1), &perfetto);
-        result->untold += itm.left_out;
-        timeline_itm_release(&itm);
+        error = one_alone(o, &o->sources[i], args->max_bytes ? left / (o->source_count - i) : 0,
+                          TRACKS * (i + 1), &perfetto, &result->untold);
     }
     result->bytes = perfetto.bytes;
     perfetto_release(&perfetto);

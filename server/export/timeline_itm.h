@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What software and the DWT tell by the ITM, on tracks beside those of the core: text and numbers
- * of ports, watched data, handlers, PC samples. Private to the timeline.
+ * of ports, watched data, handlers, PC samples. The same of an STM: its channels have the place of
+ * ports. Private to the timeline.
  */
 #ifndef SERVER_TIMELINE_ITM_H
 #define SERVER_TIMELINE_ITM_H
@@ -21,6 +22,8 @@ enum timeline_itm_use {
     TIMELINE_NUMBER, /* a counter */
 };
 
+enum { TIMELINE_LOCAL = 1, TIMELINE_GLOBAL = 2 };
+
 struct timeline_line {
     uint64_t time; /* of its first character */
     unsigned length;
@@ -34,18 +37,19 @@ struct timeline_itm {
     uint64_t track;
     uint8_t ports[TIMELINE_PORTS]; /* enum timeline_itm_use */
     uint8_t watches[TIMELINE_COMPARATORS];
-    bool handlers, samples;   /* there are some */
-    bool in_handler, in_task; /* whose slice is open */
-    bool local, global;       /* there are timestamps */
+    bool handlers, samples, triggers, has_gaps; /* there are some */
+    bool in_handler, in_task;                   /* whose slice is open */
+    uint8_t clocks;                             /* of timestamps: TIMELINE_LOCAL, TIMELINE_GLOBAL */
     unsigned tasks; /* comparator of the pointer to the current task; TIMELINE_COMPARATORS: none */
     uint32_t task;
     uint16_t counters;                  /* bit n: counter n is told of */
     uint64_t counts[TIMELINE_COUNTERS]; /* so far */
     struct timeline_line *lines;        /* of each port */
+    const uint32_t *channels;           /* of an STM, in place of ports: master << 16 | channel */
     uint64_t trace_bytes;
     uint64_t wanted;    /* bytes of output, about */
     uint64_t max_bytes; /* so many of them */
-    uint64_t bytes;     /* written */
+    uint64_t bytes;     /* written, with the names of tracks */
     uint64_t left_out;  /* events */
     uint64_t gaps;
 };
@@ -56,13 +60,25 @@ int timeline_itm_init(struct timeline_itm *m, struct export_opened *o,
                       const struct recording_source *core);
 void timeline_itm_release(struct timeline_itm *m);
 
-/* Its tracks, from `track` on; up to TIMELINE_ITM_TRACKS. */
+/* Its tracks, from `track` on; up to TIMELINE_ITM_TRACKS. What has no room for one is left out. */
 #define TIMELINE_ITM_TRACKS 512u
 void timeline_itm_begin(struct timeline_itm *m, struct perfetto *out, uint64_t track,
                         uint64_t process, const char *core);
 
+/* Room for events, and for tracks, that comes by default with so many bytes of trace. */
+uint64_t timeline_itm_bytes(const struct timeline_itm *m);
+
+/* The first look at an event: what tracks there will be. */
+void timeline_itm_look(struct timeline_itm *m, const struct bt_event *e);
+
 /* Times ascend. */
 void timeline_itm_event(struct timeline_itm *m, const struct bt_event *e, uint64_t time);
+
+/* Room that is kept for what is still to come. */
+static inline uint64_t timeline_itm_left(const struct timeline_itm *m)
+{
+    return m->max_bytes > m->bytes ? m->max_bytes - m->bytes : 0;
+}
 
 /* What is open ends. */
 void timeline_itm_end(struct timeline_itm *m, uint64_t time);

@@ -427,13 +427,15 @@ const struct recording_source *recording_itm(const struct recording *r,
     return NULL;
 }
 
-const struct recording_source *recording_itms(struct recording *r, const char *name, size_t *count)
+const struct recording_source *recording_tellers(struct recording *r, const char *name, bool stm,
+                                                 size_t *count)
 {
     struct recording_source *others = &r->sources[r->source_count];
     *count = 0;
     for (size_t i = 0; i < r->beside_count; i++) {
         struct recording_source s = others[i];
-        if (s.config.protocol != STREAM_ITM || (name && strcmp(s.name, name) != 0))
+        if ((s.config.protocol != STREAM_ITM && !(stm && s.config.protocol == STREAM_STM)) ||
+            (name && strcmp(s.name, name) != 0))
             continue;
         others[i] = others[*count];
         others[(*count)++] = s;

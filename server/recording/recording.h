@@ -68,8 +68,10 @@ void recording_keep_instructions(struct recording *r);
 const struct recording_source *recording_itm(const struct recording *r,
                                              const struct recording_source *source);
 
-/* Of those others, the ITMs, or the one of that name; the order of the others is not kept. */
-const struct recording_source *recording_itms(struct recording *r, const char *name, size_t *count);
+/* Of those others, the ITMs and, with `stm`, the STMs, or the one of that name; the order of the
+ * others is not kept. */
+const struct recording_source *recording_tellers(struct recording *r, const char *name, bool stm,
+                                                 size_t *count);
 
 /* Bytes of file `i` of the source's buffer, in the order in which they are decoded. */
 int recording_map(struct recording *r, const struct recording_source *source, size_t i,

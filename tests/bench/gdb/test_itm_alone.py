@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """A recording of SWO alone: packets of an ITM without any trace of instructions, encoded here as DDI
-0403E.e appendix D4 has them from what a program did when. Its timeline has that, at these times. Tests
-timeline_itm.c.
+0403E.e appendix D4 has them from what a program did when. Its timeline has that, at these times, and
+its profile the samples. Tests timeline_itm.c and profile_sample.c.
 """
 
+import collections
 import functools
+import json
 import os
 import random
+import re
+import subprocess
 
 from export_runs import SOURCES, command
 from perfetto_reader import Timeline, judged_by_protoc
-from replay_gdb import Suite, equal, expect, folder, has, same_list
+from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, has,
+                        same_list)
 
 suite = Suite()
 ELF = SOURCES / "tasks-m4.elf"
@@ -218,6 +223,54 @@ def _():
 @suite.test(f"itm alone: the same by global timestamps (seed {SEED})")
 def _():
     shows("global")
+
+
+@suite.test(f"itm alone: the profile counts samples (seed {SEED})")
+def _():
+    core = Core(random.Random(SEED), "local")
+    core.run(600)
+    place, ran = recording(bytes(core.data)), collections.Counter(name for name, _ in core.samples)
+    asleep = ran.pop("asleep", 0)
+
+    def profile(*options, code=0):
+        done = subprocess.run([BTRACED, "profile", "--elf", str(ELF), *options, str(place)],
+                              capture_output=True, text=True, timeout=PATIENCE, env=environment())
+        equal(done.returncode, code, f"exit code: {done.stderr}")
+        return done.stdout + done.stderr
+
+    text = profile("--format", "text")
+    has(text, rf"^{ran.total()} PC samples from {len(core.data)} bytes of trace; asleep {asleep}; gaps: "
+        rf"overflow {len(core.gaps)}$")
+    head, _, lines = text.partition(" line\n")
+    equal({row[1]: int(row[0]) for row in re.findall(r"^ +(\d+) +[\d.]+%  (\w+)$", head, re.MULTILINE)},
+          dict(ran), "functions")
+    equal(sum(int(n) for n in re.findall(r"^ +(\d+) +[\d.]+%  .*tasks\.c:\d+$", lines, re.MULTILINE)),
+          ran.total(), "lines")
+    equal(collections.Counter({row.split()[0].split(";")[1]: int(row.split()[1])
+                               for row in profile("--format", "folded").splitlines()}), ran, "folded")
+    has(profile(), rf"^events: Samples\n(.*\n)*totals: {ran.total()}$")
+    out = folder() / "callgrind.out"
+    out.write_text(profile())
+    has(command("callgrind_annotate", "--auto=no", out), rf"\b{ran.total():,}\b.* PROGRAM TOTALS")
+    speedscope = json.loads(profile("--format", "speedscope"))
+    equal(speedscope["profiles"][0]["endValue"], ran.total(), "speedscope")
+    has(profile("--part", "1/2", "-o", str(folder() / "part"), code=4), "no parts")
+
+
+@suite.test(f"itm alone: --max-size holds for the names of tracks, too (seed {SEED})")
+def _():
+    core = Core(random.Random(SEED), "local")
+    for port in range(1, 32):
+        core.data += words(port << 3, 0x80 + port, 1)
+    core.run(400)
+    place = recording(bytes(core.data))
+    whole = Timeline(ELF, place)
+    equal(whole.errors, "", "errors")
+    for size in (4096, 5000, 9000):
+        small = Timeline(ELF, place, "--max-size", str(size))
+        expect(len(small.data) <= size < len(whole.data), f"{len(small.data)} bytes of {size}")
+        has(small.errors, r"\d+ events of ITM or STM are left out")
+        expect(set(small.values) <= set(whole.values), "something else")
 
 
 suite.run()
