@@ -130,11 +130,13 @@ static void store_bit(struct execute_work *w, uint32_t address, unsigned width,
     if (!v.known || w->maybe || x->core.big_endian || width != 4 || address & 3 ||
         !execute_memory_read(&x->memory, at, &byte, 1)) {
         execute_clobber_range(w, address, width);
+        execute_tell(x, at, 1, true, w->maybe || width != 4 || address & 3);
         return;
     }
     byte = (uint8_t)(v.number & 1 ? byte | bit : byte & ~bit);
     int error = execute_memory_write(&x->memory, at, &byte, 1);
     w->error = error ? error : w->error;
+    execute_tell(x, at, 1, true, false);
 }
 
 static void store(struct execute_work *w, uint32_t address, unsigned width, struct execute_value v)
@@ -144,8 +146,6 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
             old[4];
     struct execute *x = w->x;
     bool odd = address & (width - 1);
-    x->last_access = address;
-    x->has_access = true;
     if (execute_is_bit(x, address)) {
         store_bit(w, address, width, v);
         return;
@@ -164,6 +164,7 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
     w->error = error ? error : w->error;
     if (!v.known && v.range && width == 4 && !w->maybe && !odd)
         execute_memory_bound(&x->memory, address, v.number, v.range);
+    execute_tell(x, address, width, true, w->maybe || w->e->exclusive);
 }
 
 /* What a load may give at most. */
@@ -186,8 +187,9 @@ static struct execute_value load(struct execute_work *w, uint32_t address, unsig
 {
     uint8_t bytes[4];
     uint32_t number = 0;
-    w->x->last_access = address;
-    w->x->has_access = true;
+    bool bit = execute_is_bit(w->x, address);
+    execute_tell(w->x, bit ? execute_bit_byte(address) : address, bit ? 1 : width, false,
+                 w->maybe || (w->x->core.v4t && address & (width - 1)));
     if ((w->x->core.v4t && address & (width - 1)) ||
         !execute_memory_read(&w->x->memory, address, bytes, width))
         return unknown_load(w, address, width, sign);
@@ -276,17 +278,24 @@ static bool is_unpredictable(const struct insn_effect *e)
             (!e->list && !e->words && !e->load && loaded));
 }
 
-/* A store whose address is not known, or is `at` or up to `range` more. */
-static void clobber_at(struct execute_work *w, uint32_t at, uint32_t range)
+/* An access whose address is not known, or is `at` or up to `range` more. */
+static void access_somewhere(struct execute_work *w, uint32_t at, uint32_t range)
 {
     const struct insn_effect *e = w->e;
     uint32_t size = e->list    ? 4 * (uint32_t)__builtin_popcount(e->list)
                     : e->words ? 4u * e->words
                                : 4u + e->width; /* of two registers, too */
-    if (range && range <= EXECUTE_RANGE_MAX)
-        execute_clobber_range(w, at & ~3u, range + size + 4);
-    else
+    bool bounded = range && range <= EXECUTE_RANGE_MAX;
+    at &= ~3u;
+    size += range + 4;
+    if (!e->load && bounded)
+        execute_clobber_range(w, at, size);
+    else if (!e->load)
         execute_clobber_store(w);
+    if (bounded && at < at + size && !execute_is_bit(w->x, at) && !execute_is_bit(w->x, at + size))
+        execute_tell(w->x, at, size, !e->load, true);
+    else
+        execute_tell_any(w->x);
 }
 
 static void access_memory(struct execute_work *w)
@@ -306,8 +315,8 @@ static void access_memory(struct execute_work *w)
     bool offset = !e->list && !e->words && e->index;
     at = offset ? moved.number : base.number + (e->list || e->words ? (uint32_t)e->start : 0);
     bool known = offset ? moved.known : base.known;
-    if (!e->load && !known)
-        clobber_at(w, at, offset ? moved.range : base.range);
+    if (!known)
+        access_somewhere(w, at, offset ? moved.range : base.range);
     if (e->writeback && e->rn < EXECUTE_PC && e->load)
         execute_write(w, e->rn, moved);
     if (e->words) {
@@ -376,6 +385,7 @@ static void run_system(struct execute_work *w)
         return;
     w->x->unknown++;
     forget_all(w);
+    execute_tell_any(w->x);
     if (w->e->system == EFFECT_STORE_RETURN || w->e->clobber_memory)
         execute_clobber_store(w);
 }
@@ -483,7 +493,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     struct execute_work w = {.x = x, .insn = insn};
     w.e = effect_of(x, insn, it != 0, &local);
     x->insns++;
-    x->has_access = x->returned = false;
+    x->returned = false;
     if (x->core.profile == EXECUTE_PROFILE_AR)
         execute_ar_before(x, insn);
     unsigned cond = w.e->cond;

@@ -121,16 +121,29 @@ struct execute_code;
 struct execute_code *execute_code_new(void); /* NULL: no memory. 1 MiB */
 void execute_code_free(struct execute_code *code);
 
+/* Memory that was accessed: all of [from, to); or `perhaps` some of it, or nothing. */
+struct execute_access {
+    uint64_t from, to;
+    bool load, store;
+    bool perhaps;
+};
+
 struct execute {
     struct execute_core core;
     struct execute_code *code; /* borrowed; NULL: each instruction is decoded again */
     struct execute_regs regs;
     struct execute_memory memory;
-    uint64_t insns;       /* executed */
-    uint64_t unknown;     /* of them: effect not known, all that they may write is unknown */
-    uint64_t clobbers;    /* stores whose address was not known */
-    uint64_t last_access; /* address of the latest access, if has_access */
+    uint64_t insns;    /* executed */
+    uint64_t unknown;  /* of them: effect not known, all that they may write is unknown */
+    uint64_t clobbers; /* stores whose address was not known */
+    /* Told of each access of an instruction or exception, behind it; a large one may be told in
+     * parts. NULL: nobody wants to know. */
+    void (*accessed)(void *ctx, const struct execute_access *access);
+    void *ctx;
+    uint64_t last_access; /* A64: address of the latest access, if has_access */
     bool has_access;
+    bool chains;   /* M profile: the exception follows on a return, or the return is followed by one
+                    */
     bool returned; /* M profile: the latest event was an exception's return, */
     bool returned_known;
     uint32_t returned_to; /* to there, if that is known */

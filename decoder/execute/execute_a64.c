@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One instruction of A64: its group, and what is unknown behind it (Arm DDI 0487L.a, C4.1). */
 #include "execute_a64.h"
+#include "execute_work.h"
 
 #define ACCESS_MAX 64u /* bytes of one instruction's access: LD4 of 16 bytes each */
 
@@ -68,10 +69,12 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
 {
     const struct execute_regs before = x->regs;
     struct execute_regs *r = &x->regs;
+    void (*accessed)(void *ctx, const struct execute_access *access) = x->accessed;
     if (i->opcode >> 24 == 0xd5)
         execute_forget_memory(x); /* DC ZVA */
     if (!is_memory(i->opcode))
         return; /* a trap: nothing was done */
+    x->accessed = NULL;
     if (!run_group(x, i, error)) {
         execute_forget_registers(x);
         execute_forget_memory(x);
@@ -86,6 +89,8 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
     r->vector_known64 &= before.vector_known64;
     for (unsigned n = 0; x->has_access && n < 3 * ACCESS_MAX && *error == BT_OK; n += 16)
         *error = execute_memory_write(&x->memory, x->last_access - ACCESS_MAX + n, NULL, 16);
+    x->accessed = accessed;
+    execute_tell_any(x);
 }
 
 int a64_step(struct execute *x, const struct execute_insn *i)

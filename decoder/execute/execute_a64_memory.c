@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads and stores of A64 (Arm DDI 0487L.a, C4.1, "Loads and Stores"). */
 #include "execute_a64.h"
+#include "execute_work.h"
 
 #include <string.h>
 
@@ -33,7 +34,12 @@ static struct a64_data load(struct execute *x, struct a64_value at, unsigned siz
     struct a64_data d = {{0}, {false, false}};
     uint8_t bytes[16] = {0};
     uint64_t address;
-    if (!place(x, at, &address) || !execute_memory_read(&x->memory, address, bytes, size))
+    bool there = place(x, at, &address);
+    if (there)
+        execute_tell(x, address, size, false, false);
+    else
+        execute_tell_any(x);
+    if (!there || !execute_memory_read(&x->memory, address, bytes, size))
         return d;
     if (x->core.big_endian)
         reverse_order(bytes, size);
@@ -61,11 +67,12 @@ static void store(struct execute *x, struct a64_value at, struct a64_data d, uns
         if (x->core.big_endian)
             reverse_order(bytes, size);
         *error = execute_memory_write(&x->memory, address, d.known[0] && high ? bytes : NULL, size);
-        return;
+    } else {
+        for (unsigned h = 0; h < 2 && *error == BT_OK; h++)
+            *error = execute_memory_write(&x->memory, address + 8 * h,
+                                          d.known[h] ? bytes + 8 * h : NULL, 8);
     }
-    for (unsigned h = 0; h < 2 && *error == BT_OK; h++)
-        *error =
-            execute_memory_write(&x->memory, address + 8 * h, d.known[h] ? bytes + 8 * h : NULL, 8);
+    execute_tell(x, address, size, true, !(d.known[0] && high)); /* store-exclusives, too */
 }
 
 static struct a64_data of_register(struct a64_value v)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Branches, system registers and exceptions of A64 (Arm DDI 0487L.a, C4.1, C5, D1). */
 #include "execute_a64.h"
+#include "execute_work.h"
 
 #define TYPE_RESET      0 /* of exceptions, as ETMv4 numbers them (Arm IHI 0064H.b, 6.4.12) */
 #define TYPE_DEBUG_HALT 1
@@ -189,6 +190,7 @@ static bool system_instruction(struct execute *x, uint32_t op, int *error)
     }
     for (unsigned n = 0; n < 2048 && *error == BT_OK; n += 16)
         *error = execute_memory_write(&x->memory, (at.bits & ~2047ull) + n, NULL, 16);
+    execute_tell(x, at.bits & ~2047ull, 2048, true, true);
     return true;
 }
 

@@ -257,8 +257,7 @@ static void store_return(struct execute_work *w)
     if (known) {
         execute_put_word(w->x, at, lr.bits, lr.known, &w->error);
         execute_put_word(w->x, at + 4, s.bits, s.known, &w->error);
-        w->x->last_access = at;
-        w->x->has_access = true;
+        execute_tell(w->x, at, 8, true, w->maybe);
     } else {
         execute_clobber_store(w);
     }
@@ -288,8 +287,9 @@ static void return_from_memory(struct execute_work *w)
         uint32_t at = base.number + (uint32_t)e->start;
         pc = execute_get_word(w->x, at);
         s.bits = execute_get_status(w->x, at + 4, &s.known);
-        w->x->last_access = at;
-        w->x->has_access = true;
+        execute_tell(w->x, at, 8, false, w->maybe);
+    } else {
+        execute_tell_any(w->x);
     }
     check_return(w, pc);
     if (e->writeback && e->rn < EXECUTE_PC)
@@ -335,10 +335,12 @@ static void access_user(struct execute_work *w)
         } else if (base.known) {
             execute_put_word(w->x, at, v.number, v.known ? UINT32_MAX : 0, &w->error);
         }
+        if (base.known)
+            execute_tell(w->x, at, 4, !e->load, w->maybe);
         at += 4;
     }
-    w->x->last_access = base.number + (uint32_t)e->start;
-    w->x->has_access = base.known;
+    if (!base.known)
+        execute_tell_any(w->x);
 }
 
 bool execute_ar_system(struct execute_work *w)

@@ -155,6 +155,14 @@ bool execute_m_special(struct execute_work *w)
     return true;
 }
 
+/* Between two handlers in a row the core may leave out that it takes a frame and puts it there
+ * again (DDI 0403E.e B1.5.12). */
+static void tell_frame(struct execute *x, uint32_t frame, bool store)
+{
+    for (unsigned i = 0; i < BASIC / 4; i++)
+        execute_tell(x, frame + 4 * i, 4, store, x->chains);
+}
+
 static void forget_low_floats(struct execute *x)
 {
     x->regs.vector_known &= ~UINT64_C(0xffff);
@@ -170,7 +178,16 @@ static int preserve_floats(struct execute *x, uint32_t at)
         execute_put_word(x, at + 4 * s, (uint32_t)(r->vector[s / 2] >> (s & 1 ? 32 : 0)),
                          r->vector_known >> s & 1 ? UINT32_MAX : 0, &error);
     execute_put_word(x, at + 4 * FLOATS, r->fpscr, r->fpscr_known, &error);
+    execute_tell(x, at, WITH_FLOATS - BASIC, true, true);
     forget_low_floats(x);
+    return error;
+}
+
+/* Whether they are put there is not known. */
+static int forget_floats_at(struct execute *x, uint32_t at)
+{
+    int error = execute_memory_write(&x->memory, at, NULL, WITH_FLOATS - BASIC);
+    execute_tell(x, at, WITH_FLOATS - BASIC, true, true);
     return error;
 }
 
@@ -183,7 +200,7 @@ static void settle_floats(struct execute_work *w)
     if (stacked)
         w->error = preserve_floats(x, at);
     else if (there)
-        w->error = execute_memory_write(&x->memory, at, NULL, WITH_FLOATS - BASIC);
+        w->error = forget_floats_at(x, at);
     else
         execute_clobber_store(w);
     if (!stacked)
@@ -254,10 +271,12 @@ static int push_somewhere(struct execute *x)
     bool bounded = x->regs.bounded >> EXECUTE_SP & 1;
     if (!is_known(x, EXECUTE_SP))
         range = bounded ? x->regs.range[EXECUTE_SP] : UINT32_MAX;
-    if (range <= EXECUTE_RANGE_MAX)
+    if (range <= EXECUTE_RANGE_MAX && sp >= WITH_FLOATS + 4) {
         execute_clobber_range(&w, sp - WITH_FLOATS - 4, range + WITH_FLOATS + 8);
-    else
+        execute_tell(x, sp - WITH_FLOATS - 4, range + WITH_FLOATS + 8, true, true);
+    } else {
         execute_clobber_store(&w);
+    }
     set_register(x, EXECUTE_SP, 0, false);
     return w.error;
 }
@@ -272,7 +291,7 @@ static int push_floats(struct execute *x, uint32_t at)
     x->regs.float_settled = known && !lazy;
     if (known)
         return lazy ? BT_OK : preserve_floats(x, at);
-    return execute_memory_write(&x->memory, at, NULL, WITH_FLOATS - BASIC);
+    return forget_floats_at(x, at);
 }
 
 /* `pc`: where it is to return to. SP becomes the frame. */
@@ -299,6 +318,7 @@ static int push_frame(struct execute *x, struct execute_value pc, bool floats)
     known = floats ? known & ~STATUS_SFPA : known;
     execute_put_word(x, frame + 28, status, known, &error);
     execute_memory_set_bits(&x->memory, frame + 28, status, known);
+    tell_frame(x, frame, true);
     set_register(x, EXECUTE_SP, frame, true);
     return floats && !error ? push_floats(x, frame + BASIC) : error;
 }
@@ -421,6 +441,12 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
 {
     bool there = is_known(x, EXECUTE_SP);
     uint32_t frame = (uint32_t)x->regs.value[EXECUTE_SP];
+    if (there)
+        tell_frame(x, frame, false);
+    else
+        execute_tell_any(x);
+    if (there && floats)
+        execute_tell(x, frame + BASIC, WITH_FLOATS - BASIC, false, true);
     for (unsigned i = 0; i < 6; i++) {
         unsigned reg = frame_regs[i];
         struct execute_value v = {0, false, 0};

@@ -158,6 +158,20 @@ static struct execute_page *find_page(struct execute_memory *m, uint64_t address
     return m->pages[at];
 }
 
+bool execute_memory_is_shared(struct execute_memory *a, struct execute_memory *b, uint64_t address,
+                              uint64_t size)
+{
+    uint64_t last = address + size - 1;
+    for (uint64_t at = address; at <= last; at = (at | (EXECUTE_PAGE - 1)) + 1) {
+        const struct execute_page *page = find_page(a, at);
+        if (!page || page != find_page(b, at))
+            return false;
+        if ((last | (EXECUTE_PAGE - 1)) == (at | (EXECUTE_PAGE - 1)))
+            break;
+    }
+    return true;
+}
+
 static bool make_room(struct execute_memory *m)
 {
     if (m->count < m->max / 2)

@@ -82,6 +82,11 @@ int execute_memory_share(struct execute_memory *to, const struct execute_memory 
  */
 void execute_memory_ask_again(struct execute_memory *m);
 
+/* Of two states of which one comes from the other: nothing has been written to these bytes in
+ * between. False: something may have been. */
+bool execute_memory_is_shared(struct execute_memory *a, struct execute_memory *b, uint64_t address,
+                              uint64_t size);
+
 enum execute_memory_kind execute_memory_kind(struct execute_memory *m, uint64_t address);
 
 /*

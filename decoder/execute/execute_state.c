@@ -11,12 +11,31 @@ void execute_set_it(struct execute_regs *r, uint8_t it)
     r->it_unknown = 0;
 }
 
+void execute_tell_any(struct execute *x)
+{
+    const struct execute_access a = {0, UINT64_MAX, true, true, true};
+    if (x->accessed)
+        x->accessed(x->ctx, &a);
+}
+
+void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store, bool perhaps)
+{
+    const struct execute_access a = {address, address + size, !store, store, perhaps};
+    if (!x->accessed)
+        return;
+    if (store && (execute_memory_kind(&x->memory, a.from) == EXECUTE_MEMORY_ALIAS ||
+                  execute_memory_kind(&x->memory, a.to - 1) == EXECUTE_MEMORY_ALIAS))
+        execute_tell_any(x);
+    else
+        x->accessed(x->ctx, &a);
+}
+
 void execute_clobber_store(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
     w->x->clobbers++;
     r->known &= ~(UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR);
-    execute_memory_forget(&w->x->memory);
+    execute_forget_memory(w->x);
 }
 
 void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t size)
@@ -65,6 +84,7 @@ void execute_forget_registers(struct execute *x)
 void execute_forget_memory(struct execute *x)
 {
     execute_memory_forget(&x->memory);
+    execute_tell_any(x);
 }
 
 /* Any flags that are possible are tried. */

@@ -3,7 +3,7 @@
 # Tests server/reverse/reverse_accesses.c, reverse_watch.c, reverse_written.c.
 """Watchpoints of stock GDB at replay positions, over `btraced replay` and on a virtual board that was halted at its
 reset: where they stop is compared with every access of the run. The right instruction is named, or it is said that
-nobody can know it; another one never is.
+nobody can know it; another one never is. So do `monitor written` and `monitor read`.
 
 usage: test_watch.py [SEED]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
 """
@@ -261,6 +261,7 @@ def examine(case, r, live=False):
         with Live(board_with(case.kind.removeprefix("firmware-"), case.elf)) as server:
             rows = run_gdb(case, cases, f"target extended-remote 127.0.0.1:{server.port}",
                            "tbreak halt_here", "continue")
+            ask_questions(judge, truth, server, r)
     else:
         with Server(case.recording, "--elf", str(case.elf)) as server:
             rows = run_gdb(case, cases, f"target remote 127.0.0.1:{server.port}", "record stop")
@@ -302,7 +303,7 @@ def main():
         return needed
     seed = int(sys.argv[1]) if len(sys.argv) > 1 else random.SystemRandom().randrange(1 << 30)
     print(f"# seed {seed}", flush=True)
-    right = possible = wrong = 0
+    right = possible = wrong = named = asked = 0
     with tempfile.TemporaryDirectory(prefix="btraced-watch.") as place:
         for case, live in programs(place, seed):
             case.execute()
@@ -312,13 +313,15 @@ def main():
             judge = examine(case, random.Random(f"{seed} {case.name}"), live)
             right, possible = right + judge.right, possible + judge.possible
             wrong += len(judge.wrong)
-            asked = "" if live else f"; of {QUESTIONS} questions {judge.named} name the access"
+            named, asked = named + live * judge.named, asked + live * QUESTIONS
             print(f"{'FAIL' if judge.wrong else 'PASS'} watchpoints, {'virtual board, ' if live else ''}{case.name}: {case.count} instructions, "
-                  f"{judge.right} right, {judge.possible} cannot know, {len(judge.wrong)} wrong{asked}", flush=True)
+                  f"{judge.right} right, {judge.possible} cannot know, {len(judge.wrong)} wrong; of {QUESTIONS} questions {judge.named} name the access",
+                  flush=True)
             for text in judge.wrong[:10]:
                 print(f"#   {text}")
     share = 100 * right / max(1, right + possible + wrong)
     print(f"{'FAIL' if share < KNOWN_LEAST else 'PASS'} watchpoints: {share:.0f} % of the stops are known")
+    print(f"# {named} of {asked} answers at boards name the access")
     return wrong > 0 or share < KNOWN_LEAST
 
 

@@ -131,6 +131,19 @@ static void note_whole(void)
     }
 }
 
+/* That of a thread always has eight words, also where they are as they were. */
+static void note_basic_frame(const uint32_t *state)
+{
+    uint32_t other = 0;
+    bool has_other = board_qemu_other_sp(&truth.qemu, 0, &other);
+    uint32_t frame = state[14] & 4 && has_other ? other : state[13];
+
+    if (truth.ipsr || !(state[16] & 0x1ff) || state[14] >> 8 != 0xffffff)
+        return;
+    for (uint32_t at = frame; at < frame + FRAME_SIZE; at += 4)
+        note(truth.count, at, 4, ACCESS_STORE | ACCESS_FRAME);
+}
+
 static void note_exception(const uint32_t *state)
 {
     uint32_t other = 0;
@@ -255,8 +268,11 @@ static void on_insn(unsigned vcpu, void *data)
     for (int i = 0; i < 16; i++)
         board_qemu_register(&truth.qemu, 0, i, &state[i]);
     board_qemu_register(&truth.qemu, 0, BOARD_REG_CPSR, &state[16]);
+    if (truth.m_profile && !truth.two_states)
+        note_basic_frame(state);
     if (truth.whole) {
         note_whole();
+        truth.ipsr = state[16] & 0x1ff;
     } else if (truth.two_states) {
         look_at_states(state);
         truth.ipsr = state[16] & 0x1ff;

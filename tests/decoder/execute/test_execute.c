@@ -62,7 +62,13 @@ START_TEST(test_memory_shared)
     execute_memory_init(&a, &budget, all_ram, NULL);
     ck_assert_int_eq(execute_memory_write(&a, RAM + 254, &v, 4), BT_OK); /* two pages */
     ck_assert_int_eq(execute_memory_share(&b, &a), BT_OK);
+    ck_assert(execute_memory_is_shared(&a, &b, RAM + 254, 4));
+    ck_assert(!execute_memory_is_shared(&a, &b, RAM + 254, 300)); /* of the third page nothing */
+    ck_assert_int_eq(execute_memory_write(&b, RAM + 254, &(uint32_t){5}, 2), BT_OK);
+    ck_assert(!execute_memory_is_shared(&a, &b, RAM + 254, 4));
+    ck_assert(execute_memory_is_shared(&a, &b, RAM + 256, 2));
     ck_assert_int_eq(execute_memory_write(&b, RAM + 254, &(uint32_t){5}, 4), BT_OK);
+    ck_assert(!execute_memory_is_shared(&a, &b, RAM + 256, 2));
     ck_assert(execute_memory_read(&a, RAM + 254, &got, 4));
     ck_assert_uint_eq(got, v);
     ck_assert(execute_memory_read(&b, RAM + 254, &got, 4));
@@ -376,6 +382,52 @@ START_TEST(test_lazy_floats)
 }
 END_TEST
 
+static struct execute_access told[20];
+static size_t told_count;
+
+static void tell(void *ctx, const struct execute_access *access)
+{
+    (void)ctx;
+    ck_assert_uint_lt(told_count, sizeof told / sizeof *told);
+    told[told_count++] = *access;
+}
+
+static bool tells(size_t i, uint64_t from, uint64_t to, bool store, bool perhaps)
+{
+    const struct execute_access *a = &told[i];
+    return a->from == from && a->to == to && a->store == store && a->load == !store &&
+           a->perhaps == perhaps;
+}
+
+START_TEST(test_accesses)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    told_count = 0;
+    x.accessed = tell;
+    ck_assert_int_eq(step(&x, 0xb503, 0x100, 0x102), BT_OK); /* PUSH {r0, r1, lr} */
+    ck_assert_uint_eq(told_count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert(tells(i, RAM + 0xff8 + 4 * i, RAM + 0xffc + 4 * i, true, false));
+    ck_assert_int_eq(step(&x, 0xf89d2001, 0x102, 0x106), BT_OK); /* LDRB r2, [sp, #1] */
+    ck_assert(told_count == 4 && tells(3, RAM + 0xff9, RAM + 0xffa, false, false));
+    x.regs.psr_known &= ~0xf0000000u;
+    ck_assert_int_eq(step(&x, 0xbf08, 0x106, 0x108), BT_OK); /* IT EQ */
+    ck_assert_int_eq(step(&x, 0x9000, 0x108, 0x10a), BT_OK); /* STREQ r0, [sp] */
+    ck_assert(told_count == 5 && tells(4, RAM + 0xff8, RAM + 0xffc, true, true));
+    x.regs.known &= ~8u;
+    ck_assert_int_eq(step(&x, 0xf0030007, 0x10a, 0x10e), BT_OK); /* AND r0, r3, #7 */
+    ck_assert_int_eq(step(&x, 0xf80d1000, 0x10e, 0x112), BT_OK); /* STRB r1, [sp, r0] */
+    ck_assert_uint_eq(told_count, 6);
+    ck_assert(told[5].perhaps && told[5].store && !told[5].load && told[5].from <= RAM + 0xff8 &&
+              told[5].to >= RAM + 0x1000 && told[5].to < RAM + 0x1100);
+    ck_assert_int_eq(step(&x, 0x6818, 0x112, 0x114), BT_OK); /* LDR r0, [r3] */
+    ck_assert(told_count == 7 && told[6].load && told[6].perhaps && told[6].to == UINT64_MAX);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute");
@@ -386,6 +438,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: a handler behind a return", test_return_chain, 0, 2);
     unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);
     unit_case(s, "execute: a store of which the range is known", test_range);
+    unit_case(s, "execute: what is told of accesses", test_accesses);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     unit_case(s, "execute: a handler that was interrupted before it began", test_third_handler);
     unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);
