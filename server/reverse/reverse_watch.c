@@ -134,6 +134,12 @@ static bool may_look_equal(const struct reverse_content *a, const struct reverse
     return a->sight == REVERSE_SIGHT_OTHER || b->sight == REVERSE_SIGHT_OTHER || is_equal(a, b, n);
 }
 
+static bool must_look_equal(const struct reverse_content *a, const struct reverse_content *b,
+                            uint32_t n)
+{
+    return (a->sight == REVERSE_SIGHT_NONE && b->sight == REVERSE_SIGHT_NONE) || is_equal(a, b, n);
+}
+
 static struct reverse_seen *seen_of(struct reverse_watching *g, const struct target_breakpoint *w)
 {
     for (size_t i = 0; i < g->seen_count; i++)
@@ -260,14 +266,31 @@ static enum target_halt_reason reason_of(const struct target_breakpoint *w)
                                                : TARGET_HALT_AWATCH;
 }
 
-/* GDB compares what it sees behind its step with what it has seen last. */
-static bool shows_change(struct reverse_watching *g, const struct reverse_content *now)
+static bool is_of_writes(const struct reverse_watching *g, uint64_t address)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->watches[i].type != TARGET_WATCHPOINT_READ &&
+            address - g->watches[i].address < g->watches[i].kind)
+            return true;
+    return false;
+}
+
+/*
+ * GDB compares what it sees behind its step with what it has seen last: a write is shown if that is
+ * another value. A read is taken for a write then, and not shown, where one looks for writes, too.
+ */
+static bool is_shown(struct reverse_watching *g, uint64_t address,
+                     const struct reverse_content *now)
 {
     const struct reverse_seen *seen = seen_of(g, g->by);
+    bool write = g->by->type == TARGET_WATCHPOINT_WRITE;
+    if (!write && (g->by->type == TARGET_WATCHPOINT_ACCESS || !is_of_writes(g, address)))
+        return true;
     if (seen && seen->count > REVERSE_SIGHTS)
         return false;
     for (unsigned i = 0; seen && i < seen->count; i++)
-        if (may_look_equal(now, &seen->last[i], g->by->kind))
+        if (write ? may_look_equal(now, &seen->last[i], g->by->kind)
+                  : !must_look_equal(now, &seen->last[i], g->by->kind))
             return false;
     return seen;
 }
@@ -293,7 +316,7 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
     look(g, g->by, first, &here);
     look(g, g->by, behind, &there);
     bool known = here.sight == REVERSE_SIGHT_BYTES && there.sight == REVERSE_SIGHT_BYTES;
-    bool shows = g->by->type != TARGET_WATCHPOINT_WRITE || shows_change(g, &there);
+    bool write = g->by->type == TARGET_WATCHPOINT_WRITE, shows = is_shown(g, address, &there);
     g->told = shows;
     g->told_insn = g->hit;
     g->told_at = first;
@@ -304,11 +327,10 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
         note_shown(g, address, behind);
     else
         snprintf(text, size,
-                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " writes 0x%08" PRIx64
-                 "%s\n",
-                 g->by->address, g->hit + 1,
+                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " %s 0x%08" PRIx64 "%s\n",
+                 g->by->address, g->hit + 1, write ? "writes" : "reads",
                  reverse_machine_is_a64(g->machine) ? address : g->touch.address,
-                 known ? "" : ", what that changed is not known");
+                 known || !write ? "" : ", what that changed is not known");
     return !shows;
 }
 
