@@ -295,7 +295,7 @@ static void access_somewhere(struct execute_work *w, uint32_t at, uint32_t range
     if (bounded && at < at + size && !execute_is_bit(w->x, at) && !execute_is_bit(w->x, at + size))
         execute_tell(w->x, at, size, !e->load, true);
     else
-        execute_tell_any(w->x);
+        execute_tell_any(w->x, !e->load);
 }
 
 static void access_memory(struct execute_work *w)
@@ -385,7 +385,7 @@ static void run_system(struct execute_work *w)
         return;
     w->x->unknown++;
     forget_all(w);
-    execute_tell_any(w->x);
+    execute_tell_any(w->x, false);
     if (w->e->system == EFFECT_STORE_RETURN || w->e->clobber_memory)
         execute_clobber_store(w);
 }

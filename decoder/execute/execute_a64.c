@@ -90,7 +90,7 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
     for (unsigned n = 0; x->has_access && n < 3 * ACCESS_MAX && *error == BT_OK; n += 16)
         *error = execute_memory_write(&x->memory, x->last_access - ACCESS_MAX + n, NULL, 16);
     x->accessed = accessed;
-    execute_tell_any(x);
+    execute_tell_any(x, true);
 }
 
 int a64_step(struct execute *x, const struct execute_insn *i)

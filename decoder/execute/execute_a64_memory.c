@@ -38,7 +38,7 @@ static struct a64_data load(struct execute *x, struct a64_value at, unsigned siz
     if (there)
         execute_tell(x, address, size, false, false);
     else
-        execute_tell_any(x);
+        execute_tell_any(x, false);
     if (!there || !execute_memory_read(&x->memory, address, bytes, size))
         return d;
     if (x->core.big_endian)

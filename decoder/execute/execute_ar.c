@@ -289,7 +289,7 @@ static void return_from_memory(struct execute_work *w)
         s.bits = execute_get_status(w->x, at + 4, &s.known);
         execute_tell(w->x, at, 8, false, w->maybe);
     } else {
-        execute_tell_any(w->x);
+        execute_tell_any(w->x, false);
     }
     check_return(w, pc);
     if (e->writeback && e->rn < EXECUTE_PC)
@@ -340,7 +340,7 @@ static void access_user(struct execute_work *w)
         at += 4;
     }
     if (!base.known)
-        execute_tell_any(w->x);
+        execute_tell_any(w->x, !e->load);
 }
 
 bool execute_ar_system(struct execute_work *w)

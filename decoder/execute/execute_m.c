@@ -444,7 +444,7 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
     if (there)
         tell_frame(x, frame, false);
     else
-        execute_tell_any(x);
+        execute_tell_any(x, false);
     if (there && floats)
         execute_tell(x, frame + BASIC, WITH_FLOATS - BASIC, false, true);
     for (unsigned i = 0; i < 6; i++) {

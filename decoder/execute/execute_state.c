@@ -11,9 +11,9 @@ void execute_set_it(struct execute_regs *r, uint8_t it)
     r->it_unknown = 0;
 }
 
-void execute_tell_any(struct execute *x)
+void execute_tell_any(struct execute *x, bool store)
 {
-    const struct execute_access a = {0, UINT64_MAX, true, true, true};
+    const struct execute_access a = {0, UINT64_MAX, true, store, true};
     if (x->accessed)
         x->accessed(x->ctx, &a);
 }
@@ -25,7 +25,7 @@ void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store
         return;
     if (store && (execute_memory_kind(&x->memory, a.from) == EXECUTE_MEMORY_ALIAS ||
                   execute_memory_kind(&x->memory, a.to - 1) == EXECUTE_MEMORY_ALIAS))
-        execute_tell_any(x);
+        execute_tell_any(x, true);
     else
         x->accessed(x->ctx, &a);
 }
@@ -84,7 +84,7 @@ void execute_forget_registers(struct execute *x)
 void execute_forget_memory(struct execute *x)
 {
     execute_memory_forget(&x->memory);
-    execute_tell_any(x);
+    execute_tell_any(x, true);
 }
 
 /* Any flags that are possible are tried. */

@@ -87,9 +87,10 @@ void execute_learn(struct execute_work *w, unsigned reg, uint32_t with, unsigned
 /* a + b, or a - b; of what is not known the range. */
 struct execute_value execute_sum(struct execute_value a, struct execute_value b, bool subtract);
 
-/* execute_state.c: tells of an access, a load or a store; of any that there may be. */
+/* execute_state.c: tells of an access, a load or a store; of any load that there may be, or any
+ * load and store. */
 void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store, bool perhaps);
-void execute_tell_any(struct execute *x);
+void execute_tell_any(struct execute *x, bool store);
 
 /* execute_state.c: does the condition pass? 1, 0, or -1: the flags that are known do not say. */
 int execute_flags_pass(const struct execute_regs *r, unsigned cond);

@@ -154,7 +154,8 @@ def look(elf, board_of, stop, areas, seed, truth=None, halts=(), wide=False):
     for kind, output, (share, of, stacks) in zip(("live", "recorded"), (done, replayed), told):
         texts = [text for command, text in zip(output.commands, output.outputs) if command.startswith("monitor written")]
         named = 0 if wide else answers(texts, accesses, where, places, asked)
-        expect(wide or share < 0.99 or named >= 0.8 * len(places), f"{named} answers of {len(places)} are known")
+        # On a Cortex-A9 what sets up translation in front of main may have changed any word.
+        expect(wide or "a9" in elf.name or share < 0.99 or named >= 0.8 * len(places), f"{named} answers of {len(places)} are known")
         print(f"{elf.name}, {kind}: {len(places)} positions of {end}, seed {seed}: SP known at {stacks}, "
               f"{share:.1%} of the registers and {of:.1%} of the words of RAM, {named} answers to 'written' known, all right", flush=True)
     has(replayed.all("monitor past")[0], "the halt at its end proves it")
