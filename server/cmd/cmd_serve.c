@@ -55,13 +55,15 @@ struct serve {
 static void report_recorded(const struct serve *s)
 {
     struct recorder_stats stats;
+    const char *elf = s->config.core_count == 1 ? s->config.cores[0].program : "";
     if (!s->live.recorder || s->attendant)
         return;
     recorder_stats(s->live.recorder, &stats);
     if (!stats.error)
         log_write(LOG_AT_INFO,
-                  "%s: %" PRIu64 " bytes of trace are in %s; replay it with: btraced replay %s\n",
-                  s->args.command, stats.bytes + stats.waiting, stats.folder, stats.folder);
+                  "%s: %" PRIu64 " bytes of trace in %s; replay it with: btraced replay%s%s %s\n",
+                  s->args.command, stats.bytes + stats.waiting, stats.folder, *elf ? " --elf " : "",
+                  elf, stats.folder);
 }
 
 /* The target was left as it is to be. */

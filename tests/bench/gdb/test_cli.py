@@ -172,8 +172,8 @@ def _():
                              "--seconds", "1")
     equal((code, out), (0, ""), f"exit code and output ({end_of(err)})")
     has(err, rf"^btraced record: recording to {place}$")
-    told = has(err, rf"^btraced record: (\d+) bytes of trace are in {place}; replay it with: btraced "
-                    rf"replay {place}$")
+    told = has(err, rf"^btraced record: (\d+) bytes of trace in {place}; replay it with: btraced "
+                    rf"replay --elf {PROGRAMS / 'crash-a9.elf'} {place}$")
     size = (place / "buffer_0.bin").stat().st_size
     expect(int(told[1]) <= size, f"{told[1]} bytes are told, and {size} are there")
 
