@@ -47,7 +47,8 @@ define install_packages
 	echo "installing:" $$missing; \
 	$$SUDO apt-get update -qq && \
 	$$SUDO env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-	    $$missing >/dev/null
+	    $$missing >/dev/null || \
+	{ echo "they are not installed; root, or a user of sudo without a password, may: make $@"; exit 1; }
 endef
 
 .PHONY: deps deps-check deps-demo deps-build
