@@ -8,6 +8,9 @@
 #define OVERLAP     8192u    /* and those beyond them, for what is known at its end */
 #define CHAIN_MOST  1000000u /* as far from the halt a window is still reached from there */
 #define WORDS_START 256u
+#define FORESEEN    8192u /* instructions of which it is worked out at once what they accessed */
+#define CONTENTS    32u   /* watchpoints whose contents are compared, */
+#define CONTENT     64u   /* bytes of one */
 
 /* Words where a window ends. */
 
@@ -92,6 +95,16 @@ static void carry_words(struct reverse_words *to, const struct reverse_words *fr
             read_word(to, from->at[i].address, &value);
 }
 
+static uint64_t most_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static uint64_t least_of(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 /* Windows. */
 
 void reverse_accesses_forget(struct reverse_accesses *a)
@@ -100,6 +113,7 @@ void reverse_accesses_forget(struct reverse_accesses *a)
     reverse_known_release(&a->now);
     forget_words(&a->words[0]);
     forget_words(&a->words[1]);
+    free(a->foresight.at);
     memset(a, 0, sizeof *a);
 }
 
@@ -187,13 +201,11 @@ static void take_window(struct reverse_accesses *a)
     a->fresh = a->now.halted;
 }
 
-int reverse_accesses_reach(struct reverse_accesses *a, struct reverse *p,
-                           const struct reverse_machine *m, uint32_t infer, uint64_t position,
-                           bool back, size_t budget)
+static int reach_window(struct reverse_accesses *a, struct reverse *p,
+                        const struct reverse_machine *m, uint32_t infer, uint64_t position,
+                        bool back, size_t budget)
 {
     bool done = false;
-    if (!a->work.active && holds(a, position))
-        return BT_OK;
     int error = a->work.active ? reverse_work_go_on(&a->work, budget, &done)
                                : begin_next(a, p, m, infer, position, back);
     if (error) {
@@ -210,57 +222,255 @@ int reverse_accesses_reach(struct reverse_accesses *a, struct reverse *p,
     return TARGET_PENDING;
 }
 
-/* Scanning. */
+/* What is known forwards. */
 
-static bool wants(const struct target_breakpoint *w, const struct values_touch *t)
+struct content {
+    bool known;
+    uint8_t bytes[CONTENT];
+};
+
+struct foreseer {
+    struct reverse_accesses *a;
+    const struct reverse_scan *s;
+    bool failed; /* no memory */
+    struct content before[CONTENTS], now[CONTENTS];
+};
+
+static bool wants(const struct target_breakpoint *w, bool load, bool store)
 {
     return w->type == TARGET_WATCHPOINT_ACCESS ||
-           (w->type == TARGET_WATCHPOINT_WRITE ? t->store : t->load);
+           (w->type == TARGET_WATCHPOINT_WRITE ? store : load);
 }
+
+static void read_content(struct foreseer *o, size_t watch)
+{
+    const struct target_breakpoint *w = &o->s->watches[watch];
+    struct reverse_forward *f = o->a->forward;
+    struct content *c = &o->now[watch];
+    c->known = w->kind <= sizeof c->bytes;
+    for (uint32_t i = 0; i < w->kind && c->known; i++)
+        c->known = reverse_forward_memory(f, f->view.position, w->address + i, &c->bytes[i], 1);
+}
+
+/* Of the instruction at work; it may have been begun. */
+static struct reverse_foreseen *entry_of(struct foreseer *o, size_t watch)
+{
+    struct reverse_foresight *t = &o->a->foresight;
+    uint64_t position = o->a->forward->view.insn;
+    for (size_t i = t->count; i-- > 0 && t->at[i].position == position;)
+        if (t->at[i].watch == watch)
+            return &t->at[i];
+    if (t->count == t->max) {
+        size_t max = t->max ? 2 * t->max : 64;
+        struct reverse_foreseen *grown = realloc(t->at, max * sizeof *grown);
+        if (!grown)
+            return NULL;
+        t->at = grown;
+        t->max = max;
+    }
+    t->at[t->count] = (struct reverse_foreseen){.position = position, .watch = watch};
+    o->before[watch] = o->now[watch];
+    return &t->at[t->count++];
+}
+
+static void read_value(const struct foreseer *o, struct values_touch *t)
+{
+    struct reverse_forward *f = o->a->forward;
+    uint8_t b[4];
+    t->value_known = t->store && t->size <= sizeof b &&
+                     reverse_forward_memory(f, f->view.position, t->address, b, t->size);
+    t->value = 0;
+    for (unsigned i = 0; t->value_known && i < t->size; i++)
+        t->value |= (uint32_t)b[i] << 8 * (f->core.big_endian ? t->size - 1u - i : i);
+}
+
+/* An access that may be to `watch`. */
+static void foresee_access(struct foreseer *o, size_t watch, const struct execute_access *x)
+{
+    struct reverse_foreseen *e = entry_of(o, watch);
+    if (!e) {
+        o->failed = true;
+        return;
+    }
+    if (!x->perhaps && !e->sure) {
+        e->sure = true;
+        e->touch = (struct values_touch){.address = (uint32_t)x->from,
+                                         .size = (uint8_t)(x->to - x->from),
+                                         .known = true,
+                                         .load = x->load,
+                                         .store = x->store};
+        read_value(o, &e->touch);
+    }
+    if (!o->s->changes || o->s->watches[watch].type != TARGET_WATCHPOINT_WRITE)
+        return;
+    read_content(o, watch);
+    bool known = o->before[watch].known && o->now[watch].known;
+    e->same =
+        known && !memcmp(o->before[watch].bytes, o->now[watch].bytes, o->s->watches[watch].kind);
+    e->differs = known && !e->same;
+}
+
+/* Of struct execute. */
+static void note_access(void *ctx, const struct execute_access *x)
+{
+    struct foreseer *o = ctx;
+    for (size_t i = 0; i < o->s->count; i++) {
+        const struct target_breakpoint *w = &o->s->watches[i];
+        if (x->from < w->address + w->kind && w->address < x->to && wants(w, x->load, x->store))
+            foresee_access(o, i, x);
+    }
+}
+
+static bool foresees(const struct reverse_foresight *t, const struct reverse_scan *s,
+                     uint64_t position)
+{
+    return t->of == s && position >= t->from && position < t->to;
+}
+
+/* The instructions around `position` that the scan goes over, where they have been executed. */
+static void foresee(struct reverse_accesses *a, struct reverse *p, const struct reverse_scan *s,
+                    uint64_t position)
+{
+    struct reverse_foresight *t = &a->foresight;
+    struct foreseer o = {.a = a, .s = s};
+    uint64_t from = position - position % FORESEEN;
+    t->of = s;
+    t->count = 0;
+    t->from = most_of(from, s->back ? s->bound : s->next);
+    t->to = least_of(from + FORESEEN, s->back ? s->next : s->bound);
+    t->told = reverse_forward_span(a->forward, p, position, &t->from, &t->to);
+    for (size_t i = 0; t->told && s->changes && i < s->count && i < CONTENTS; i++)
+        read_content(&o, i);
+    t->told = t->told && reverse_forward_run(a->forward, p, t->to, note_access, &o) && !o.failed;
+}
+
+/* Goes over instructions that have not written what the scan looks for: those, and the rest. */
+static void pass_over(struct reverse_accesses *a, struct reverse *p, struct reverse_scan *s,
+                      uint64_t position)
+{
+    uint64_t from = s->back ? s->bound : s->next, to = s->back ? s->next : s->bound;
+    bool kept = !s->at_hand;
+    for (size_t i = 0; i < s->count && kept; i++)
+        kept = s->watches[i].type == TARGET_WATCHPOINT_WRITE &&
+               reverse_forward_kept(a->forward, p, position, s->watches[i].address,
+                                    s->watches[i].kind, &from, &to);
+    if (kept)
+        s->next = s->back ? from : to;
+}
+
+/*
+ * What is known forwards of the next instruction. BT_OK, or TARGET_PENDING: that is worked out, or
+ * the scan has gone over some. If more cannot be had it goes on without.
+ */
+static int reach_foresight(struct reverse_accesses *a, struct reverse *p, struct reverse_scan *s,
+                           uint64_t position)
+{
+    struct reverse_foresight *t = &a->foresight;
+    uint64_t next = s->next;
+    if (!foresees(t, s, position)) {
+        t->waits =
+            !s->at_hand && reverse_forward_waits(a->forward, position) &&
+            reverse_forward_work(a->forward, p, position, REVERSE_FORWARD_SLICE) == TARGET_PENDING;
+        if (!t->waits)
+            pass_over(a, p, s, position);
+        if (!t->waits && s->next == next)
+            foresee(a, p, s, position);
+        return TARGET_PENDING;
+    }
+    if (!t->told || t->count)
+        return BT_OK;
+    s->next = s->back ? t->from : t->to;
+    return TARGET_PENDING;
+}
+
+/* A64: no access is known backwards. */
+static void take_blind(struct reverse_known *k, uint64_t position)
+{
+    k->wanted = position - position % WINDOW;
+    k->to = k->wanted + WINDOW;
+}
+
+int reverse_accesses_reach(struct reverse_accesses *a, struct reverse *p,
+                           const struct reverse_machine *m, uint32_t infer, struct reverse_scan *s,
+                           size_t budget)
+{
+    uint64_t position = s->back ? s->next - 1 : s->next;
+    a->forward = m->forward;
+    if (a->forward && !a->work.active && reach_foresight(a, p, s, position) == TARGET_PENDING)
+        return TARGET_PENDING;
+    if (reverse_machine_is_a64(m))
+        take_blind(&a->now, position);
+    else if (a->work.active || !holds(a, position))
+        return reach_window(a, p, m, infer, position, s->back, budget);
+    return BT_OK;
+}
+
+/* Scanning. */
 
 static bool overlaps(const struct target_breakpoint *w, const struct values_touch *t)
 {
     return t->address < w->address + w->kind && w->address < (uint64_t)t->address + t->size;
 }
 
-/* True: it was taken, and that ends the scan. */
-static bool offer(const struct reverse_scan *s, uint64_t position, const struct values_touch *t,
-                  reverse_take_fn *take, void *context)
+static const struct reverse_foreseen *find_foreseen(const struct reverse_foresight *t,
+                                                    uint64_t position, size_t watch)
 {
-    for (size_t i = 0; i < s->count; i++) {
-        const struct target_breakpoint *w = &s->watches[i];
-        if (!wants(w, t) || (t->known && !overlaps(w, t)))
-            continue;
-        if (take(context, position, t, t->known ? w : NULL))
-            return true;
-        if (!t->known)
+    size_t low = 0, high = t->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (t->at[middle].position < position)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < t->count && t->at[low].position == position; low++)
+        if (t->at[low].watch == watch)
+            return &t->at[low];
+    return NULL;
+}
+
+/* To one that is watched for, what may be an access to it: `t` is not known to be another one. */
+static bool offer_to(const struct reverse_accesses *a, const struct reverse_scan *s, size_t watch,
+                     uint64_t position, const struct values_touch *t, reverse_take_fn *take,
+                     void *context)
+{
+    const struct target_breakpoint *w = &s->watches[watch];
+    bool known = t && t->known, certain = known && !t->perhaps && !t->inferred;
+    const struct reverse_foreseen *e = NULL;
+    if (a->forward && a->foresight.told) {
+        e = find_foreseen(&a->foresight, position, watch);
+        if (e ? e->same : !certain)
             return false;
     }
+    if (e && e->sure && !certain)
+        t = &e->touch;
+    const struct values_touch changed = {
+        .address = (uint32_t)w->address, .size = (uint8_t)w->kind, .known = true, .store = true};
+    if (e && e->differs && !(t && t->known && !t->perhaps))
+        t = &changed;
+    return take(context, position, t, t && t->known ? w : NULL);
+}
+
+/* `t` NULL: whatever the instruction did. True: it was taken, and that ends the scan. */
+static bool offer(const struct reverse_accesses *a, struct reverse_scan *s, uint64_t position,
+                  const struct values_touch *t, reverse_take_fn *take, void *context)
+{
+    s->next = s->back ? position : position + 1;
+    for (size_t i = 0; i < s->count; i++)
+        if ((!t || (wants(&s->watches[i], t->load, t->store) &&
+                    (!t->known || overlaps(&s->watches[i], t)))) &&
+            offer_to(a, s, i, position, t, take, context))
+            return true;
     return false;
 }
 
-/*
- * Access number `i` of the window at hand: the one place where it is said which address an
- * instruction touched. Who knows more of an address than the window does says it here.
- */
-static bool access_at(const struct reverse_accesses *a, size_t i, struct values_touch *t,
-                      uint64_t *position)
+/* Instructions [low, high) of the scan, of which nothing is known backwards. */
+static bool scan_blind(const struct reverse_accesses *a, struct reverse_scan *s, uint64_t low,
+                       uint64_t high, reverse_take_fn *take, void *context)
 {
-    bool made = values_touch(a->now.values, i, t);
-    *position = a->now.from + t->step;
-    return made;
-}
-
-/* Instructions [low, high) of the scan, of which nothing is known. */
-static bool scan_blind(struct reverse_scan *s, uint64_t low, uint64_t high, reverse_take_fn *take,
-                       void *context)
-{
-    for (uint64_t i = 0; i < high - low; i++) {
-        uint64_t position = s->back ? high - 1 - i : low + i;
-        s->next = s->back ? position : position + 1;
-        if (take(context, position, NULL, NULL))
+    for (uint64_t i = 0; i < high - low; i++)
+        if (offer(a, s, s->back ? high - 1 - i : low + i, NULL, take, context))
             return true;
-    }
     return false;
 }
 
@@ -270,27 +480,15 @@ static bool scan_known(const struct reverse_accesses *a, struct reverse_scan *s,
     size_t count = values_touches(a->now.values);
     for (size_t i = 0; i < count; i++) {
         struct values_touch t;
-        uint64_t position;
-        bool made = access_at(a, s->back ? count - 1 - i : i, &t, &position);
+        bool made = values_touch(a->now.values, s->back ? count - 1 - i : i, &t);
+        uint64_t position = a->now.from + t.step;
         if (s->back ? position < low : position >= high)
             break;
-        if (!made || position < low || position >= high || !offer(s, position, &t, take, context))
-            continue;
-        s->next = s->back ? position : position + 1;
-        return true;
+        if (made && position >= low && position < high && offer(a, s, position, &t, take, context))
+            return true;
     }
     s->next = s->back ? low : high;
     return false;
-}
-
-static uint64_t most_of(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-static uint64_t least_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
 }
 
 bool reverse_accesses_scan(const struct reverse_accesses *a, struct reverse_scan *s,
@@ -298,12 +496,16 @@ bool reverse_accesses_scan(const struct reverse_accesses *a, struct reverse_scan
 {
     uint64_t low = most_of(s->back ? s->bound : s->next, a->now.wanted);
     uint64_t high = least_of(s->back ? s->next : s->bound, a->now.to);
+    if (a->forward) {
+        low = most_of(low, a->foresight.from);
+        high = least_of(high, a->foresight.to);
+    }
     uint64_t from = is_sound(&a->now) ? a->now.from : a->now.to; /* where something is known */
     uint64_t middle = least_of(most_of(from, low), high);
     if (s->back)
         return (middle < high && scan_known(a, s, middle, high, take, context)) ||
-               scan_blind(s, low, middle, take, context);
-    return scan_blind(s, low, middle, take, context) ||
+               scan_blind(a, s, low, middle, take, context);
+    return scan_blind(a, s, low, middle, take, context) ||
            (middle < high && scan_known(a, s, middle, high, take, context));
 }
 

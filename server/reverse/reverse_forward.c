@@ -455,15 +455,14 @@ static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reve
                                                                 : REVERSE_WHY_NONE;
 }
 
-static void note_access(void *ctx, uint64_t position, const struct execute_insn *insn,
-                        uint64_t address)
+static void note_access(void *ctx, const struct execute_access *a)
 {
     struct reverse_forward *f = ctx;
-    for (size_t i = 0; i < f->outside_count; i++)
-        if (address >= f->outside[i].from && address < f->outside[i].to &&
-            position >= f->outside[i].touched) {
-            f->outside[i].touched = position + 1;
-            f->outside[i].pc = insn->address;
+    for (size_t i = 0; i < f->outside_count && !a->perhaps; i++)
+        if (a->to > f->outside[i].from && a->from < f->outside[i].to &&
+            f->walk.insn >= f->outside[i].touched) {
+            f->outside[i].touched = f->walk.insn + 1;
+            f->outside[i].pc = f->walk.pc;
         }
 }
 
@@ -502,8 +501,8 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
         error = begin_state(f, i, &w->x);
     }
     set_path(f, w, i);
-    w->accessed = f->outside_count ? note_access : NULL;
-    w->ctx = f;
+    w->x.accessed = f->outside_count ? note_access : NULL;
+    w->x.ctx = f;
     if (error || last)
         return error;
     int stop = reverse_path_begin(w, p, &f->cache, s->state.pc);
@@ -619,15 +618,18 @@ static int begin_view(struct reverse_forward *f, size_t i, uint64_t position)
     return execute_memory_share(&f->view.x.memory, &point->memory);
 }
 
+static bool is_told(const struct reverse_stretch *s, uint64_t position)
+{
+    return s->point_count && (s->status == REVERSE_STRETCH_PROVED ||
+                              (s->status == REVERSE_STRETCH_CUT && position < s->reach));
+}
+
 bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position)
 {
     size_t i = find_stretch(f, position);
     bool halt = i == f->count && i > 1 && f->stretches[i - 1]->state.position == position;
     struct reverse_stretch *s = halt ? f->stretches[i - 2] : i < f->count ? f->stretches[i] : NULL;
-    bool told = s && s->point_count &&
-                (s->status == REVERSE_STRETCH_PROVED ||
-                 (s->status == REVERSE_STRETCH_CUT && position < s->reach));
-    if (!told) {
+    if (!s || !is_told(s, position)) {
         end_view(f);
         return false;
     }
@@ -639,6 +641,70 @@ bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t p
     if (stop)
         end_view(f);
     return stop == 0;
+}
+
+/* All accesses of instructions up to there are told: an exception behind the stretch's last one may
+ * be taken when the core runs on. */
+static uint64_t accesses_end(const struct reverse_forward *f, const struct reverse *p, size_t i)
+{
+    const struct reverse_stretch *s = f->stretches[i];
+    uint64_t end = f->stretches[i + 1]->state.position;
+    end -= end != p->end;
+    return s->status == REVERSE_STRETCH_CUT && s->reach <= end ? s->reach - (s->reach > 0) : end;
+}
+
+bool reverse_forward_span(struct reverse_forward *f, struct reverse *p, uint64_t position,
+                          uint64_t *from, uint64_t *to)
+{
+    size_t i = find_stretch(f, position);
+    uint64_t told = i < f->count ? accesses_end(f, p, i) : 0;
+    for (size_t k = 0; k < f->count; k++) {
+        uint64_t at = f->stretches[k]->state.position;
+        *from = at <= position && at > *from ? at : *from;
+        *to = at > position && at < *to ? at : *to;
+    }
+    if (position >= told)
+        *from = *from > told ? *from : told;
+    else
+        *to = *to < told ? *to : told;
+    return position < told && reverse_forward_at(f, p, *from);
+}
+
+bool reverse_forward_run(struct reverse_forward *f, struct reverse *p, uint64_t to,
+                         void (*accessed)(void *ctx, const struct execute_access *a), void *ctx)
+{
+    f->view.x.accessed = accessed;
+    f->view.x.ctx = ctx;
+    int stop = reverse_path_go(&f->view, p, &f->cache, to, SIZE_MAX);
+    f->view.x.accessed = NULL;
+    if (stop)
+        end_view(f);
+    return stop == 0;
+}
+
+/* From point `i` to the next one: states share what nobody has written in between. */
+static bool is_kept(const struct reverse_stretch *s, size_t i, uint64_t address, uint64_t size)
+{
+    return execute_memory_is_shared(&s->points[i].memory, &s->points[i + 1].memory, address, size);
+}
+
+bool reverse_forward_kept(struct reverse_forward *f, struct reverse *p, uint64_t position,
+                          uint64_t address, uint64_t size, uint64_t *from, uint64_t *to)
+{
+    size_t i = find_stretch(f, position), first, last;
+    if (i == f->count || !is_told(f->stretches[i], position))
+        return false;
+    struct reverse_stretch *s = f->stretches[i];
+    uint64_t end = accesses_end(f, p, i);
+    first = last = (size_t)(point_before(s, position) - s->points);
+    while (last + 1 < s->point_count && is_kept(s, last, address, size))
+        last++;
+    while (first > 0 && is_kept(s, first - 1, address, size))
+        first--;
+    end = s->points[last].position < end ? s->points[last].position : end;
+    *from = *from > s->points[first].position ? *from : s->points[first].position;
+    *to = *to < end ? *to : end;
+    return position < *to;
 }
 
 const struct execute_regs *reverse_forward_regs(const struct reverse_forward *f, uint64_t position)

@@ -164,6 +164,19 @@ bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position);
 /* The answers that follow are of this position; of the halt's own only if what leads to it is
  * proved. False: nothing is known of it. */
 bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position);
+/*
+ * Whether something is known of the accesses of instruction `position`, and of those around it:
+ * *from and *to, at most as they are. If so it is at *from then, and reverse_forward_run() tells of
+ * all accesses up to `to`, those of instruction view.insn and of exceptions behind it.
+ */
+bool reverse_forward_span(struct reverse_forward *f, struct reverse *p, uint64_t position,
+                          uint64_t *from, uint64_t *to);
+bool reverse_forward_run(struct reverse_forward *f, struct reverse *p, uint64_t to,
+                         void (*accessed)(void *ctx, const struct execute_access *a), void *ctx);
+/* Whether none of the instructions around `position` has stored into these bytes: *from and *to, at
+ * most as they are. */
+bool reverse_forward_kept(struct reverse_forward *f, struct reverse *p, uint64_t position,
+                          uint64_t address, uint64_t size, uint64_t *from, uint64_t *to);
 /* NULL: nothing is. Memory: false unless all bytes (1 to 16) are known. */
 const struct execute_regs *reverse_forward_regs(const struct reverse_forward *f, uint64_t position);
 bool reverse_forward_memory(struct reverse_forward *f, uint64_t position, uint64_t address,

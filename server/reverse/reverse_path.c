@@ -208,6 +208,7 @@ static int run_exception(struct path_cursor *c, const struct bt_event *events, s
             other->u.exception.has_return ? other->u.exception.return_address : EXECUTE_NO_ADDRESS;
     else if (p->position != p->end && reverse_pc(c->reverse, p->position, &next, &isa) != BT_OK)
         return REVERSE_PATH_CODE;
+    p->x.chains = other || p->x.returned;
     p->x.nonsecure = c->key.security == BT_SEC_NONSECURE;
     int error = e->kind == BT_EVENT_EXCEPTION ? execute_exception(&p->x, e, next)
                                               : execute_exception_return(&p->x, e, next);
@@ -262,13 +263,13 @@ static int run_events(struct path_cursor *c)
 static int run_insn(struct path_cursor *c, const struct execute_insn *insn)
 {
     struct reverse_path *p = c->p;
+    p->insn = p->position;
+    p->pc = insn->address;
     int error = execute_step(&p->x, insn);
     if (error)
         return error == BT_ERR_RANGE         ? (int)REVERSE_PATH_WRONG
                : error == BT_ERR_UNSUPPORTED ? (int)REVERSE_PATH_CODE
                                              : error;
-    if (p->accessed && p->x.has_access)
-        p->accessed(p->ctx, p->position, insn, p->x.last_access);
     p->position++;
     return REVERSE_PATH_THERE;
 }

@@ -40,10 +40,7 @@ struct reverse_path {
     /* Where it ends: a halt, whose PC may be another one now that somebody has written it. */
     uint64_t end, end_pc;
     bool m_profile;
-    /* Called after an instruction that accessed memory; optional. */
-    void (*accessed)(void *ctx, uint64_t position, const struct execute_insn *insn,
-                     uint64_t address);
-    void *ctx;
+    uint64_t insn, pc; /* the one that ran last, which exceptions follow; for `x.accessed` */
 };
 
 void reverse_path_cache_release(struct reverse_path_cache *cache);

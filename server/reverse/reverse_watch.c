@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define BUDGET 30000u /* units of values_work() of a slice: some milliseconds */
-#define LOOKS  32u    /* of a slice, each of which may go over all behind a checkpoint */
+#define LOOKS  16u    /* of a slice, each of which may go over all behind a checkpoint */
 
 static bool is_set(const struct reverse_watching *g, const struct target_breakpoint *w)
 {
@@ -54,9 +54,9 @@ void reverse_watch_begin(struct reverse_watching *g, uint64_t from, uint64_t to)
     g->noted = false;
     g->rounds = 0;
     g->possible.count = 0;
-    g->foresight.from = g->foresight.to = 0;
-    g->foresight.waits = false;
-    g->foresight.at_hand = g->scan.back ? from - to == 1 : to - from == 1; /* a step */
+    g->scan.changes = true;
+    g->scan.at_hand = g->scan.back ? from - to == 1 : to - from == 1; /* a step */
+    g->accesses.foresight.of = NULL;
     if (g->told && g->told_at != from)
         g->told = false;
 }
@@ -134,6 +134,12 @@ static bool may_look_equal(const struct reverse_content *a, const struct reverse
     return a->sight == REVERSE_SIGHT_OTHER || b->sight == REVERSE_SIGHT_OTHER || is_equal(a, b, n);
 }
 
+static bool must_look_equal(const struct reverse_content *a, const struct reverse_content *b,
+                            uint32_t n)
+{
+    return (a->sight == REVERSE_SIGHT_NONE && b->sight == REVERSE_SIGHT_NONE) || is_equal(a, b, n);
+}
+
 static struct reverse_seen *seen_of(struct reverse_watching *g, const struct target_breakpoint *w)
 {
     for (size_t i = 0; i < g->seen_count; i++)
@@ -144,12 +150,13 @@ static struct reverse_seen *seen_of(struct reverse_watching *g, const struct tar
 
 static void add_sight(struct reverse_seen *seen, const struct reverse_content *now)
 {
-    for (unsigned i = 0; i < seen->count; i++)
+    for (unsigned i = 0; i < seen->count && i < REVERSE_SIGHTS; i++)
         if (seen->last[i].sight == now->sight &&
             (now->sight != REVERSE_SIGHT_BYTES || is_equal(&seen->last[i], now, seen->w.kind)))
             return;
     if (seen->count < REVERSE_SIGHTS)
-        seen->last[seen->count++] = *now;
+        seen->last[seen->count] = *now;
+    seen->count += seen->count <= REVERSE_SIGHTS;
 }
 
 /* Values where the motion begins, as soon as there is a window that may know them. */
@@ -182,152 +189,47 @@ void reverse_possible_add(struct reverse_possible *b, uint64_t position)
     b->count++;
 }
 
-/* Of an instruction: what it did to what is watched for writes. */
-enum {
-    DID_ANYTHING,
-    DID_NOTHING,
-    DID_WAITS,  /* it is not known yet */
-    DID_CHANGE, /* the first one, and so on */
-};
-
-static void read_watched(const struct reverse_watching *g, uint64_t position,
-                         struct reverse_content *c)
+/* Of two values one may be known backwards and the other one forwards: they are equal. */
+static bool looks_equal(struct reverse_watching *g, const struct target_breakpoint *w,
+                        uint64_t position)
 {
-    for (size_t i = 0; i < g->count; i++)
-        if (g->watches[i].type == TARGET_WATCHPOINT_WRITE)
-            c[i].sight = g->watches[i].kind <= sizeof c->bytes
-                             ? look_forward(g, &g->watches[i], position, c[i].bytes)
-                             : REVERSE_SIGHT_OTHER;
+    struct reverse_content before, after;
+    g->looks++;
+    look(g, w, position, &before);
+    look(g, w, position + 1, &after);
+    return is_equal(&before, &after, w->kind);
 }
 
-static uint8_t what_changed(const struct reverse_watching *g, const struct reverse_content *before,
-                            const struct reverse_content *now)
-{
-    uint8_t did = DID_NOTHING;
-    for (size_t i = 0; i < g->count; i++) {
-        if (g->watches[i].type != TARGET_WATCHPOINT_WRITE ||
-            is_equal(&before[i], &now[i], g->watches[i].kind))
-            continue;
-        if (before[i].sight == REVERSE_SIGHT_BYTES && now[i].sight == REVERSE_SIGHT_BYTES)
-            return (uint8_t)(DID_CHANGE + i);
-        did = DID_ANYTHING;
-    }
-    return did;
-}
-
-/* The instructions around `position` that the motion goes over. */
-static void foresee(struct reverse_watching *g, uint64_t position)
-{
-    const struct reverse_scan *s = &g->scan;
-    struct reverse_foresight *o = &g->foresight;
-    struct reverse_content content[2][REVERSE_WATCHES_MAX];
-    uint64_t first = s->back ? s->bound : g->from, end = s->back ? g->from : s->bound;
-    uint64_t from = position - position % REVERSE_FORESEEN, to = from + REVERSE_FORESEEN;
-    o->from = o->to = from > first ? from : first;
-    to = to < end ? to : end;
-    read_watched(g, o->from, content[o->from & 1]);
-    for (; o->to < to; o->to++) {
-        uint64_t at = o->to;
-        if (!o->at_hand && reverse_forward_waits(g->machine->forward, at))
-            break;
-        read_watched(g, at + 1, content[(at + 1) & 1]);
-        o->did[at % REVERSE_FORESEEN] = what_changed(g, content[at & 1], content[(at + 1) & 1]);
-    }
-    o->waits = o->to <= position;
-}
-
-static unsigned foreseen(struct reverse_watching *g, uint64_t position)
-{
-    struct reverse_foresight *o = &g->foresight;
-    if (!g->machine->forward)
-        return DID_ANYTHING;
-    if (position < o->from || position >= o->to)
-        foresee(g, position);
-    return o->waits ? DID_WAITS : o->did[position % REVERSE_FORESEEN];
-}
-
-/* An access whose address is not known may be a read that is watched for. */
-static bool may_be_read(const struct reverse_watching *g, const struct values_touch *t)
-{
-    for (size_t i = 0; i < g->count; i++)
-        if (g->watches[i].type == TARGET_WATCHPOINT_ACCESS ||
-            (g->watches[i].type == TARGET_WATCHPOINT_READ && (!t || t->load)))
-            return true;
-    return false;
-}
-
-static bool be_hit(struct reverse_watching *g, uint64_t position, const struct target_breakpoint *w,
-                   struct values_touch touch)
-{
-    g->hit = position;
-    g->by = w;
-    g->touch = touch;
-    return true;
-}
-
-/* A reverse_take_fn. A write that changes nothing is none for GDB. What does not follow backwards
- * may be known forwards. */
+/* A reverse_take_fn. A write that changes nothing is none for GDB. */
 static bool take_hit(void *context, uint64_t position, const struct values_touch *t,
                      const struct target_breakpoint *w)
 {
     struct reverse_watching *g = context;
     struct reverse_content before, after;
-    bool write = w && w->type == TARGET_WATCHPOINT_WRITE, sure = w && !write && !t->perhaps;
+    bool sure = w && !t->perhaps;
     if (g->told && position == g->told_insn)
         return false;
-    if (write) {
+    if (w && w->type == TARGET_WATCHPOINT_WRITE) {
         look_at_bytes(g, w, position, &before);
         look_at_bytes(g, w, position + 1, &after);
         if (is_equal(&before, &after, w->kind))
             return false;
-        sure = before.sight == REVERSE_SIGHT_BYTES && after.sight == REVERSE_SIGHT_BYTES;
-    }
-    unsigned did = sure || (w && !write) ? DID_ANYTHING : foreseen(g, position);
-    if (did == DID_ANYTHING && write && !sure && g->machine->forward &&
-        g->foresight.looks++ < LOOKS) {
-        look(g, w, position, &before);
-        look(g, w, position + 1, &after);
-        if (is_equal(&before, &after, w->kind))
+        bool known = before.sight == REVERSE_SIGHT_BYTES && after.sight == REVERSE_SIGHT_BYTES;
+        g->again = sure && !known && g->looks == LOOKS;
+        if (g->again)
+            return true;
+        if (sure && !known && looks_equal(g, w, position))
             return false;
-        sure = before.sight == REVERSE_SIGHT_BYTES && after.sight == REVERSE_SIGHT_BYTES;
+        sure |= known;
     }
-    g->foresight.again = did == DID_WAITS || g->foresight.looks > LOOKS;
-    if (g->foresight.again)
-        return true;
-    if (did >= DID_CHANGE) {
-        w = &g->watches[did - DID_CHANGE];
-        return be_hit(g, position, w, (struct values_touch){.address = (uint32_t)w->address});
+    if (!sure) {
+        reverse_possible_add(&g->possible, position);
+        return false;
     }
-    if (did == DID_NOTHING && (w || !may_be_read(g, t)))
-        return false;
-    if (sure || (w && !t->perhaps))
-        return be_hit(g, position, w, *t);
-    reverse_possible_add(&g->possible, position);
-    return false;
-}
-
-/* What is known forwards is worked out; false: that goes on. If more cannot be had the rest goes
- * without. */
-static bool foresight_ready(struct reverse_watching *g)
-{
-    struct reverse_foresight *o = &g->foresight;
-    struct reverse_forward *f = g->machine->forward;
-    if (!o->waits)
-        return true;
-    int error = reverse_forward_work(f, g->reverse, o->to, REVERSE_FORWARD_SLICE);
-    if (error == TARGET_PENDING)
-        return false;
-    o->waits = false;
-    o->at_hand = reverse_forward_waits(f, o->to);
-    o->from = o->to = 0; /* what it rests on may be known better */
+    g->hit = position;
+    g->by = w;
+    g->touch = *t;
     return true;
-}
-
-/* A64: no access is known by its address, but what each instruction has changed is. */
-static void take_blind(struct reverse_known *k, uint64_t position)
-{
-    k->wanted = position - position % REVERSE_FORESEEN;
-    k->to = k->wanted + REVERSE_FORESEEN;
 }
 
 int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
@@ -337,24 +239,18 @@ int reverse_watch_some(struct reverse_watching *g, struct reverse *p,
     struct reverse_scan *s = &g->scan;
     if (s->next == s->bound)
         return REVERSE_WATCH_NONE;
-    uint64_t position = s->back ? s->next - 1 : s->next;
     g->reverse = p;
     g->values = v;
     g->machine = m;
-    g->foresight.looks = 0;
-    if (!foresight_ready(g))
-        return TARGET_PENDING;
-    int error = BT_OK;
-    if (reverse_machine_is_a64(m))
-        take_blind(&g->accesses.now, position);
-    else
-        error = reverse_accesses_reach(&g->accesses, p, m, infer, position, s->back, BUDGET);
+    g->looks = 0;
+    g->again = false;
+    int error = reverse_accesses_reach(&g->accesses, p, m, infer, s, BUDGET);
+    if (!g->noted && (!error || s->next != g->from))
+        note_start(g);
     if (error)
         return error;
-    if (!g->noted)
-        note_start(g);
     if (reverse_accesses_scan(&g->accesses, s, take_hit, g)) {
-        if (!g->foresight.again)
+        if (!g->again)
             return REVERSE_WATCH_HIT;
         s->next = s->back ? s->next + 1 : s->next - 1; /* that one again */
     }
@@ -370,14 +266,31 @@ static enum target_halt_reason reason_of(const struct target_breakpoint *w)
                                                : TARGET_HALT_AWATCH;
 }
 
-/* GDB compares what it sees behind its step with what it has seen last. */
-static bool shows_change(struct reverse_watching *g, const struct reverse_content *now)
+static bool is_of_writes(const struct reverse_watching *g, uint64_t address)
+{
+    for (size_t i = 0; i < g->count; i++)
+        if (g->watches[i].type != TARGET_WATCHPOINT_READ &&
+            address - g->watches[i].address < g->watches[i].kind)
+            return true;
+    return false;
+}
+
+/*
+ * GDB compares what it sees behind its step with what it has seen last: a write is shown if that is
+ * another value. A read is taken for a write then, and not shown, where one looks for writes, too.
+ */
+static bool is_shown(struct reverse_watching *g, uint64_t address,
+                     const struct reverse_content *now)
 {
     const struct reverse_seen *seen = seen_of(g, g->by);
-    if (seen && seen->count == REVERSE_SIGHTS)
+    bool write = g->by->type == TARGET_WATCHPOINT_WRITE;
+    if (!write && (g->by->type == TARGET_WATCHPOINT_ACCESS || !is_of_writes(g, address)))
+        return true;
+    if (seen && seen->count > REVERSE_SIGHTS)
         return false;
     for (unsigned i = 0; seen && i < seen->count; i++)
-        if (may_look_equal(now, &seen->last[i], g->by->kind))
+        if (write ? may_look_equal(now, &seen->last[i], g->by->kind)
+                  : !must_look_equal(now, &seen->last[i], g->by->kind))
             return false;
     return seen;
 }
@@ -403,7 +316,7 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
     look(g, g->by, first, &here);
     look(g, g->by, behind, &there);
     bool known = here.sight == REVERSE_SIGHT_BYTES && there.sight == REVERSE_SIGHT_BYTES;
-    bool shows = g->by->type != TARGET_WATCHPOINT_WRITE || shows_change(g, &there);
+    bool write = g->by->type == TARGET_WATCHPOINT_WRITE, shows = is_shown(g, address, &there);
     g->told = shows;
     g->told_insn = g->hit;
     g->told_at = first;
@@ -414,11 +327,10 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
         note_shown(g, address, behind);
     else
         snprintf(text, size,
-                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " writes 0x%08" PRIx64
-                 "%s\n",
-                 g->by->address, g->hit + 1,
+                 "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " %s 0x%08" PRIx64 "%s\n",
+                 g->by->address, g->hit + 1, write ? "writes" : "reads",
                  reverse_machine_is_a64(g->machine) ? address : g->touch.address,
-                 known ? "" : ", what that changed is not known");
+                 known || !write ? "" : ", what that changed is not known");
     return !shows;
 }
 

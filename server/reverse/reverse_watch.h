@@ -17,7 +17,6 @@
 #define REVERSE_WATCH_BYTES  64 /* of a longer one GDB's values are not followed */
 #define REVERSE_POSSIBLE_MAX 20 /* that are listed */
 #define REVERSE_SIGHTS       8
-#define REVERSE_FORESEEN     8192u
 
 enum reverse_sight {
     REVERSE_SIGHT_NONE,  /* GDB is told that it cannot be read */
@@ -35,24 +34,13 @@ struct reverse_content {
 struct reverse_seen {
     struct target_breakpoint w;
     struct reverse_content last[REVERSE_SIGHTS]; /* different ones */
-    unsigned count;                              /* as many as fit: it may be any */
+    unsigned count;                              /* more than fit: it may be any */
 };
 
 /* Accesses to addresses that are not known, in the order of the motion. */
 struct reverse_possible {
     uint64_t count;
     uint64_t at[REVERSE_POSSIBLE_MAX]; /* instructions */
-};
-
-/* What instructions [from, to) did to all that is watched for writes, as far as it is known
- * forwards. */
-struct reverse_foresight {
-    uint64_t from, to;
-    uint8_t did[REVERSE_FORESEEN]; /* private */
-    bool waits;                    /* more is being worked out, from `to` on */
-    bool at_hand;                  /* nothing is waited for */
-    bool again;                    /* the slice ends, the instruction is looked at in the next */
-    unsigned looks;                /* of the slice at what one way alone does not know */
 };
 
 struct reverse_watching {
@@ -77,8 +65,9 @@ struct reverse_watching {
     uint64_t from;
     bool noted; /* what was seen at `from` is in `seen` */
     struct reverse_possible possible;
-    struct reverse_foresight foresight;
-    uint64_t hit; /* instruction */
+    unsigned looks; /* of the slice at what one way alone does not know */
+    bool again;     /* the slice ends, the instruction is looked at in the next */
+    uint64_t hit;   /* instruction */
     const struct target_breakpoint *by;
     struct values_touch touch;
 };

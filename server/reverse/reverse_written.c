@@ -24,8 +24,10 @@ struct access_question {
     bool bounded;
     struct reverse_scan scan;
     struct reverse_possible possible; /* since the last line */
-    unsigned left;                    /* lines */
-    unsigned slices;                  /* in which values were worked out */
+    uint64_t last;                    /* instruction and address of that */
+    uint32_t last_address;
+    unsigned left;   /* lines */
+    unsigned slices; /* in which values were worked out */
     struct reverse_motion *motion;
 };
 
@@ -124,6 +126,10 @@ static bool take_access(void *context, uint64_t position, const struct values_to
         reverse_possible_add(&q->possible, position);
         return false;
     }
+    if (position == q->last && t->address == q->last_address)
+        return false;
+    q->last = position;
+    q->last_address = t->address;
     print_possible(q);
     print_place(q, position);
     console_print(&q->c, ": %s%u byte%s at 0x%08" PRIx32, t->perhaps ? "perhaps, " : "", t->size,
@@ -179,9 +185,9 @@ static bool work_on_question(struct reverse_motion *m)
         return false;
     if (!error && q->scan.next > q->scan.bound && !m->ctrl_c && q->slices < SLICES) {
         error = reverse_accesses_reach(&c->watching.accesses, &c->reverse, &c->machine,
-                                       c->values.infer, q->scan.next - 1, true, BUDGET);
+                                       c->values.infer, &q->scan, BUDGET);
         if (error == TARGET_PENDING) {
-            q->slices++;
+            q->slices += !c->watching.accesses.foresight.waits;
             reverse_motion_lacks(m, q->core);
             return false;
         }
@@ -235,7 +241,9 @@ int reverse_question_begin(struct reverse_motion *m, int core, const char *what,
         return BT_OK;
     }
     m->ctrl_c = false;
+    q->last = UINT64_MAX;
     m->cores[core].watching.rounds = 0;
+    m->cores[core].watching.accesses.foresight.of = NULL;
     q->gap.back = q->gap.all_gaps = true;
     m->host->later(m->ctx);
     return TARGET_PENDING;
