@@ -13,8 +13,8 @@
 #include <unistd.h>
 #include <uv.h>
 
-#define SEND_S  1  /* to connect, or to send a line */
-#define LOOK_MS 50 /* whether the answer is still wanted */
+#define CONNECT_S 1  /* until a peer has to take the connection */
+#define LOOK_MS   50 /* whether the answer is still wanted */
 
 typedef int (*attach_fn)(int fd, const struct sockaddr *address, socklen_t len);
 
@@ -27,7 +27,7 @@ static int attach_listener(int fd, const struct sockaddr *address, socklen_t len
 
 static int attach_client(int fd, const struct sockaddr *address, socklen_t len)
 {
-    const struct timeval limit = {.tv_sec = SEND_S};
+    const struct timeval limit = {.tv_sec = CONNECT_S};
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
     return connect(fd, address, len);
 }
@@ -135,7 +135,9 @@ int stream_socket_ask(int fd, const char *line, char *answer, size_t size, unsig
     char text[256];
     int len = snprintf(text, sizeof text, "%s\n", line);
     answer[0] = 0;
-    if (len < 0 || (size_t)len >= sizeof text || send(fd, text, (size_t)len, MSG_NOSIGNAL) != len)
+    /* A peer that has left no room for a line reads none: nobody waits for it. */
+    if (len < 0 || (size_t)len >= sizeof text ||
+        send(fd, text, (size_t)len, MSG_NOSIGNAL | MSG_DONTWAIT) != len)
         return BT_ERR_IO;
     return stream_socket_read_line(fd, answer, size, timeout_ms, end);
 }
