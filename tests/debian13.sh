@@ -7,7 +7,7 @@
 # docs/testing.md. `short`, as check-full has it: the README's two commands and its session, no longer than the
 # limits below. `check [USER...]`: the whole `make check` as those users, else as tester and as root.
 # `debuggers`: this machine's tests with that Debian's GDB and LLDB, alone. `packages`: Debian's packages, built by an ordinary
-# user, installed by root, used and purged; in a root that has built before nothing but these.
+# user, installed by root, used, purged, held by lintian; in a root that has built before nothing but these.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 debian=${DEBIAN:-13}
@@ -46,7 +46,8 @@ if [ ! -e "$root/ready" ]; then
     touch "$root/ready"
 fi
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t sysfs sys "$root/sys" ||
+# A root that is a mount has network namespaces of its own.
+mount --bind "$root" "$root" && mount -t proc proc "$root/proc" && mount --rbind /dev "$root/dev" && mount -t sysfs sys "$root/sys" ||
     skip "nothing can be mounted here"
 data=
 if [ "${BTRACED_DATA:-}" ]; then
@@ -136,6 +137,7 @@ if [ "$mode" = packages ]; then
     part tester "demo of the package" "[ ! -e build ] && BTRACED=/usr/bin/btraced BOARD=virtual-a9 tests/demo/run.sh"
     part root "packages purged" "apt-get purge -qy $parts && ! ls /usr/bin/btraced"
     purged
+    part root "lintian" "apt-get install -qy lintian && lintian --allow-root --fail-on error,warning /home/tester/packages/*.changes"
     table
 fi
 
