@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* ETB, TMC and MTB. ETB: DDI 0314H chapter 9. TMC: DDI 0461B. MTB: DDI 0486B chapter 3. */
-#include "drivers/coresight/coresight_trace.h"
+#include "coresight_ring.h"
 
 #define RDP    0x004u /* RSZ of a TMC: words */
 #define STS    0x00cu
@@ -201,6 +201,8 @@ int coresight_buffer_start(struct coresight_buffer *b)
     int error = coresight_unlock(b->bus, b->base);
     if (b->mtb)
         return error ? error : start_mtb(b);
+    if (b->ring)
+        return coresight_ring_start(b);
     if (error == 0)
         error = coresight_write(b->bus, b->base + CTL, 0);
     if (error == 0)
@@ -214,6 +216,8 @@ int coresight_buffer_stop(struct coresight_buffer *b)
     int error = coresight_unlock(b->bus, b->base);
     if (b->mtb)
         return error;
+    if (b->ring)
+        return coresight_tpiu_ring_stop(b->bus, b->base);
     if (error == 0)
         error = coresight_read(b->bus, b->base + CTL, &control);
     if (error != 0 || (control & ENABLE) == 0)
@@ -301,21 +305,6 @@ static int read_tmc(struct coresight_buffer *b, uint32_t *words,
     return error;
 }
 
-/* Words from `from` to `to` of the store, behind those that are there already. */
-static int read_store(struct coresight_buffer *b, size_t from, size_t to, uint32_t *words,
-                      struct coresight_buffer_content *content)
-{
-    while (from < to) {
-        size_t n = to - from < READ_WORDS ? to - from : READ_WORDS;
-        int error = b->bus->ops->read(b->bus, b->store + 4 * from, words + content->words, n);
-        if (error != 0)
-            return error;
-        content->words += n;
-        from += n;
-    }
-    return 0;
-}
-
 static int read_etr(struct coresight_buffer *b, uint32_t *words,
                     struct coresight_buffer_content *content)
 {
@@ -336,9 +325,10 @@ static int read_etr(struct coresight_buffer *b, uint32_t *words,
     content->unclean = at % FRAME_WORDS != 0;
     at -= at % FRAME_WORDS;
     if (content->wrapped) /* an unfinished frame has overwritten the begin of the oldest one */
-        error = read_store(b, content->unclean ? at + FRAME_WORDS : at, b->words, words, content);
+        error = coresight_store_read(b, content->unclean ? at + FRAME_WORDS : at, b->words, words,
+                                     content);
     if (error == 0)
-        error = read_store(b, 0, at, words, content);
+        error = coresight_store_read(b, 0, at, words, content);
     return error == 0 ? coresight_write(b->bus, b->base + CTL, 0) : error;
 }
 
@@ -356,8 +346,8 @@ static int read_mtb(struct coresight_buffer *b, uint32_t *words,
     size_t at = (position & (4 * b->words - MTB_PACKET)) / 4;
     content->wrapped = (position & MTB_WRAP) != 0;
     if (content->wrapped)
-        error = read_store(b, at, b->words, words, content);
-    return error == 0 ? read_store(b, 0, at, words, content) : error;
+        error = coresight_store_read(b, at, b->words, words, content);
+    return error == 0 ? coresight_store_read(b, 0, at, words, content) : error;
 }
 
 int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
@@ -366,6 +356,8 @@ int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
     *content = (struct coresight_buffer_content){0};
     if (b->mtb)
         return read_mtb(b, words, content);
+    if (b->ring)
+        return coresight_ring_read(b, words, content);
     if (b->etr)
         return read_etr(b, words, content);
     return b->tmc ? read_tmc(b, words, content) : read_etb(b, words, content);

@@ -19,6 +19,7 @@
 #define FFCR  0x304u
 #define FSCR  0x308u
 
+#define CSPSR_32        0x80000000u
 #define SPPR_PARALLEL   0u
 #define SPPR_MANCHESTER 1u
 #define SPPR_NRZ        2u
@@ -27,6 +28,7 @@
 #define FFCR_CONTINUOUS 0x0103u /* EnFTC, EnFCont, TrigIn */
 #define FFCR_M_FRAMES   0x0102u
 #define FFCR_M_BYPASS   0x0100u
+#define FFCR_FRAMES     0x0001u
 #define FFCR_STOP_FL    0x1000u
 #define FFCR_FLUSH      0x0040u
 
@@ -91,6 +93,19 @@ int coresight_tpiu_drain(struct coresight_bus *bus, uint64_t base)
         error = stop_formatter(bus, base, format);
     int back = coresight_write(bus, base + FFCR, format);
     return error != 0 ? error : back;
+}
+
+int coresight_tpiu_ring(struct coresight_bus *bus, uint64_t base)
+{
+    static const struct coresight_setting list[] = {{CSPSR, CSPSR_32, 1}, {FFCR, FFCR_FRAMES, 1}};
+    int error = coresight_tpiu_stop(bus, base);
+    return error == 0 ? CORESIGHT_WRITE_ALL(bus, base, list) : error;
+}
+
+int coresight_tpiu_ring_stop(struct coresight_bus *bus, uint64_t base)
+{
+    int error = coresight_unlock(bus, base);
+    return error == 0 ? stop_formatter(bus, base, FFCR_FRAMES) : error;
 }
 
 int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,

@@ -13,6 +13,13 @@
 
 /* ETB, TMC and MTB as a circular buffer. */
 
+/* Who writes a ring tells where he is, and whether he came too late. */
+struct coresight_ring {
+    uint64_t position; /* register: the address that is written next */
+    uint64_t overflow; /* register whose `overflow_bits` are set once trace was lost; 0: none */
+    uint32_t overflow_bits; /* they are cleared by writing ones */
+};
+
 struct coresight_buffer {
     struct coresight_bus *bus;
     uint64_t base;
@@ -21,7 +28,10 @@ struct coresight_buffer {
     uint32_t words;        /* size of its RAM */
     unsigned memory_words; /* reads must come in multiples of this; 1 for an ETB */
     bool etr;              /* a TMC that stores in the system's memory ... */
-    uint64_t store;        /* ... from here on; also of an MTB */
+    uint64_t store;        /* ... from here on; also of an MTB or a ring */
+    bool ring;             /* memory that something else fills with what a TPIU at `base` sends */
+    uint32_t from;         /* word of a ring that came first since it was started */
+    struct coresight_ring tell;
 };
 
 #define CORESIGHT_BUFFER_MAX_WORDS (1u << 24) /* a component that tells more lies */
@@ -45,6 +55,14 @@ int coresight_buffer_init_etr(struct coresight_buffer *b, struct coresight_bus *
 int coresight_buffer_init_mtb(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
                               uint64_t store, uint64_t bytes);
 
+/*
+ * `bytes` of memory at `store`, both multiples of 16, in which a DMA or something like it writes in
+ * turn the frames that a TPIU at `base` sends to a port of 32 bits: it has been set up, and runs
+ * on.
+ */
+int coresight_buffer_init_ring(struct coresight_buffer *b, struct coresight_bus *bus, uint64_t base,
+                               uint64_t store, uint64_t bytes, const struct coresight_ring *tell);
+
 /* A TMC between sources and port (ETF) lets all through: hardware FIFO. */
 int coresight_etf_pass(struct coresight_bus *bus, uint64_t base);
 
@@ -64,6 +82,7 @@ struct coresight_buffer_content {
     size_t words; /* read */
     bool wrapped; /* the oldest were overwritten: tell a loss before the first word */
     bool unclean; /* the capture was not stopped at the end of a frame: the last one is damaged */
+    bool overflowed; /* of a ring: words are missing somewhere, so that nothing can be read */
 };
 
 /*
@@ -76,6 +95,11 @@ int coresight_buffer_read(struct coresight_buffer *b, uint32_t *words,
 /* Funnel and ports. */
 
 int coresight_funnel_enable(struct coresight_bus *bus, uint64_t base, unsigned port);
+
+/* A TPIU whose port of 32 bits goes into memory: frames without syncs; and flush and stop, behind
+ * which all of it is on its way. */
+int coresight_tpiu_ring(struct coresight_bus *bus, uint64_t base);
+int coresight_tpiu_ring_stop(struct coresight_bus *bus, uint64_t base);
 
 /* A replicator that can filter lets all trace IDs through to its output 0 or 1, and none to the
  * other one; to both of them with any other `port`. */

@@ -13,7 +13,7 @@
  *              swo_rate, trace_clock, tpiu_width, itm, itm_id, itm_timestamps, itm_console,
  *              itm_listen, dwt, watch
  *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
- *   [coresight] rom, etb, tmc, mtb, mtb_memory, tpiu, funnel, replicator
+ *   [coresight] rom, etb, tmc, mtb, mtb_memory, ring_memory, tpiu, funnel, replicator
  *   [history]  memory, checkpoint
  *   [past]     snapshot, snapshot_bytes, memory
  *   [gdb]      listen, allow, unix_mode, unix_owner, others
@@ -187,7 +187,8 @@ enum config_sink {
     CONFIG_SINK_NONE,  /* no trace */
     CONFIG_SINK_ETB,
     CONFIG_SINK_TMC,
-    CONFIG_SINK_MTB, /* trace unit and buffer in one; without frames */
+    CONFIG_SINK_MTB,  /* trace unit and buffer in one; without frames */
+    CONFIG_SINK_RING, /* a TPIU whose port goes into memory */
     CONFIG_SINK_SWO,
     CONFIG_SINK_TPIU,
 };
@@ -205,6 +206,10 @@ struct config_coresight {
     unsigned replicator_port;       /* its output that leads to the sink; CONFIG_ALL_PORTS: both */
     struct config_range etr_memory; /* of a TMC that stores in the system's memory; size 0: none */
     struct config_range mtb_memory; /* of an MTB: a power of two, at a multiple of that */
+    struct config_range ring_memory;
+    unsigned ring_position; /* register: the address that is written next */
+    unsigned ring_overflow; /* register; 0: none */
+    unsigned ring_overflow_bits;
 };
 
 #define CONFIG_MAX_WATCHES 4

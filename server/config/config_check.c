@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MTB_MIN 16u
-#define MTB_MAX (64u << 20)
+#define MTB_MIN  16u
+#define MTB_MAX  (64u << 20)
+#define RING_MIN 32u
 
 /* "[section] name: is missing", `because` behind it. */
 static int missing_key(struct config_parser *p, const char *section, const char *name,
@@ -313,6 +314,25 @@ static int check_mtb(struct config_parser *p)
     return line ? BT_OK : missing_key(p, "coresight", "mtb_memory", ", which sink = mtb needs");
 }
 
+static int check_ring(struct config_parser *p)
+{
+    static const char *const needed[] = {"ring_memory", "ring_position", "tpiu"};
+    const struct config_coresight *c = &p->config->coresight;
+    unsigned line = config_line_of(p, "coresight", "ring_memory");
+    if (line && ((c->ring_memory.address | c->ring_memory.size) % 16 != 0 ||
+                 c->ring_memory.size < RING_MIN || c->ring_memory.size > MTB_MAX))
+        return config_fail(p, line, "ring_memory", "is no place for a ring; allowed: %s",
+                           config_find_key("coresight", "ring_memory")->allowed);
+    if (!c->ring_overflow != !c->ring_overflow_bits)
+        return missing_key(p, "coresight",
+                           c->ring_overflow ? "ring_overflow_bits" : "ring_overflow",
+                           ", which the other one of the two needs");
+    for (unsigned i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (p->config->sink == CONFIG_SINK_RING && !config_line_of(p, "coresight", needed[i]))
+            return missing_key(p, "coresight", needed[i], ", which sink = memory-ring needs");
+    return BT_OK;
+}
+
 /* Keys that say nothing with this sink. */
 static int check_unused(struct config_parser *p)
 {
@@ -403,8 +423,8 @@ static int check_trace(struct config_parser *p)
                     : check_way(p, listen ? listen : connect, listen ? "listen" : "connect");
     if (!error)
         error = set_format(p);
-    int swo = check_swo(p), mtb = check_mtb(p);
-    error = error ? error : swo ? swo : mtb;
+    int swo = check_swo(p), mtb = check_mtb(p), ring = check_ring(p);
+    error = error ? error : swo ? swo : mtb ? mtb : ring;
     if (c->sink == CONFIG_SINK_UNSET && !config_has_probe(c))
         return error;
     int unused = check_unused(p);

@@ -416,6 +416,7 @@ static const struct {
     {CONFIG_SINK, "etb", CONFIG_SINK_ETB},
     {CONFIG_SINK, "tmc", CONFIG_SINK_TMC},
     {CONFIG_SINK, "mtb", CONFIG_SINK_MTB},
+    {CONFIG_SINK, "memory-ring", CONFIG_SINK_RING},
     {CONFIG_SINK, "swo", CONFIG_SINK_SWO},
     {CONFIG_SINK, "tpiu", CONFIG_SINK_TPIU},
     {CONFIG_CAPTURE, "orbtrace", CONFIG_CAPTURE_ORBTRACE},

@@ -137,6 +137,7 @@ static const struct sink_kind *sink_kind_of(unsigned sink)
         [CONFIG_SINK_ETB] = {CORESIGHT_ETB, "ETB", "etb", ADDRESS_OF(etb)},
         [CONFIG_SINK_TMC] = {CORESIGHT_TMC, "TMC", "tmc", ADDRESS_OF(tmc)},
         [CONFIG_SINK_MTB] = {CORESIGHT_MTB, "MTB", "mtb", ADDRESS_OF(mtb)},
+        [CONFIG_SINK_RING] = {CORESIGHT_OTHER, "memory ring", NULL, ADDRESS_OF(tpiu)},
         [CONFIG_SINK_TPIU] = {CORESIGHT_TPIU, "TPIU", "tpiu or swo", ADDRESS_OF(tpiu)},
         [CONFIG_SINK_SWO] = {CORESIGHT_TPIU, "TPIU", NULL, ADDRESS_OF(tpiu)},
     };
@@ -308,10 +309,14 @@ static int open_port(struct trace_setup *t)
 
 static int open_buffer(struct trace_setup *t)
 {
-    const struct config_range *etr = &t->config->coresight.etr_memory;
-    const struct config_range *mtb = &t->config->coresight.mtb_memory;
+    const struct config_coresight *c = &t->config->coresight;
+    const struct config_range *etr = &c->etr_memory, *mtb = &c->mtb_memory;
+    const struct coresight_ring tell = {c->ring_position, c->ring_overflow, c->ring_overflow_bits};
     if (t->config->sink == CONFIG_SINK_MTB)
         return coresight_buffer_init_mtb(&t->buffer, t->bus, t->sink, mtb->address, mtb->size);
+    if (t->config->sink == CONFIG_SINK_RING)
+        return coresight_buffer_init_ring(&t->buffer, t->bus, t->sink, c->ring_memory.address,
+                                          c->ring_memory.size, &tell);
     int error =
         coresight_buffer_init(&t->buffer, t->bus, t->sink, t->config->sink == CONFIG_SINK_TMC);
     if (error == BT_ERR_UNSUPPORTED && etr->size)
@@ -398,7 +403,7 @@ const char *trace_setup_describe_sink(const struct trace_setup *t, char *text, s
         snprintf(text, size, "none");
     else if (t->words)
         snprintf(text, size, "%s, %zu bytes at 0x%08" PRIx64, sink_name(t->config),
-                 (size_t)t->buffer.words * 4, t->sink);
+                 (size_t)t->buffer.words * 4, t->buffer.ring ? t->buffer.store : t->sink);
     else if (t->config->sink == CONFIG_SINK_SWO)
         snprintf(text, size, "SWO, %u bits/s", t->config->swo_rate);
     else
@@ -572,7 +577,7 @@ static void note_scarce(struct trace_setup *t, const struct coresight_buffer_con
     for (unsigned i = 0; i < t->config->core_count; i++) {
         struct trace_setup_core *core = &t->cores[i];
         uint32_t sync = core->sync_bytes ? core->sync_bytes : SYNC_DEFAULT;
-        core->scarce = content->wrapped && core->bytes < 2 * (size_t)sync;
+        core->scarce = content->overflowed || (content->wrapped && core->bytes < 2 * (size_t)sync);
     }
 }
 
@@ -594,6 +599,8 @@ int trace_setup_collect(struct trace_setup *t, const struct trace_sink *sink, st
     if (t->collected == TRACE_SETUP_ANEW)
         sink->lost(sink->user, BT_GAP_TRACE_ON);
     t->collected = TRACE_SETUP_ON;
+    if (content.overflowed)
+        sink->lost(sink->user, BT_GAP_OVERFLOW);
     if (content.wrapped)
         sink->lost(sink->user, BT_GAP_OVERWRITTEN);
     deliver_words(t->words, content.words, sink);

@@ -55,6 +55,7 @@ static void start_trace(struct coresight_model *m)
     sink_init(&m->etb, tmc, words);
     cs_etm_reset(m);
     mtb_model_reset(&m->mtb);
+    ring_model_reset(&m->ring);
     etm4_init(&m->etm4_unit, &unit);
     m->etm4_unit.counters = counters;
     m->etm4_unit.faults = faults;
@@ -94,6 +95,12 @@ void coresight_model_set_mtb(struct coresight_model *m)
 {
     (void)coresight_model_set_etb(m, 0, false);
     m->mtb.present = true;
+}
+
+void coresight_model_set_ring(struct coresight_model *m)
+{
+    (void)coresight_model_set_etb(m, 0, false);
+    m->ring.present = true;
 }
 
 uint32_t coresight_model_base(const struct coresight_model *m)
@@ -138,6 +145,7 @@ void coresight_model_release(struct coresight_model *m)
 {
     trace_bytes_release(&m->framed);
     sink_release(&m->etb);
+    ring_model_release(&m->ring);
 }
 
 void coresight_model_reset(struct coresight_model *m)
@@ -228,7 +236,9 @@ static void drain(struct coresight_model *m)
 /* Whole packets of a source to where they go: the sink, or, while it does not capture, the pins. */
 static void put(struct coresight_model *m, uint8_t id, const uint8_t *bytes, size_t size)
 {
-    if (cs_etb_capturing(m))
+    if (m->ring.present)
+        ring_model_put(&m->ring, id, bytes, size);
+    else if (cs_etb_capturing(m))
         sink_put(&m->etb, id, bytes, size);
     else
         frame_builder_write(&m->frames, id, bytes, size);
@@ -247,7 +257,7 @@ static void take_trace(struct coresight_model *m)
 {
     uint8_t bytes[256];
     size_t n;
-    bool etb = cs_etb_capturing(m);
+    bool etb = cs_etb_capturing(m) || m->ring.present;
     bool framed = formatted(m);
     while ((n = m->core.ops->trace(m->core.ctx, bytes, sizeof bytes)) > 0) {
         if (!etb && !framed)
@@ -270,7 +280,7 @@ static void take_instrumentation(struct coresight_model *m)
     while ((n = m->core.ops->instrumentation(m->core.ctx, bytes, sizeof bytes)) > 0) {
         if (!on)
             continue;
-        if (cs_etb_capturing(m) || formatted(m))
+        if (m->ring.present || cs_etb_capturing(m) || formatted(m))
             put(m, m->itm.tcr >> 16 & 0x7f, bytes, n);
         else
             cs_swo_put(m, bytes, n);
@@ -281,7 +291,7 @@ static void take_instrumentation(struct coresight_model *m)
  * the core's own accesses (DDI 0486B chapter 2), whatever the pins are set to. */
 static uint64_t sink_rate(const struct coresight_model *m)
 {
-    if (m->mtb.present || cs_etb_capturing(m) || (!m->tpiu.sppr && !m->parallel))
+    if (m->mtb.present || m->ring.present || cs_etb_capturing(m) || (!m->tpiu.sppr && !m->parallel))
         return 0;
     return pin_rate(m) * 15 / 16; /* IDs of the frames */
 }
@@ -459,6 +469,10 @@ static int bus_read(void *ctx, uint32_t address, unsigned size, uint32_t *value)
         *value = read_component(m, address & ~PAGE, address & PAGE);
         return 0;
     }
+    if (ring_model_has(&m->ring, address)) {
+        *value = ring_model_read(&m->ring, address);
+        return 0;
+    }
     const uint8_t *ram = mtb_model_ram(&m->mtb, address, size);
     if (ram)
         memcpy(bytes, ram, size);
@@ -481,6 +495,13 @@ static int bus_write(void *ctx, uint32_t address, unsigned size, uint32_t value)
         if (is_etm4(m, address))
             return trace_off(m, CS_ETM) ? 0 : etm4_write(&m->etm4_unit, address & PAGE, value);
         write_component(m, address & ~PAGE, address & PAGE, size, value);
+        return 0;
+    }
+    if (ring_model_has(&m->ring, address)) {
+        if (ring_model_write(&m->ring, address, value)) {
+            coresight_model_run(m);
+            ring_model_flush(&m->ring);
+        }
         return 0;
     }
     uint8_t *ram = mtb_model_ram(&m->mtb, address, size);

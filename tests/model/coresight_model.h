@@ -17,6 +17,7 @@
 #include "etm4_model.h"
 #include "model_bus.h"
 #include "mtb_model.h"
+#include "ring_model.h"
 #include "sink_model.h"
 #include "trace_pins.h"
 
@@ -100,6 +101,7 @@ struct coresight_model {
     struct cs_etm etm;
     struct etm4_model etm4_unit; /* of an M7 or M33 */
     struct mtb_model mtb;        /* instead of trace unit and ETB */
+    struct ring_model ring;      /* instead of the ETB */
     struct cs_tpiu tpiu;
     struct cs_itm itm;
     uint32_t fp_ctrl;
@@ -180,6 +182,9 @@ void cs_breakpoints_apply(struct coresight_model *m);
 void cs_breakpoints_clear(struct coresight_model *m);
 /* An MTB instead of the trace unit and the ETB. */
 void coresight_model_set_mtb(struct coresight_model *m);
+
+/* Trace goes into memory, in place of the ETB. */
+void coresight_model_set_ring(struct coresight_model *m);
 
 uint32_t cs_etb_read(struct coresight_model *m, unsigned offset);
 void cs_etb_write(struct coresight_model *m, unsigned offset, uint32_t value);

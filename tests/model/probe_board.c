@@ -161,6 +161,9 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
         return -1;
     if (options->mtb)
         coresight_model_set_mtb(&b->system);
+    if (options->ring)
+        coresight_model_set_ring(&b->system);
+    b->system.ring.lose_after = options->ring_loses;
     if (cmsis_dap_init(&b->probe, &probe, &b->dap) < 0)
         return -1;
     return options->chain ? tap_chain_parse(&b->probe.chain, options->chain) : 0;
@@ -265,6 +268,7 @@ void probe_board_report(const struct probe_board *b, FILE *out)
         {"untraced", s->untraced},
         {"resets", s->resets},
         {"mtb-unprogrammed", b->system.mtb.unprogrammed},
+        {"ring-bad-writes", b->system.ring.bad_writes},
         {"halted", b->system.scs.halted},
         {"etm4-locked-writes", e->locked_writes},
         {"etm4-os-locked", e->os_locked},

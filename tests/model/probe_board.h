@@ -63,6 +63,8 @@ struct probe_board_options {
     unsigned etm_pairs;                /* address comparators of an ETMv4, see etm4_options */
     bool tmc;                          /* instead of the ETB */
     bool mtb;                          /* instead of the trace unit and the ETB */
+    bool ring;                         /* trace goes into memory, instead of the ETB */
+    uint64_t ring_loses;               /* see ring_model.lose_after */
     bool resets_trace;                 /* see coresight_model.resets_trace */
     unsigned etb_words;                /* 0: CS_ETB_WORDS */
     const struct core_model *core;     /* NULL: the built-in core */

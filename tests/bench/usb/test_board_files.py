@@ -253,5 +253,43 @@ def _():
     expect(not broken, f"rules broken: {broken}")
 
 
+RP2350 = "rp2350-openocd.conf"
+# In the place of the file for the chip, whose access ports no model has.
+OPENOCD_M33 = """
+adapter driver cmsis-dap
+cmsis_dap_backend usb_bulk
+cmsis_dap_vid_pid 0x1209 0x0001
+transport select swd
+swd newdap rp2350 cpu -irlen 4
+dap create rp2350.dap -chain-position rp2350.cpu
+target create rp2350.cpu cortex_m -dap rp2350.dap -ap-num 0
+tcl_port disabled
+telnet_port disabled
+"""
+
+
+@suite.test("board files: rp2350-openocd.conf, at its addresses, modelled")
+def _():
+    """All of it goes by the memory packets of OpenOCD, which drives the modelled probe."""
+    tool("openocd")
+    place, port, elf = folder(), free_port(), PROGRAMS / "crash-m33.elf"
+    words = bench("--core", f"qemu:mps2-an505,{elf}", "--plugin", ROOT / "build/virtual-board.so", "--truth",
+                  place / "truth", "--report", place / "report", "--sink", "memory-ring")
+    (place / "openocd.cfg").write_text(OPENOCD_M33)
+    command = " ".join([*words, "openocd", "-f", str(place / "openocd.cfg")])
+    path = adapted(RP2350, elf, (r"openocd -f interface/cmsis-dap\.cfg -f target/rp2350\.cfg", command),
+                   (r"\b3334\b", str(port)), (r"adapter speed 5000", "adapter speed 4000"))
+    with Live(path.rename(place / RP2350)) as live:
+        logged(live, r"^trace clock +not needed: memory ring, 8192 bytes at 0x20040000,")
+        s = gdb(live.port, ["monitor reset halt", "maintenance flush register-cache", ENDLESS, "record btrace",
+                            "tbreak report_topics", "continue", *LIST, live.mark(), "stepi 3", LIST[1], live.mark()],
+                elf=elf, connect="target extended-remote", before=[LOADED_MACHINE])
+        has(s["continue"], r"^Temporary breakpoint 1, report_topics")
+        for mark, listed in zip(s.all(live.mark()), s.all(LIST[1])):
+            check_history(live, listed, mark, at_least=100)
+    lines = dict(line.split() for line in (place / "report").read_text().splitlines())
+    equal(lines["ring-bad-writes"], "0", "accesses against the rules of the chip")
+
+
 if __name__ == "__main__":
     suite.run()

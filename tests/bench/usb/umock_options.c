@@ -48,7 +48,7 @@ const char umock_options_usage[] =
     "  --resets LIST    comma separated: core: a core may ask for a reset by itself; trace: "
     "nRESET\n"
     "                   resets trace units, funnel, ETB and TPIU, too; of a Cortex-M any reset\n"
-    "  --sink tmc|mtb   instead of an ETB, or of ETB and trace unit\n"
+    "  --sink tmc|memory-ring|mtb   instead of an ETB, or of ETB and trace unit\n"
     "  --plugin FILE    its trace unit, else $BTRACED_BOARD or that of this build\n"
     "  --truth FILE     what it executed: 4 bytes an instruction; FILE.log: other events\n"
     "  --itm            with DWT packets\n"
@@ -73,6 +73,7 @@ enum {
     TRUTH,
     ITM,
     ETB_WORDS,
+    RING_LOSES,
     CPUID,
     ETM4,
     SINK,
@@ -137,7 +138,11 @@ static int parse_sink(struct umock_options *o, const char *text)
     o->trace_a.tmc = o->board.tmc = strcmp(text, "tmc") == 0;
     o->trace_a.pins = o->board.parallel;
     o->board.mtb = o->qemu.mtb = strcmp(text, "mtb") == 0;
-    return o->board.no_etb || o->trace_a.tmc || o->board.mtb || strcmp(text, "etb") == 0 ? 0 : -1;
+    o->board.ring = strcmp(text, "memory-ring") == 0;
+    return o->board.no_etb || o->trace_a.tmc || o->board.mtb || o->board.ring ||
+                   strcmp(text, "etb") == 0
+               ? 0
+               : -1;
 }
 
 static int parse_trait(struct usb_orbtrace_options *o, const char *name)
@@ -337,6 +342,9 @@ static int parse_board(struct umock_options *o, int option, char *text)
     case ETM4:
         o->board.etm4 = true;
         return 0;
+    case RING_LOSES:
+        o->board.ring_loses = strtoul(text, NULL, 0);
+        return 0;
     case ETB_WORDS:
         o->board.etb_words = o->trace_a.words = (unsigned)strtoul(text, NULL, 0);
         return o->board.etb_words ? 0 : -1;
@@ -454,6 +462,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"truth", required_argument, NULL, TRUTH},
         {"itm", no_argument, NULL, ITM},
         {"etb-words", required_argument, NULL, ETB_WORDS},
+        {"ring-loses", required_argument, NULL, RING_LOSES},
         {"cpuid", required_argument, NULL, CPUID},
         {"etm4", no_argument, NULL, ETM4},
         {"sink", required_argument, NULL, SINK},

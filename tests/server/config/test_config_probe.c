@@ -150,8 +150,9 @@ END_TEST
 
 START_TEST(trace_needs)
 {
-    refuse(PROBE CPU, "dir/b.conf: [trace] sink: is missing; allowed: etb, tmc, mtb, swo, "
-                      "tpiu or none");
+    refuse(PROBE CPU,
+           "dir/b.conf: [trace] sink: is missing; allowed: etb, tmc, mtb, memory-ring, swo, "
+           "tpiu or none");
     refuse(PROBE "[trace]\nsink = tpiu\n" CPU, "dir/b.conf: [trace] listen or connect: is missing");
     refuse("[target]\nconnect = :1\n[trace]\nsink = swo\nswo_rate = 1M\ntrace_clock = 8M\n" CPU,
            "dir/b.conf: [trace] listen or connect: is missing");
