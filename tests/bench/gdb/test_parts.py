@@ -22,7 +22,7 @@ ELF = ROOT / "tests" / "demo" / "crash.elf"
 DEMO = ROOT / "tests" / "demo" / "recording"
 PARTS = 16
 CAPTURES = (("a15-ptm-return-stack", "PTM_0_2.bin"), ("tc2-etmv3-ptm", "cstrace.bin"),
-            ("juno-etmv4", "cstrace.bin"), ("r5-etmv3-damaged", "zephyr.data"))
+            ("r5-etmv3-damaged", "zephyr.data"))
 
 
 def btraced(*words, code=0):
@@ -116,6 +116,16 @@ for capture_name, trace_name in CAPTURES:
         count = chance.choice([3, PARTS])
         files = [part("profile", recording, i, count, elf=elf) for i in range(1, count + 1)]
         check_merged(files, profiles(recording, elf), elf)
+
+
+@suite.test("parts: tasks by context IDs are of the whole run: no profile in parts of juno-etmv4, and coverage")
+def _():
+    recording = capture("juno-etmv4")
+    err = btraced("profile", "--part", "1/3", "--elf", ELF, "-o", folder() / "1.counts", recording, code=4)
+    has(err, r"tasks are known of the whole run alone: leave out --part", "message")
+    files = [part("coverage", recording, i, 3) for i in (1, 2, 3)]
+    equal(btraced("merge", "--elf", ELF, "--format", "lcov", *files),
+          btraced("coverage", "--elf", ELF, "--format", "lcov", recording), "coverage")
 
 
 @suite.test("parts: a file of the version before is read, a newer one is named")
