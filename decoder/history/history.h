@@ -82,6 +82,15 @@ int history_again(struct history *h);
 /* No more bytes will come. */
 void history_finish(struct history *h);
 
+/*
+ * What is known after history_finish(), for a later run of this very program: bytes to be freed,
+ * and from them into a new history of the same configuration. They hold states of the decoder,
+ * which are taken as they are: whoever keeps them must know that they are those. Only with `read`.
+ * BT_ERR_NOMEM; BT_ERR_FORMAT: they do not fit together, and the history is only to be freed.
+ */
+int history_keep(const struct history *h, uint8_t **data, size_t *size);
+int history_restore(struct history *h, const uint8_t *data, size_t size);
+
 /* Numbers of the oldest instruction that can be shown, and one past the newest. */
 uint64_t history_first(const struct history *h);
 uint64_t history_end(const struct history *h);

@@ -27,7 +27,9 @@ struct replay_args {
     bool stdio;
     bool exit_after_detach;
     bool no_record;
-    bool no_tasks;
+    struct {
+        bool tasks, index;
+    } without;
     bool no_sandbox;
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
@@ -42,6 +44,7 @@ enum {
     OPT_STDIO,
     OPT_NO_RECORD,
     OPT_NO_TASKS,
+    OPT_NO_INDEX,
     OPT_NO_SANDBOX,
     OPT_EXIT,
     OPT_LOG,
@@ -56,6 +59,7 @@ static const struct option options[] = {
     {"log", required_argument, NULL, OPT_LOG},
     {"no-record", no_argument, NULL, OPT_NO_RECORD},
     {"no-tasks", no_argument, NULL, OPT_NO_TASKS},
+    {"no-index", no_argument, NULL, OPT_NO_INDEX},
     {"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
     {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
     PERF_OPTIONS,
@@ -89,6 +93,7 @@ static const char replay_help[] =
     "                         reverse-finish and bt are then answered with "
     "reconstructed values\n"
     "  --no-tasks             show no tasks of a real-time kernel as threads\n"
+    "  --no-index             read all of a long recording, and keep no index beside it\n"
     "  --no-sandbox           keep all system calls, and write anywhere\n" PERF_HELP "\n"
     "example:\n"
     "  btraced replay --listen 127.0.0.1:3333 recording\n"
@@ -151,7 +156,9 @@ static int parse_replay_args(int argc, char **argv, struct replay_args *args)
         } else if (option == OPT_NO_RECORD) {
             args->no_record = true;
         } else if (option == OPT_NO_TASKS) {
-            args->no_tasks = true;
+            args->without.tasks = true;
+        } else if (option == OPT_NO_INDEX) {
+            args->without.index = true;
         } else if (option == OPT_NO_SANDBOX) {
             args->no_sandbox = true;
         } else if (option == 'h') {
@@ -460,8 +467,8 @@ static int open_and_serve_replay(const struct replay_args *args)
     struct message why = {.text = ""};
     int code = EXIT_INPUT;
     int error = replay_init(&r, args->path, args->perf.on ? &args->perf.places : NULL, args->elf,
-                            args->elf_count, &why);
-    if (!error && !args->no_tasks)
+                            args->elf_count, !args->without.index, &why);
+    if (!error && !args->without.tasks)
         error = replay_show_tasks(&r);
     for (size_t i = 0; i < r.recording.warning_count; i++)
         log_write(LOG_AT_WARNING, "btraced replay: warning: %s\n", r.recording.warnings[i]);

@@ -337,10 +337,9 @@ static int feed_marked(struct recording_history *rh, const struct recording_mark
                                         &rh->pass);
 }
 
-int recording_history_init(struct recording_history *rh, struct recording *r,
-                           const struct recording_source *source,
-                           const struct recording_history_limits *limits,
-                           const struct recording_marks *marks)
+int recording_history_prepare(struct recording_history *rh, struct recording *r,
+                              const struct recording_source *source,
+                              const struct recording_history_limits *limits)
 {
     static const struct recording_history_limits defaults = {0};
     const struct recording_history_limits *l = limits ? limits : &defaults;
@@ -353,7 +352,15 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
     recording_index_init(&rh->index, l->places);
     rh->recording = r;
     rh->source = source;
-    int error = history_new(&config, &source->config, source->image, &rh->history);
+    return history_new(&config, &source->config, source->image, &rh->history);
+}
+
+int recording_history_init(struct recording_history *rh, struct recording *r,
+                           const struct recording_source *source,
+                           const struct recording_history_limits *limits,
+                           const struct recording_marks *marks)
+{
+    int error = recording_history_prepare(rh, r, source, limits);
     if (error)
         return error;
     error = feed_marked(rh, marks);

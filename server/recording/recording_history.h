@@ -106,6 +106,10 @@ int recording_history_init(struct recording_history *rh, struct recording *r,
                            const struct recording_source *source,
                            const struct recording_history_limits *limits,
                            const struct recording_marks *marks);
+/* Without decoding anything yet: history_restore() has what it was decoded to before. */
+int recording_history_prepare(struct recording_history *rh, struct recording *r,
+                              const struct recording_source *source,
+                              const struct recording_history_limits *limits);
 void recording_history_release(struct recording_history *rh);
 
 #endif

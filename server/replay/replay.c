@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "replay_known.h"
+#include "replay_index.h"
 
 #include "decoder/source/source.h"
 #include "server/history/btrace_blocks.h"
@@ -240,16 +240,20 @@ static int add_replay_cores(struct replay *r, struct replay_known *known)
     return error;
 }
 
-/* With the states that were recorded of its core. */
+/* With the states that were recorded of its core: as the index has it, or decoded. */
 static int open_replay_trace(struct replay *r, const struct recording_source *s,
-                             struct replay_known *known)
+                             struct replay_index *index, struct replay_known *known)
 {
+    struct recording_history *trace = &r->traces[r->trace_count];
     struct recording_marks marks;
     int error = replay_known_read(known, &r->recording, s);
     if (error)
         return error;
+    r->trace_count++;
+    if (replay_index_take(index, &r->recording, s, trace, known))
+        return BT_OK;
     replay_known_marks(known, &marks);
-    return recording_history_init(&r->traces[r->trace_count++], &r->recording, s, NULL, &marks);
+    return recording_history_init(trace, &r->recording, s, NULL, &marks);
 }
 
 static bool has_instructions(const struct recording_source *s)
@@ -258,7 +262,7 @@ static bool has_instructions(const struct recording_source *s)
 }
 
 /* A long recording takes its time before GDB can connect. */
-static void begin_progress(struct replay *r, struct progress *progress)
+static uint64_t begin_progress(struct replay *r, struct progress *progress)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < r->recording.source_count; i++)
@@ -266,25 +270,32 @@ static void begin_progress(struct replay *r, struct progress *progress)
             bytes += recording_bytes(&r->recording.sources[i]);
     progress_begin(progress, "btraced replay", bytes, true);
     r->recording.progress = progress;
+    return bytes;
 }
 
-static int open_replay_traces(struct replay *r, const char *path, struct message *why)
+static int open_replay_traces(struct replay *r, const struct replay_index_of *of,
+                              struct message *why)
 {
     struct progress progress;
+    struct replay_index index;
+    const char *path = of->path;
     struct replay_known *known = calloc(r->recording.source_count, sizeof *known);
     int error = known ? BT_OK : BT_ERR_NOMEM;
-    begin_progress(r, &progress);
+    replay_index_begin(&index, &r->recording, of, begin_progress(r, &progress));
     for (size_t i = 0; i < r->recording.source_count && !error; i++) {
         const struct recording_source *s = &r->recording.sources[i];
         if (!has_instructions(s))
             continue;
-        error = open_replay_trace(r, s, &known[r->trace_count]);
+        error = open_replay_trace(r, s, &index, &known[r->trace_count]);
         if (error)
             message_set(why, "%s: cannot decode '%s': %s", path, s->name,
                         recording_strerror(error));
     }
     progress_end(&progress);
     r->recording.progress = NULL;
+    if (!error)
+        replay_index_keep(&index, r->traces, known, r->trace_count);
+    replay_index_end(&index);
     if (!error) {
         error = add_replay_cores(r, known);
         if (error)
@@ -297,8 +308,9 @@ static int open_replay_traces(struct replay *r, const char *path, struct message
 }
 
 int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
-                const char *const *elf, size_t elf_count, struct message *why)
+                const char *const *elf, size_t elf_count, bool indexed, struct message *why)
 {
+    const struct replay_index_of of = {path, elf, elf_count, indexed && !perf};
     memset(r, 0, sizeof *r);
     int error = perf ? recording_open_perf(&r->recording, path, perf, elf, elf_count, why)
                      : recording_open(&r->recording, path, elf, elf_count, why);
@@ -313,7 +325,7 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
         message_set(why, "out of memory");
         return BT_ERR_NOMEM;
     }
-    return open_replay_traces(r, path, why);
+    return open_replay_traces(r, &of, why);
 }
 
 void replay_release(struct replay *r)

@@ -82,10 +82,11 @@ struct replay_client {
     uint8_t bytes[TARGET_ACCESS_MAX]; /* of the last memory read */
 };
 
-/* Opens and decodes; with `perf` a perf.data file. r is zeroed first. 0 or a bt_error with *why
+/* Opens and decodes; with `perf` a perf.data file. `indexed`: a long recording has an index beside
+ * it, which is used, or made. r is zeroed first. 0 or a bt_error with *why
  * filled; release in both cases. */
 int replay_init(struct replay *r, const char *path, const struct perf_places *perf,
-                const char *const *elf, size_t elf_count, struct message *why);
+                const char *const *elf, size_t elf_count, bool indexed, struct message *why);
 void replay_release(struct replay *r);
 
 /* Operations with a struct replay_client as ctx. */

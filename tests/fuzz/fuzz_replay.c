@@ -285,7 +285,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct asker *a = calloc(1, sizeof *a);
     require(a != NULL);
     text_buf_init(&a->sent);
-    int error = replay_init(&a->replay, base.folder, NULL, NULL, 0, &why);
+    int error = replay_init(&a->replay, base.folder, NULL, NULL, 0, false, &why);
     require(error == 0 || why.text[0] != '\0');
     if (error == 0) {
         a->replay.no_record = (data[0] & 0x80) == 0;

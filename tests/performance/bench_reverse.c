@@ -75,7 +75,7 @@ static int open_recording(struct bench *b, char **argv, int argc)
     struct message why = {.text = "out of memory"};
     memset(b, 0, sizeof *b);
     int error = replay_init(&b->replay, argv[2], NULL, (const char *const *)argv + 3,
-                            (size_t)argc - 3, &why);
+                            (size_t)argc - 3, false, &why);
     if (!error) {
         b->replay.no_record = true;
         b->replay.io.later = on_later;
