@@ -274,6 +274,7 @@ else
         [ -x "$t" ] && [[ " $longest " != *" $t "* ]] && step full "$t"
     done
     fuzzers 5 20
+    step fuzz tests/fuzz/reached.py
     # Its bars are milliseconds: it runs by itself, without sanitizers. `make soak` is the long one.
     late+=(soak build/btraced tests/soak/soak.py 1)
     SOAK_SECONDS=30 paced
