@@ -9,7 +9,7 @@ from pathlib import Path
 
 from probe_gdb import ROOT, Board, whole_session
 from live_gdb import Wire, goes_on, symbol
-from replay_gdb import PATIENCE, Client, Suite, equal, expect, frame, has, lacks, logged
+from replay_gdb import PATIENCE, Client, Suite, equal, expect, frame, has, lacks, logged, wait_for
 
 suite = Suite()
 M3 = ROOT / "configs" / "virtual" / "crash-m3.elf"
@@ -44,6 +44,13 @@ def text_and_stop(client):
     while (answer := client.reply())[:1] == "O":
         text += bytes.fromhex(answer[1:]).decode()
     return text, answer
+
+
+def run_is_under_way(board, client):
+    """The core has run, and the server is behind setting it going: a cable that is pulled before that is a resume
+    that fails, and no run that ends."""
+    goes_on(board.truth_path)
+    wait_for(lambda: bytes.fromhex(client.ask("qThreadExtraInfo,1")).endswith(b": running"), "the run")
 
 
 def answers_again(wire):
@@ -85,8 +92,8 @@ def _():
         running_for_ever(one)
         before = one.blocks()
         one.send(frame("vCont;c"))
+        run_is_under_way(board, two)
         two.send(frame("vCont;c"))
-        goes_on(board.truth_path)
         board.bench("unplug")
         text, stop = text_and_stop(one)
         has(text, "^the probe does not answer: is it unplugged[?] The session goes on when it is back$")
@@ -157,8 +164,8 @@ def _():
             running_for_ever(one)
             before = one.blocks()
             one.send(frame("vCont;c"))
+            run_is_under_way(board, two)
             two.send(frame("vCont;c"))
-            goes_on(board.truth_path)
             board.bench("power off")
             text, stop = text_and_stop(one)
             has(text, "^the target does not answer: has it lost its power[?] The session goes on when "
