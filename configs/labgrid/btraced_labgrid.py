@@ -15,9 +15,10 @@ RESERVED = 75  # exit code when somebody else has the board
 TAIL = 20      # lines of the server that an error quotes
 
 # On the bench PC. The server ends with whoever has started it: its standard input does not end before.
+# The lock may be in a folder of everybody: a link that somebody has put there makes no file elsewhere.
 # $1 is the lock, $2 the exit code for "it is taken", the rest the command.
 SCRIPT = r"""
-[ -e "$1" ] || : >"$1"
+[ -e "$1" ] || (set -C; : >"$1") 2>/dev/null
 exec 3<&0 9<"$1" || exit 74
 flock -n 9 || exit "$2"
 shift 2

@@ -84,6 +84,14 @@ def _():
     expect(RESERVED not in range(0, 8), "an exit code that btraced has, too")
 
 
+@suite.test("board farm: a link in the place of the lock makes no file elsewhere")
+def _():
+    place = folder()
+    (place / "lock").symlink_to(place / "elsewhere")
+    refused(Board(board_file("virtual-a9"), BTRACED, lock=str(place / "lock")), "the server ended with 74: ")
+    expect(not (place / "elsewhere").exists(), "the link was followed")
+
+
 def with_labgrid():
     """A Python that has labgrid."""
     for python in (sys.executable, "/usr/bin/python3"):
