@@ -3,8 +3,9 @@
 """What each seed of each fuzzer comes to: a function of the product that few other seeds of it reach, in reached.txt
 as lines `fuzzer/seed function`; where the product is inline, a function of the fuzzer that it calls. A seed that ends
 before it, since a format or a fuzzer has changed, is a fuzzer that tries less than it seems to.
-usage: reached.py [FUZZER...], or reached.py --write, which makes the table from what is reached now: read it before you
-commit it, `nothing` is a seed that does nothing. Needs `make fuzzers`, and llvm-symbolizer."""
+usage: reached.py [FUZZER...], or reached.py --write, which makes the table for seeds that are new and functions that
+have other names now: read it before you commit it, `nothing` is a seed that does nothing. Needs `make fuzzers`, and
+llvm-symbolizer."""
 
 import collections
 import concurrent.futures
@@ -51,18 +52,25 @@ def all_reached(fuzzers):
     return found
 
 
+def read_table():
+    return dict(line.split() for line in TABLE.read_text().splitlines())
+
+
 def told(found):
-    """A function for each seed: of those that the fewest seeds reach, the one of which it sees most."""
+    """A function for each seed: that of the table, or of those that the fewest seeds reach the one of which it sees
+    most."""
+    table = read_table()
     for fuzzer, seeds in sorted(found.items()):
         counts = collections.Counter(name for functions in seeds.values() for name in functions)
         for seed, functions in sorted(seeds.items()):
-            best = min(functions, key=lambda name: (counts[name], -functions[name], name), default="nothing")
+            best = table.get(f"{fuzzer}/{seed}")
+            if best not in functions:
+                best = min(functions, key=lambda name: (counts[name], -functions[name], name), default="nothing")
             yield f"{fuzzer}/{seed} {best}\n"
 
 
 def check(found):
-    table = dict(line.split() for line in TABLE.read_text().splitlines())
-    failed = False
+    table, failed = read_table(), False
     for fuzzer, seeds in sorted(found.items()):
         bad = [f"{seed} does not come to {table[f'{fuzzer}/{seed}']}" for seed, functions in sorted(seeds.items())
                if table.get(f"{fuzzer}/{seed}", "nothing") not in functions and f"{fuzzer}/{seed}" in table]
@@ -79,11 +87,13 @@ def main():
     if not shutil.which("llvm-symbolizer"):
         print("SKIP seeds: llvm-symbolizer is not there")
         return False
-    chosen = [name for name in sys.argv[1:] if name != "--write"]
-    fuzzers = chosen or sorted(path.stem for path in Path(__file__).parent.glob("fuzz_*.c"))
+    write = "--write" in sys.argv
+    fuzzers = [] if write else sys.argv[1:]
+    fuzzers = fuzzers or sorted(path.stem for path in Path(__file__).parent.glob("fuzz_*.c"))
     found = all_reached(fuzzers)
-    if "--write" in sys.argv:
-        TABLE.write_text("".join(told(found)))
+    if write:
+        lines = list(told(found))
+        TABLE.write_text("".join(lines))
         return False
     return check(found)
 
