@@ -408,6 +408,30 @@ static void floating_load_store(uint32_t op, struct insn_effect *e)
     e->writeback = effect_field(op, 21, 1);
 }
 
+/* A write to CP15 that changes no address and no data (DDI 0406C.d B3.17, B4.2); any other may. */
+static bool keeps_memory(uint32_t op)
+{
+    unsigned rn = effect_field(op, 16, 4), rm = effect_field(op, 0, 4),
+             op2 = effect_field(op, 5, 3);
+    if (effect_field(op, 21, 3))
+        return false;
+    switch (rn) {
+    case 1:
+        return rm == 0 && op2 == 2; /* CPACR */
+    case 7: /* instruction caches, branch prediction, DSB, DMB; an ISB makes others take effect */
+        return (rm == 5 && op2 != 4) || (rm == 1 && (op2 == 0 || op2 == 6)) ||
+               (rm == 10 && (op2 == 4 || op2 == 5));
+    case 9:
+        return rm >= 12 && rm <= 14; /* performance monitors */
+    case 12:
+        return rm == 0 && op2 <= 1; /* VBAR, MVBAR */
+    case 13:
+        return rm == 0 && op2 >= 2 && op2 <= 4; /* thread IDs */
+    default:
+        return rn == 14; /* timers */
+    }
+}
+
 /* Bits 27..24 are 1100, 1101 or 1110. */
 void effect_coprocessor(uint32_t op, struct insn_effect *e)
 {
@@ -415,6 +439,7 @@ void effect_coprocessor(uint32_t op, struct insn_effect *e)
     bool load = effect_field(op, 20, 1);
     if ((op & 0x0fe00000) == 0x0c400000) { /* two registers: MCRR, MRRC, VMOV */
         effect_clobber(e, load ? 1u << rt | 1u << rn : 0);
+        e->clobber_memory = !load && effect_field(op, 8, 4) == 15 && (op & 15) != 14; /* timers */
     } else if (!(op & 1u << 25) && effect_field(op, 9, 3) == 5) {
         floating_load_store(op, e);
     } else if (!(op & 1u << 25)) { /* LDC, STC, VLDR, VSTM ... */
@@ -422,8 +447,7 @@ void effect_coprocessor(uint32_t op, struct insn_effect *e)
         e->clobber_memory = !load;
     } else if (op & 0x10) { /* MCR, MRC; rt = 15 is the flags */
         effect_clobber(e, !load ? 0 : rt == 15 ? EFFECT_FLAGS : 1u << rt);
-        if (!load && effect_field(op, 8, 4) == 15)
-            e->clobber_memory = true; /* another address space, perhaps */
+        e->clobber_memory = !load && effect_field(op, 8, 4) == 15 && !keeps_memory(op);
     } else {
         e->kind = EFFECT_NONE;
     }

@@ -23,9 +23,12 @@ start_summary() {
 session() {
     echo 'directory configs/virtual'
     say "In another terminal, GDB: gdb-multiarch configs/virtual/crash-a9.elf" \
-        "Connect, switch the history on, and let the program run into its crash."
+        "Connect, switch the history on, and let the program run into its crash. It halts at main()" \
+        "once: from there on btraced knows all registers and RAM."
     gdb_command "target extended-remote 127.0.0.1:$port"
     gdb_command "record btrace"
+    gdb_command "tbreak main"
+    gdb_command "continue"
     gdb_command "break stopped_here"
     gdb_command "continue"
     say "The fault handler ends in stopped_here(). First what any debugger shows:"
@@ -50,18 +53,18 @@ session() {
     gdb_command "reverse-continue"
     gdb_command "info record"
     say "Thousands of instructions before the fault. GDB replays the PC, and no other" \
-        "register: so the arguments are unavailable. What ran from there?"
+        "register: so here the arguments are unavailable. What ran from there?"
     gdb_command "set record function-call-history-size 5"
     gdb_command "record function-call-history /i"
     gdb_command "list copy_name"
     say "copy_name() copies up to the colon, however far that is. How often did line 117 run this" \
         "time? A breakpoint that does not stop counts it, on the way back to the present:"
     gdb_command "break crash.c:117"
-    gdb_command "ignore 3 1000"
+    gdb_command "ignore 4 1000"
     gdb_command "continue"
-    gdb_command "info breakpoints 3"
+    gdb_command "info breakpoints 4"
     say "12 letters, \"greenhouse-2\". Back to the last of them, where it was stored:"
-    gdb_command "ignore 3 0"
+    gdb_command "ignore 4 0"
     gdb_command "reverse-continue"
     gdb_command "set record instruction-history-size 9"
     gdb_command "record instruction-history /s"
@@ -72,7 +75,18 @@ session() {
         "Back to the present, and what btraced says of the trace:"
     gdb_command "record goto end"
     gdb_command "monitor trace status"
-    printf '%s\n' 'echo \n' 'record stop' 'detach'
+    say "With record btrace GDB replays the PC by itself. Without it btraced is asked, and has worked out" \
+        "values: of the halt at main(), along the way that the trace tells. The same once more:"
+    gdb_command "record stop"
+    gdb_command "delete 4"
+    gdb_command "tbreak new_topic"
+    gdb_command "reverse-continue"
+    gdb_command "tbreak copy_name"
+    gdb_command "continue"
+    gdb_command "print *(struct topic *)name"
+    gdb_command "finish"
+    gdb_command "print *(struct topic *)topics[10].name"
+    printf '%s\n' 'echo \n' 'detach'
 }
 
 # A number after the last match of a pattern in GDB's output.
@@ -94,19 +108,24 @@ vectors data_abort_entry data_abort_handler data_fault_address data_abort_handle
     expect '^Recorded [0-9]+ instructions in [0-9]+ functions \(0 gaps\)'
     expect '^vectors \(\) at start-a9\.S'
     expect '^report_topics \(topic=<unavailable>\) at crash\.c'
-    expect '^Temporary breakpoint 2, new_topic \('
+    expect '^Temporary breakpoint 3, new_topic \(text=<unavailable>'
     made_at=$(number_after 'At instruction')
     recorded=$(number_after Recorded)
     [ "${made_at:-0}" -gt 0 ] && [ $((recorded - made_at)) -gt 5000 ] ||
         give_up "new_topic is at instruction ${made_at:-?} of ${recorded:-?}"
     expect 'breakpoint already hit 12 times$'
-    expect '^Breakpoint 3, copy_name \('
+    expect '^Breakpoint 4, copy_name \('
     expect '=> 0x[0-9a-f]+ <copy_name\+6>:.strb\.w.r3, \[r0\], #1$'
     expect '<copy_name\+22>:.bx.lr$'
     expect '^/\*      8      \|       4 \*/    struct topic \*left;$'
+    expect '^Temporary breakpoint 5, new_topic \(text=.*"greenhouse-2:a=[0-9]+"'
+    expect '^Temporary breakpoint 6, copy_name \(name=.*<topics\+280> "", text=.*"greenhouse-2:a=[0-9]+"'
+    expect 'name = "\\000+.*", left = 0x0'
+    [ "$(grep -c 'name = "greenhou", left = 0x322d6573' "$work/gdb")" = 2 ] ||
+        give_up "what copy_name() made of *topic is not shown"
     expect '^lost          nothing$'
     expect '^last run      complete up to the halt$'
-    expect '^gaps          none$'
+    expect '^gaps          1 debug$' # the halt at main()
     expect_no_complaints
 }
 

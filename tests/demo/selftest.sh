@@ -27,7 +27,7 @@ wrong() {
 }
 
 wrong "no trace of the core" 's/^ETMTRACEIDR = 0x10/ETMTRACEIDR = 0x11/' 'GDB ended'
-wrong "a trace unit with other settings" 's/^ETMCR = 0x20000000/ETMCR = 0x20001000/' history
+wrong "a trace unit with other settings" 's/^ETMCR = 0x20000000/ETMCR = 0x20001000/' 'GDB ended|history'
 # The loop of copy_name() does not branch back in this program file.
 LC_ALL=C sed 's/\x3a\x2b\xf9\xd1/\x3a\x2b\x00\xbf/' configs/virtual/crash-a9.elf >"$work/wrong.elf"
 wrong "code that is not what runs" "s|^program = .*|program = $work/wrong.elf|" 'GDB ended|history|gaps'

@@ -428,6 +428,75 @@ START_TEST(test_accesses)
 }
 END_TEST
 
+/* Cortex-A9: what is written to CP15, and whether the word that is known in RAM still is. */
+START_TEST(test_coprocessor)
+{
+    static const struct {
+        uint32_t opcode;
+        bool known;
+    } rows[] = {
+        {0xee0c0f10, true},  /* MCR p15, 0, r0, c12, c0, 0: VBAR */
+        {0xee0c0f30, true},  /* MVBAR */
+        {0xee0c0f50, false}, /* RMR: a reset */
+        {0xee8c0f10, false}, /* HVBAR */
+        {0xee010f50, true},  /* CPACR */
+        {0xee010f10, false}, /* SCTLR */
+        {0xee010f30, false}, /* ACTLR */
+        {0xee011f11, false}, /* SCR */
+        {0xee020f10, false}, /* TTBR0 */
+        {0xee020f50, false}, /* TTBCR */
+        {0xee030f10, false}, /* DACR */
+        {0xee070f15, true},  /* ICIALLU */
+        {0xee070f35, true},  /* ICIMVAU */
+        {0xee070fd5, true},  /* BPIALL */
+        {0xee070fd1, true},  /* BPIALLIS */
+        {0xee070f95, false}, /* ISB */
+        {0xee070f9a, true},  /* DSB */
+        {0xee070fba, true},  /* DMB */
+        {0xee070f3a, false}, /* DCCMVAC */
+        {0xee070f36, false}, /* DCIMVAC */
+        {0xee070f3e, false}, /* DCCIMVAC */
+        {0xee080f17, false}, /* TLBIALL */
+        {0xee090f1c, true},  /* PMCR */
+        {0xee090f11, false}, /* a TCM's region, where there is one */
+        {0xee0a0f12, false}, /* PRRR */
+        {0xee0d0f10, false}, /* FCSEIDR */
+        {0xee0d0f30, false}, /* CONTEXTIDR */
+        {0xee0d0f50, true},  /* TPIDRURW */
+        {0xee0d0f90, true},  /* TPIDRPRW */
+        {0xee0d0fb0, false}, /* not one of them */
+        {0xee0e0f31, true},  /* CNTKCTL */
+        {0xee0f0f10, false}, /* the core's own */
+        {0xee1c0f10, true},  /* MRC: VBAR is read */
+        {0xec410f02, false}, /* MCRR p15, 0, r0, r1, c2: TTBR0 */
+        {0xec410f2e, true},  /* MCRR p15, 2, r0, r1, c14: CNTP_CVAL */
+        {0xec510f02, true},  /* MRRC: TTBR0 is read */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (unsigned isa = 0; isa < 2; isa++) {
+            struct execute x;
+            struct execute_budget budget;
+            uint32_t v = 0x11223344;
+            begin(&x, &budget);
+            x.core.profile = EXECUTE_PROFILE_AR;
+            x.regs.psr = 0x1f;
+            ck_assert_int_eq(execute_memory_write(&x.memory, RAM, &v, 4), BT_OK);
+            ck_assert_int_eq(
+                execute_step(&x, &(struct execute_insn){.address = 0x100,
+                                                        .opcode = rows[i].opcode,
+                                                        .isa = isa ? BT_ISA_T32 : BT_ISA_A32,
+                                                        .size = 4,
+                                                        .next = 0x104,
+                                                        .has_next = true}),
+                BT_OK);
+            ck_assert_msg(execute_memory_read(&x.memory, RAM, &v, 4) == rows[i].known, "%08x",
+                          rows[i].opcode);
+            execute_memory_release(&x.memory);
+        }
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute");
@@ -439,6 +508,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);
     unit_case(s, "execute: a store of which the range is known", test_range);
     unit_case(s, "execute: what is told of accesses", test_accesses);
+    unit_case(s, "execute: writes of coprocessors that leave memory as it is", test_coprocessor);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     unit_case(s, "execute: a handler that was interrupted before it began", test_third_handler);
     unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);
