@@ -3,6 +3,7 @@
 has looked at, on a Cortex-M3, M4, M7 or M33, or one program without a kernel."""
 
 import random
+import re
 
 import bench
 
@@ -11,8 +12,8 @@ MACHINES = {"m3": (bench.M3, ["-DBIT_BAND"]), "m4": (bench.M4, ["-DHAS_FPU", "-D
 FUNCTIONS = 7
 
 
-def statement(r, number, floats):
-    """One of a function's: it may call those with a higher number, so that all of it ends."""
+def statement(r, number, floats, plain):
+    """One of a function's: it may call those with a higher number, so that all of it ends. `plain`: see Firmware."""
     callee = r.randrange(number + 1, FUNCTIONS + 1)
     call = f"f{callee}(a + {r.randrange(9)}, b ^ {r.randrange(9)})" if callee < FUNCTIONS else "input()"
     choices = [
@@ -37,11 +38,11 @@ def statement(r, number, floats):
     ]
     if floats:
         choices += ["    x = x * 2 + (float)(a & 15);", "    s += (u32)x & 7;"]
-    return r.choice(choices)
+    return r.choice([text for text in choices if not (plain and re.search("coroutine|jumps|with_room", text))])
 
 
-def function(r, number, floats):
-    body = "\n".join(statement(r, number, floats) for _ in range(r.randrange(2, 6)))
+def function(r, number, floats, plain):
+    body = "\n".join(statement(r, number, floats, plain) for _ in range(r.randrange(2, 6)))
     number_type = "    float x = (float)(a & 3);\n" if floats else ""
     use = " + (u32)x" if floats else ""
     return (f"NOINLINE u32 f{number}(u32 a, u32 b)\n{{\n    volatile u32 v[8] = {{a, b}};\n"
@@ -100,10 +101,10 @@ NOINLINE u32 jumps(u32 n)
 """
 
 
-def source(seed, floats):
+def source(seed, floats, plain):
     r = random.Random(seed)
     text = HEAD % {"names": "(u32 a, u32 b);\nu32 f".join(str(n) for n in range(FUNCTIONS))}
-    text += "\n".join(function(r, n, floats) for n in range(FUNCTIONS))
+    text += "\n".join(function(r, n, floats, plain) for n in range(FUNCTIONS))
     work = "\n".join(f"        case {n}:\n            s += f{r.randrange(3)}(s & 15, number);\n            break;"
                      for n in range(3))
     return text + f"""
@@ -122,19 +123,20 @@ void task_main(u32 number)
 
 
 class Firmware(bench.Case):
-    """`steps`: how long it runs, and so in which phase it ends."""
+    """`steps`: how long it runs, and so in which phase it ends. `plain`: tasks, instructions of a tick; no stack is left
+    without a return or has room of a size that comes from outside, and the kernel itself knows whose turn it is."""
 
-    def __init__(self, folder, kind, level, seed, steps):
+    def __init__(self, folder, kind, level, seed, steps, plain=None):
         r = random.Random(f"{seed} {kind} {level}")
         self.machine, extra = MACHINES[kind]
-        self.tick = r.choice((600, 1000, 2500, 20000))
+        count, self.tick = plain or (r.choice((2, 3, 5)), r.choice((600, 1000, 2500, 20000)))
         tasks = f"{folder}/tasks-{kind}-{level}-{seed}.c"
         with open(tasks, "w", encoding="ascii") as file:
-            file.write(source(f"{seed} {kind}", self.machine.fpu))
+            file.write(source(f"{seed} {kind}", self.machine.fpu, bool(plain)))
         flags = [flag for flag in self.machine.flags if not flag.startswith(("-DTICK", "-DINPUT"))]
         machine = bench.Machine(self.machine.qemu, self.machine.core, self.machine.ram, flags, (), "m.ld",
                                 self.machine.plugin, self.machine.unit, self.machine.registers)
-        self.defines = [*extra, f"-DTASKS={r.choice((2, 3, 5))}", f"-DSTEPS={steps}",
+        self.defines = [*extra, *(["-DPLAIN"] if plain else []), f"-DTASKS={count}", f"-DSTEPS={steps}",
                         f"-DTICK={self.tick}", f"-DTICKS={1 + 100000 // self.tick}", f"-DINTERRUPT={r.choice((2, 5, 7))}"]
         self.more_truth = {"whole": 1}
         super().__init__(folder, f"firmware-{kind}", level, f"{seed}-{steps}", ("kernel.c", tasks),

@@ -29,7 +29,7 @@ def gdb_at(case, port, positions, motions=(), explain=False, variables=False, be
         for command in ("set confirm off", "set pagination off", "set debuginfod enabled off",
                         f"{connect} 127.0.0.1:{port}", *before):
             line += ["-ex", command]
-        line += ["-x", str(Path(__file__).with_name("in_gdb.py")), str(case.elf)]
+        line += ["-x", str(Path(__file__).with_name("in_gdb.py")), "-ex", "disconnect", str(case.elf)]
         done = subprocess.run(line, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=timeout, env=dict(os.environ, REVERSE_JOB=str(path),
                                                         HOME=place, LC_ALL="C"))
