@@ -478,6 +478,55 @@ static void step_blind(struct execute *x)
         execute_set_it(&x->regs, 0);
 }
 
+static void take_way(struct execute *x, unsigned n)
+{
+    const struct execute_regs *r = &x->regs;
+    for (unsigned i = 0; i < EXECUTE_PC; i++) {
+        x->ways.way[n].value[i] = (uint32_t)r->value[i];
+        x->ways.way[n].range[i] = r->range[i];
+    }
+    x->ways.way[n].known = (uint32_t)r->known;
+    x->ways.way[n].bounded = r->bounded;
+}
+
+static struct execute_value on_way(const struct execute *x, unsigned n, unsigned reg)
+{
+    bool known = x->ways.way[n].known >> reg & 1;
+    bool bounded = !known && x->ways.way[n].bounded >> reg & 1;
+    return (struct execute_value){x->ways.way[n].value[reg], known,
+                                  bounded ? x->ways.way[n].range[reg] : 0};
+}
+
+/*
+ * An instruction of an IT block that may not run writes registers: on one way through the block it
+ * does, on the other one it does not, so that of `ite eq; moveq r0, #1; movne r0, #2` nothing is
+ * left of what r0 was. False: it does something else, too.
+ */
+static bool run_apart(struct execute_work *w, unsigned cond)
+{
+    struct execute *x = w->x;
+    const struct insn_effect *e = w->e;
+    bool plain = e->kind == EFFECT_ALU ? !e->set_flags : e->kind == EFFECT_MEMORY && e->load;
+    bool again = w->insn->has_next && w->insn->next == w->insn->address; /* it was left */
+    if (!plain || again || writes_pc(e) || uses_vectors(w->insn) || is_unpredictable(e))
+        return false;
+    if (!x->ways.open) {
+        take_way(x, 0);
+        take_way(x, 1);
+        x->ways.cond = (uint8_t)cond;
+        x->ways.open = true;
+    }
+    unsigned n = cond != x->ways.cond;
+    w->apart = true;
+    for (unsigned i = 0; i < EXECUTE_PC; i++)
+        execute_write(w, i, on_way(x, n, i));
+    run(w);
+    take_way(x, n);
+    for (unsigned i = 0; i < EXECUTE_PC; i++)
+        execute_write(w, i, execute_either(on_way(x, 0, i), on_way(x, 1, i)));
+    return true;
+}
+
 int execute_step(struct execute *x, const struct execute_insn *insn)
 {
     struct insn_effect local;
@@ -505,6 +554,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
         cond = block < EFFECT_ALWAYS ? block : cond;
     }
     if (w.e->kind == EFFECT_IT) {
+        x->ways.open = false;
         execute_set_it(r, (uint8_t)w.e->imm);
         return BT_OK;
     }
@@ -513,8 +563,11 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     w.maybe = runs < 0 || (insn->has_next && insn->next == insn->address && !writes_pc(w.e));
     if (w.error || contradicts_path(&w, runs != 0))
         return w.error ? w.error : BT_ERR_RANGE;
-    if (runs)
-        run(&w);
+    if (runs >= 0 || !it || !run_apart(&w, cond)) {
+        x->ways.open = false;
+        if (runs)
+            run(&w);
+    }
     if (blind && w.e->kind == EFFECT_ALU) /* in a block it leaves the flags as they are */
         r->psr_known &= ~0xf0000000u;
     if (!goes_on(insn) && it) /* a branch ends the block */

@@ -128,10 +128,21 @@ struct execute_access {
     bool perhaps;
 };
 
+/* Registers on both ways through an IT block of which it is not known which one was gone: those of
+ * `cond`, and those of its contrary. Private. */
+struct execute_ways {
+    bool open;
+    uint8_t cond;
+    struct {
+        uint32_t value[15], range[15], known, bounded;
+    } way[2];
+};
+
 struct execute {
     struct execute_core core;
     struct execute_code *code; /* borrowed; NULL: each instruction is decoded again */
     struct execute_regs regs;
+    struct execute_ways ways;
     struct execute_memory memory;
     uint64_t insns;    /* executed */
     uint64_t unknown;  /* of them: effect not known, all that they may write is unknown */

@@ -22,7 +22,8 @@ struct execute_work {
     struct execute *x;
     const struct execute_insn *insn;
     const struct insn_effect *e;
-    bool maybe; /* not known whether it runs: what it writes stays known only if it is the same */
+    bool maybe; /* not known whether it runs: what it writes stays known only if it is the same, */
+    bool apart; /* but for registers: those are of the way on which it does */
     int error;
 };
 
@@ -55,7 +56,7 @@ static inline struct execute_value execute_either(struct execute_value a, struct
 static inline void execute_write(struct execute_work *w, unsigned reg, struct execute_value v)
 {
     struct execute_regs *r = &w->x->regs;
-    if (w->maybe)
+    if (w->maybe && !w->apart)
         v = execute_either(execute_read(w, reg), v);
     r->compared = r->compared == reg + 1 ? 0 : r->compared;
     if (reg < EXECUTE_PC) {

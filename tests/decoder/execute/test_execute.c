@@ -382,6 +382,43 @@ START_TEST(test_lazy_floats)
 }
 END_TEST
 
+/* Two blocks in a row, of conditions that are not known. */
+START_TEST(test_ways)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.regs.psr_known &= ~0xf0000000u;
+    x.regs.known &= ~7u;                                     /* r0, r1, r2 */
+    ck_assert_int_eq(step(&x, 0xbf0c, 0x100, 0x102), BT_OK); /* ITE EQ */
+    ck_assert_int_eq(step(&x, 0x2014, 0x102, 0x104), BT_OK); /* MOVEQ r0, #20 */
+    ck_assert_int_eq(step(&x, 0x2010, 0x104, 0x106), BT_OK); /* MOVNE r0, #16 */
+    ck_assert(!(x.regs.known & 1) && x.regs.bounded & 1);
+    ck_assert_uint_eq(x.regs.value[0], 16);
+    ck_assert_uint_eq(x.regs.range[0], 4);
+    ck_assert_int_eq(step(&x, 0xbf35, 0x106, 0x108), BT_OK); /* ITETE CC */
+    ck_assert_int_eq(step(&x, 0x2101, 0x108, 0x10a), BT_OK); /* MOVCC r1, #1 */
+    ck_assert_int_eq(step(&x, 0x1c42, 0x10a, 0x10c), BT_OK); /* ADDCS r2, r0, #1 */
+    ck_assert_int_eq(step(&x, 0x1c4a, 0x10c, 0x10e), BT_OK); /* ADDCC r2, r1, #1 */
+    ck_assert_int_eq(step(&x, 0x2101, 0x10e, 0x110), BT_OK); /* MOVCS r1, #1 */
+    ck_assert(x.regs.known & 2);
+    ck_assert_uint_eq(x.regs.value[1], 1);
+    ck_assert(!(x.regs.known & 4) && x.regs.bounded & 4);
+    ck_assert_uint_eq(x.regs.value[2], 2);
+    ck_assert_uint_eq(x.regs.range[2], 19);
+    x.regs.known &= ~1u;
+    x.regs.bounded &= ~1u;
+    ck_assert_int_eq(step(&x, 0xbf08, 0x110, 0x112), BT_OK); /* IT EQ */
+    ck_assert_int_eq(step(&x, 0x2014, 0x112, 0x114), BT_OK); /* MOVEQ r0, #20: or what it was */
+    ck_assert(!((x.regs.known | x.regs.bounded) & 1));
+    ck_assert_int_eq(step(&x, 0xbf0c, 0x114, 0x116), BT_OK); /* ITE EQ */
+    ck_assert_int_eq(step(&x, 0x2014, 0x116, 0x116), BT_OK); /* MOVEQ r0, #20: interrupted */
+    ck_assert_int_eq(step(&x, 0x2014, 0x118, 0x11a), BT_OK); /* MOVNE r0, #20 */
+    ck_assert(!((x.regs.known | x.regs.bounded) & 1));
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 static struct execute_access told[20];
 static size_t told_count;
 
@@ -507,6 +544,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: a handler behind a return", test_return_chain, 0, 2);
     unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);
     unit_case(s, "execute: a store of which the range is known", test_range);
+    unit_case(s, "execute: both ways through an IT block", test_ways);
     unit_case(s, "execute: what is told of accesses", test_accesses);
     unit_case(s, "execute: writes of coprocessors that leave memory as it is", test_coprocessor);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);

@@ -19,7 +19,8 @@
 #define SHPR3             REGISTER(0xe000ed20u)
 #define CPACR             REGISTER(0xe000ed88u)
 
-/* Whose turn it is: a matter of a number that nobody knows, or of what the kernel has written down. */
+/* Whose turn it is: a matter of a number that nobody knows, or of what the kernel has written down.
+ */
 #ifdef PLAIN
 #define CHANCE 0
 #else
