@@ -157,6 +157,7 @@ struct execute {
                     */
     bool returned; /* M profile: the latest event was an exception's return, */
     bool returned_known;
+    bool reloaded;        /* and gave floating-point registers back from its frame; */
     uint32_t returned_to; /* to there, if that is known */
     bool nonsecure;       /* v8-M: it runs in Non-secure state, which EXC_RETURN tells (DDI 0553B.v,
                              D1.2.78) */

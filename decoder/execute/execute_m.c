@@ -375,6 +375,16 @@ static bool return_of(const struct execute *x, const struct bt_event *event,
     return event->u.exception.has_return || x->returned;
 }
 
+/* The frame of the handler before stays, and may be neither taken nor put there again: what that
+ * handler has left in floating-point registers is still there then. */
+static void chain_floats(struct execute *x)
+{
+    x->regs.float_settled = is_known(x, EXECUTE_SP);
+    x->regs.float_pending = false;
+    set_register(x, EXECUTE_FPCAR, 0, false);
+    forget_low_floats(x);
+}
+
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
     struct execute_value pc;
@@ -403,6 +413,8 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
     if (floats)
         set_register(x, EXECUTE_FPCAR, (uint32_t)x->regs.value[EXECUTE_SP] + BASIC,
                      is_known(x, EXECUTE_SP));
+    if (floats && x->returned && x->reloaded)
+        chain_floats(x);
     if (process)
         select_stack(x, false);
     x->regs.value[EXECUTE_CONTROL] &= ~(uint64_t)(SPSEL | FPCA);
@@ -422,6 +434,7 @@ static void pop_floats(struct execute *x, bool there, uint32_t at)
     bool pending = r->float_pending, settled = r->float_settled;
     r->float_settled = own || (settled && !pending);
     r->float_pending = false;
+    x->reloaded = there && settled && !pending;
     if (pending && own)
         return;
     forget_low_floats(x);
@@ -465,6 +478,7 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
     x->regs.psr = (status & ~ALIGNED) | STATUS_T;
     x->regs.psr_known = known | STATUS_T;
     x->regs.it_unknown = (known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS ? 0 : EXECUTE_IT_LENGTH;
+    x->reloaded = false;
     if (floats)
         pop_floats(x, there, frame + BASIC);
 }

@@ -369,10 +369,19 @@ START_TEST(test_lazy_floats)
     ck_assert_int_eq(execute_memory_read(&x.memory, place + 4, &stored, 4), used || !lazy);
     ck_assert(lazy && !used ? x.regs.vector_known == 2 : true);
     ck_assert(!used || (uint32_t)(x.regs.vector[0] >> 32) == 0x3f800000);
-    ck_assert_int_eq(step(&x, 0x4770, 0x8004, 0x1234), BT_OK); /* BX LR */
-    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1234), BT_OK);
-    ck_assert_uint_eq(x.regs.vector_known, 2);
-    ck_assert_uint_eq(x.regs.vector[0] >> 32, 0x4048f5c3);
+    for (unsigned chained = 0; chained < 2; chained++) {
+        ck_assert_int_eq(step(&x, 0x4770, 0x8004, 0x1234), BT_OK); /* BX LR */
+        ck_assert_int_eq(execute_exception_return(&x, &event, 0x1234), BT_OK);
+        ck_assert_uint_eq(x.regs.vector_known, 2);
+        ck_assert_uint_eq(x.regs.vector[0] >> 32, 0x4048f5c3);
+        if (chained)
+            continue;
+        ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+        /* What the handler before has left there, if it has; FPCAR likewise. */
+        bool left = used || !lazy;
+        ck_assert_uint_eq(x.regs.vector_known, left ? 0 : 2);
+        ck_assert_int_eq(x.regs.known >> EXECUTE_FPCAR & 1, !left);
+    }
     ck_assert_uint_eq(x.regs.fpscr_known, UINT32_MAX);
     ck_assert_uint_eq(x.regs.fpscr, 0x20000010);
     ck_assert_uint_eq(x.regs.psr_known >> 24, 0xf7);
