@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced connect: the pipe from GDB to a server on another machine, through TLS if there are
- * certificates. */
+ * certificates. btraced ctl: one `monitor` command at such a server, without GDB. */
 #include "commands.h"
 #include "protocol/rsp/plain_text.h"
+#include "protocol/rsp/rsp.h"
 #include "server/base/exit_codes.h"
 #include "server/base/log.h"
 #include "server/net/address.h"
@@ -25,12 +26,16 @@
 #define SILENCE_MS   30000      /* after GDB has ended, for the rest of the answers */
 #define UNSENT_MAX   (1u << 20) /* bytes; then the other side has to wait */
 #define SETTINGS_MAX 512
+#define ANSWER_MAX   0x4000 /* bytes of a packet */
+#define WORDS_MAX    1000   /* of a command */
 
 struct pipe_args {
     struct address to;
     const char *ca, *cert, *key, *name;
     bool plain;
     char files[3][SETTINGS_MAX]; /* ca, cert and key of the user's own folder */
+    const char *command;         /* connect or ctl: */
+    char words[WORDS_MAX];       /* what is asked instead of being a pipe */
 };
 
 struct pipe_ends {
@@ -43,6 +48,7 @@ struct pipe_ends {
     bool asked; /* GDB has sent something */
     bool heard; /* the server has */
     bool gdb_over;
+    struct gdb_link link; /* of ctl */
     int code;
 };
 
@@ -80,8 +86,22 @@ static const char connect_help[] =
     "Without --cert and --ca the files cert.pem, key.pem and ca.pem are taken from\n"
     "~/.config/btraced, if there are any; if there are none it is as with --plain.\n";
 
+static const char ctl_help[] =
+    "usage: btraced ctl [OPTION]... HOST:PORT WORD...\n"
+    "One 'monitor' command at a server, as GDB would send it; what it answers is printed:\n"
+    "\n"
+    "  btraced ctl unix:/run/btraced.sock clients\n"
+    "  btraced ctl lab-7:3334 kick 2\n"
+    "\n"
+    "Who one is, and what one may, is as with GDB ([access] in the board file); options in front "
+    "of\n"
+    "HOST:PORT, and certificates, as for 'btraced connect'. 'btraced ctl HOST:PORT help' lists "
+    "the\n"
+    "commands. The exit code is 0 if there was an answer.\n";
+
 static void close_pipe(struct pipe_ends *p)
 {
+    gdb_link_close(&p->link);
     if (p->gdb)
         connection_finish(p->gdb);
     if (p->server)
@@ -95,7 +115,7 @@ static void end_pipe(struct pipe_ends *p, const char *why)
 {
     char where[300], text[600];
     address_format(&p->args->to, where, sizeof where);
-    snprintf(text, sizeof text, "btraced connect: %s: %s\n", where, why);
+    snprintf(text, sizeof text, "btraced %s: %s: %s\n", p->args->command, where, why);
     plain_text(text, strlen(text), "\n"); /* the server's certificate may be quoted in it */
     fputs(text, stderr);
     p->code = EXIT_CONNECT;
@@ -105,7 +125,9 @@ static void end_pipe(struct pipe_ends *p, const char *why)
 static void on_impatient(uv_timer_t *timer)
 {
     struct pipe_ends *p = timer->data;
-    if (p->ready)
+    if (p->ready && *p->args->words)
+        end_pipe(p, "no answer in 30 s");
+    else if (p->ready)
         close_pipe(p);
     else
         end_pipe(p, "no answer to the handshake in 10 s: is it a btraced that speaks TLS?");
@@ -170,6 +192,81 @@ static void on_server_ended(void *ctx, const char *why)
                     "it wants a certificate (--cert), or does not let this address in");
 }
 
+/* ctl */
+
+static void write_question(void *ctx, const void *bytes, size_t length)
+{
+    struct pipe_ends *p = ctx;
+    if (p->server && connection_write(p->server, bytes, length) != BT_OK)
+        end_pipe(p, "the connection is broken");
+}
+
+/* Text of O packets until there is an OK or an error; stops and the like are passed over. */
+static void on_answer(void *ctx, const char *payload, size_t length)
+{
+    struct pipe_ends *p = ctx;
+    char text[ANSWER_MAX / 2 + 1];
+    size_t n = 0;
+    if (!payload || !length) {
+        end_pipe(p, payload ? "it knows no 'monitor'" : "an answer that is too long");
+    } else if (length == 2 && memcmp(payload, "OK", 2) == 0) {
+        p->code = EXIT_OK;
+        close_pipe(p);
+    } else if (payload[0] == 'E') {
+        snprintf(text, sizeof text, "refused: %s", length > 2 ? payload + 2 : payload);
+        end_pipe(p, text);
+    } else if (payload[0] == 'O') {
+        for (size_t i = 1; i + 1 < length; i += 2)
+            text[n++] = (char)((unsigned)text_hex_digit(payload[i]) << 4 |
+                               (unsigned)text_hex_digit(payload[i + 1]));
+        plain_text(text, n, "\n\t");
+        fwrite(text, 1, n, stdout);
+    }
+}
+
+static void on_answer_broken(void *ctx, int error)
+{
+    (void)error;
+    end_pipe(ctx, "that is no GDB server");
+}
+
+static void on_answer_input(void *ctx, const void *bytes, size_t length)
+{
+    struct pipe_ends *p = ctx;
+    uv_timer_start(&p->patience, on_impatient, SILENCE_MS, 0);
+    gdb_link_input(&p->link, bytes, length);
+}
+
+static void on_answer_ended(void *ctx, const char *why)
+{
+    end_pipe(ctx, why ? why
+                      : "the server has closed the connection: it wants a certificate (--cert), or "
+                        "does not let this address in");
+}
+
+static void ask_server(struct pipe_ends *p)
+{
+    static const struct gdb_link_events events = {on_answer, on_answer_broken};
+    const struct connection_user of_server = {
+        .input = on_answer_input, .ended = on_answer_ended, .ctx = p};
+    struct text_buf packet;
+    text_buf_init(&packet);
+    int error = gdb_link_init(&p->link, ANSWER_MAX, &events, p, write_question, p);
+    text_buf_add(&packet, "qRcmd,", 6);
+    text_buf_hex(&packet, p->args->words, strlen(p->args->words));
+    error = error ? error : text_buf_error(&packet);
+    if (!error)
+        error = connection_start(p->server, &of_server);
+    gdb_link_open(&p->link);
+    if (!error)
+        error = gdb_link_send(&p->link, packet.data, packet.len);
+    text_buf_release(&packet);
+    if (error && p->server)
+        end_pipe(p, "the connection is broken");
+    else if (p->server)
+        uv_timer_start(&p->patience, on_impatient, SILENCE_MS, 0);
+}
+
 static void on_ready(struct pipe_ends *p)
 {
     const struct connection_user of_server = {
@@ -178,8 +275,10 @@ static void on_ready(struct pipe_ends *p)
         .input = on_gdb_input, .ended = on_gdb_ended, .drained = on_gdb_drained, .ctx = p};
     p->ready = true;
     uv_timer_stop(&p->patience);
-    if (connection_start(p->server, &of_server) != BT_OK ||
-        (p->gdb && connection_start(p->gdb, &of_gdb) != BT_OK))
+    if (*p->args->words)
+        ask_server(p);
+    else if (connection_start(p->server, &of_server) != BT_OK ||
+             (p->gdb && connection_start(p->gdb, &of_gdb) != BT_OK))
         end_pipe(p, "the connection is broken");
 }
 
@@ -274,15 +373,15 @@ static int run_pipe(const struct pipe_args *args)
     if (!args->plain) {
         context = tls_context_client(&client, &why);
         if (!context) {
-            fprintf(stderr, "btraced connect: %s\n", why.text);
+            fprintf(stderr, "btraced %s: %s\n", args->command, why.text);
             return EXIT_INPUT;
         }
     }
     uv_loop_init(&p.loop);
     uv_timer_init(&p.loop, &p.patience);
     p.patience.data = &p;
-    p.gdb = stream_connection_stdio(&p.loop);
-    if (p.gdb) {
+    p.gdb = *args->words ? NULL : stream_connection_stdio(&p.loop);
+    if (p.gdb || *args->words) {
         begin_pipe(&p, context);
     } else {
         fprintf(stderr, "btraced connect: " STREAM_CONNECTION_NO_PIPE "\n");
@@ -292,6 +391,7 @@ static int run_pipe(const struct pipe_args *args)
     uv_run(&p.loop, UV_RUN_DEFAULT);
     uv_loop_close(&p.loop);
     tls_context_drop(context);
+    gdb_link_release(&p.link);
     return p.code;
 }
 
@@ -313,10 +413,10 @@ static int complete_pipe_args(struct pipe_args *a)
 {
     if (a->plain)
         return a->ca || a->cert || a->key || a->name
-                   ? usage_error("connect", "--plain is without certificates", NULL)
+                   ? usage_error(a->command, "--plain is without certificates", NULL)
                    : 0;
     if (a->key && !a->cert)
-        return usage_error("connect", "--key wants --cert", NULL);
+        return usage_error(a->command, "--key wants --cert", NULL);
     if (a->cert && !a->key)
         a->key = a->cert;
     if (!a->cert) {
@@ -332,7 +432,9 @@ static int complete_pipe_args(struct pipe_args *a)
 
 static int parse_connect_args(int argc, char **argv, struct pipe_args *a)
 {
-    for (int option; (option = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+    bool ctl = strcmp(a->command, "ctl") == 0;
+    size_t length = 0;
+    for (int option; (option = getopt_long(argc, argv, ctl ? "+h" : "h", options, NULL)) != -1;) {
         if (option == OPT_CA)
             a->ca = optarg;
         else if (option == OPT_CERT)
@@ -344,27 +446,43 @@ static int parse_connect_args(int argc, char **argv, struct pipe_args *a)
         else if (option == OPT_PLAIN)
             a->plain = true;
         else if (option == 'h') {
-            fputs(connect_help, stdout);
+            fputs(ctl ? ctl_help : connect_help, stdout);
             return -1;
         } else {
             return EXIT_USAGE;
         }
     }
-    if (optind != argc - 1)
-        return usage_error("connect",
+    if (optind == argc || (!ctl && optind + 1 != argc))
+        return usage_error(a->command,
                            optind == argc ? "no HOST:PORT given" : "more than one HOST:PORT", NULL);
     if (address_problem(argv[optind], &a->to) || (a->to.kind == ADDRESS_TCP && a->to.port == 0))
-        return usage_error("connect", "HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted", NULL);
+        return usage_error(a->command, "HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted", NULL);
+    for (int i = optind + 1; i < argc && length < sizeof a->words; i++)
+        length += (size_t)snprintf(a->words + length, sizeof a->words - length, "%s%s",
+                                   length ? " " : "", argv[i]);
+    if (ctl && (!length || length >= sizeof a->words))
+        return usage_error("ctl", length ? "the command is too long" : "no command given", NULL);
     return complete_pipe_args(a);
 }
 
-int cmd_connect(int argc, char **argv)
+static int reach(int argc, char **argv, const char *command)
 {
-    struct pipe_args args = {0};
-    char name[] = "btraced connect";
+    struct pipe_args args = {.command = command};
+    char name[30];
+    snprintf(name, sizeof name, "btraced %s", command);
     argv[0] = name; /* getopt's messages begin with it */
     int code = parse_connect_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;
     return run_pipe(&args);
+}
+
+int cmd_connect(int argc, char **argv)
+{
+    return reach(argc, argv, "connect");
+}
+
+int cmd_ctl(int argc, char **argv)
+{
+    return reach(argc, argv, "ctl");
 }

@@ -6,6 +6,7 @@
 int cmd_arm(int argc, char **argv);
 int cmd_connect(int argc, char **argv);
 int cmd_coverage(int argc, char **argv);
+int cmd_ctl(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
 int cmd_feedback(int argc, char **argv);
 int cmd_merge(int argc, char **argv);

@@ -26,6 +26,7 @@ static const char main_help[] =
     "  feedback RECORDING counts of ranges and branches, for AutoFDO and BOLT\n"
     "  merge FILE...      add up what parts of recordings counted\n"
     "  connect HOST:PORT  the pipe from GDB to a server on another machine\n"
+    "  ctl HOST:PORT WORD one 'monitor' command there, without GDB\n"
     "  probes             list the debug probes that are attached\n"
     "  arm -c BOARD       start trace into the chip's buffer, and leave it alone\n"
     "\n"
@@ -48,11 +49,11 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"arm", cmd_arm},       {"connect", cmd_connect},   {"coverage", cmd_coverage},
-    {"decode", cmd_decode}, {"feedback", cmd_feedback}, {"merge", cmd_merge},
-    {"probes", cmd_probes}, {"profile", cmd_profile},   {"record", cmd_record},
-    {"replay", cmd_replay}, {"report", cmd_report},     {"run", cmd_run},
-    {"serve", cmd_serve},   {"timeline", cmd_timeline},
+    {"arm", cmd_arm},       {"connect", cmd_connect}, {"coverage", cmd_coverage},
+    {"ctl", cmd_ctl},       {"decode", cmd_decode},   {"feedback", cmd_feedback},
+    {"merge", cmd_merge},   {"probes", cmd_probes},   {"profile", cmd_profile},
+    {"record", cmd_record}, {"replay", cmd_replay},   {"report", cmd_report},
+    {"run", cmd_run},       {"serve", cmd_serve},     {"timeline", cmd_timeline},
 };
 
 /* Who starts us may have closed them, and a socket in their place would get messages that are meant
@@ -72,7 +73,7 @@ static void fill_standard_files(void)
 
 static bool can_open(const char *command)
 {
-    static const char *const with_loop[] = {"serve", "record", "replay", "connect", "arm"};
+    static const char *const with_loop[] = {"serve", "record", "replay", "connect", "ctl", "arm"};
     int taken[FILES], n = 0;
     bool wanted = false;
     for (size_t i = 0; i < sizeof with_loop / sizeof *with_loop; i++)

@@ -145,4 +145,29 @@ def _():
         equal((code, out == said), (0, True), f"what came through ({len(out)} of {len(said)} bytes, {text})")
 
 
+def answer(rng):
+    """Packets of a `monitor`'s answer, or nearly."""
+    text = "".join(rng.choice("0123456789abcdefx\x1b") for _ in range(rng.choice((0, 3, 40, 20000))))
+    body = (rng.choice(("O", "O1b5b324a", "E", "E.\x1b[2J", "T05", "")) + text + rng.choice(("", "*!"))).encode()
+    return b"+$" + body + b"#%02x" % (sum(body) & 0xff)
+
+
+@suite.test(f"hostile server: answers of all kinds to btraced ctl, BTRACED_SEED={SEED}")
+def _():
+    rng, place, codes = random.Random(SEED), certificates.make(), set()
+    for n in range(TRIES):
+        said = b"".join(answer(rng) for _ in range(rng.randrange(1, 6))) + (b"+$OK#9a" if n % 2 else b"")
+        said = said if rng.randrange(3) else mutate(rng, said)
+        server = Hostile(place, said)
+        server.start()
+        done = subprocess.run([BTRACED, "ctl", "--plain", f"127.0.0.1:{server.port}", "past"], capture_output=True,
+                              timeout=PATIENCE, env=environment(), check=False)
+        server.join(PATIENCE)
+        text = (done.stdout + done.stderr).decode(errors="replace")
+        expect(not complained(text) and done.returncode in (0, 6), f"try {n}: {done.returncode} {text[-900:]}")
+        expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", text), f"try {n}: control characters: {text!r}")
+        codes.add(done.returncode)
+    expect(len(codes) > 1, f"all ended with {codes}")
+
+
 suite.run()

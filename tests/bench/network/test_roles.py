@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/net/identity.c and server/live/live_control.c.
+# Tests server/net/identity.c and server/live/live_control.c; of cmd_connect.c `btraced ctl`.
 """Roles by [access]: who may control, look on or ask is told by certificates and users, whoever comes
 first; control is taken over, sessions are ended, and a role that is taken away is gone at the reload."""
 
@@ -115,6 +115,32 @@ def _():
         olga.closed()
         logged(server, r"client 2 \(olga .* is disconnected: client 1 \(alice .* has ended your session")
         has(alice.ask("g"), "^[0-9a-f]{128}")
+
+
+def ctl(port, name, *words):
+    done = subprocess.run([BTRACED, "ctl", "--ca", "ca.pem", "--cert", f"{name}.pem", "--key", f"{name}.key",
+                           f"localhost:{port}", *words], cwd=PLACE, capture_output=True, text=True, timeout=PATIENCE,
+                          env=environment(), check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@suite.test("roles: btraced ctl asks, and ends sessions, with the rights of its certificate")
+def _():
+    with served(lab()) as server, Desk(server, "olga") as olga:
+        code, said, _ = ctl(server.port, "quinn", "clients")
+        equal(code, 0, "ctl clients")
+        has(said, r"client 1 .*looks on|client 1 .*observe", "who is there")
+        _, said, why = ctl(server.port, "quinn", "kick", "1")
+        lacks(said, "disconnected")
+        has(said + why, "does not let you|query")
+        equal(ctl(server.port, "alice", "kick", "1"), (0, "client 1 is disconnected\n", ""), "ctl kick")
+        olga.closed()
+        code, said, why = ctl(server.port, "mallory", "clients")
+        equal((code, said), (6, ""), "ctl of a stranger")
+        has(why, "^btraced ctl: localhost:")
+    code, said, why = ctl(server.port, "alice", "clients")
+    equal((code, said), (6, ""), "ctl without a server")
+    equal(subprocess.run([BTRACED, "ctl", "localhost:1"], capture_output=True, check=False).returncode, 2, "no command")
 
 
 @suite.test("roles: so many clients of one identity, and no more")
