@@ -131,7 +131,8 @@ static const char profile_help[] =
     "\n"
     "  --format FORMAT    callgrind (the default): for KCachegrind and callgrind_annotate;\n"
     "                     folded: stacks, a line each; speedscope: for www.speedscope.app;\n"
-    "                     text: tasks, functions and lines that take most\n" EXPORT_HELP
+    "                     text: tasks, functions and lines that take most\n"
+    "  --no-tasks         no tasks of an operating system: as parts of a run have it\n" EXPORT_HELP
         EXPORT_PART_HELP "\n"
     "examples:\n"
     "  btraced profile --elf crash.elf -o callgrind.out.run recording\n"
@@ -179,7 +180,7 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
     core->name = o->sources[i].core_name;
     core->m_profile = config.m_profile;
     int error = calls_init(&core->calls, &config);
-    if (!error)
+    if (!error && !args->no_tasks)
         error = export_tasks_find(&w.tasks, o, &o->sources[i]);
     if (!error) {
         error = export_walk(&walk, &counts, loss);

@@ -24,6 +24,7 @@ enum {
     OPT_MAX_BYTES,
     OPT_PART,
     OPT_RUN,
+    OPT_NO_TASKS,
 };
 
 static const struct option export_options[] = {
@@ -40,6 +41,7 @@ static const struct option export_options[] = {
     {"max-size", required_argument, NULL, OPT_MAX_BYTES},
     {"part", required_argument, NULL, OPT_PART},
     {"run", required_argument, NULL, OPT_RUN},
+    {"no-tasks", no_argument, NULL, OPT_NO_TASKS},
     {"jobs", required_argument, NULL, 'j'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -56,6 +58,8 @@ static unsigned export_option_of(int option)
     case OPT_PART:
     case OPT_RUN:
         return EXPORT_COVERAGE | EXPORT_PROFILE | EXPORT_FEEDBACK;
+    case OPT_NO_TASKS:
+        return EXPORT_PROFILE;
     case OPT_SOURCE:
         return EXPORT_ALL & ~EXPORT_MERGE;
     case OPT_FROM:
@@ -164,6 +168,9 @@ static int export_option(struct export_args *args, int option)
                            "--part is I/N, from 1/N to N/N, N up to 65536, not", optarg);
     case OPT_RUN:
         args->run = optarg;
+        return 0;
+    case OPT_NO_TASKS:
+        args->no_tasks = true;
         return 0;
     case 'j':
         code =
@@ -299,10 +306,10 @@ int export_part(const struct export_args *args, struct export_opened *o)
                             .pairs = args->command->is == EXPORT_FEEDBACK,
                             .calls = args->command->is == EXPORT_PROFILE};
     struct message why = {.text = ""};
-    for (size_t i = 0; f.calls && i < o->source_count; i++)
+    for (size_t i = 0; f.calls && !args->no_tasks && i < o->source_count; i++)
         if (export_tasks_watched(o, &o->sources[i]))
-            return export_complain(args, "tasks are known of the whole run alone: leave out "
-                                         "--part, or let 'coverage --part' count without calls");
+            return export_complain(args, "tasks are known of the whole run alone: --no-tasks "
+                                         "counts without them");
     if (o->alone)
         return export_complain(args, "PC samples of an ITM have no parts: leave out --part");
     int error = part_identify(&f, &o->recording, o->sources, o->source_count, &o->names,

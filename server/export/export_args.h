@@ -53,6 +53,7 @@ struct export_args {
     unsigned jobs;
     uint64_t part;      /* from 0 */
     uint64_t parts;     /* 0: not asked for */
+    bool no_tasks;      /* a profile's roots are functions and handlers alone */
     const char *run;    /* the recording's name for --part; NULL: its folder's */
     double fail_under;  /* percent of the lines; 0: not asked for */
     const char *from;   /* of the window; NULL: the begin */

@@ -118,11 +118,16 @@ for capture_name, trace_name in CAPTURES:
         check_merged(files, profiles(recording, elf), elf)
 
 
-@suite.test("parts: tasks by context IDs are of the whole run: no profile in parts of juno-etmv4, and coverage")
+@suite.test("parts: tasks by context IDs are of the whole run: a profile in parts of juno-etmv4 is without them")
 def _():
     recording = capture("juno-etmv4")
     err = btraced("profile", "--part", "1/3", "--elf", ELF, "-o", folder() / "1.counts", recording, code=4)
-    has(err, r"tasks are known of the whole run alone: leave out --part", "message")
+    has(err, r"tasks are known of the whole run alone: --no-tasks counts without them", "message")
+    profiles = {i: folder() / f"{i}.profile" for i in (1, 2, 3)}
+    for i, file in profiles.items():
+        btraced("profile", "--no-tasks", "--part", f"{i}/3", "--run", "x", "--elf", ELF, "-o", file, recording)
+    equal(btraced("merge", "--elf", ELF, "--format", "folded", *profiles.values()),
+          btraced("profile", "--no-tasks", "--elf", ELF, "--format", "folded", recording), "profile")
     files = [part("coverage", recording, i, 3) for i in (1, 2, 3)]
     equal(btraced("merge", "--elf", ELF, "--format", "lcov", *files),
           btraced("coverage", "--elf", ELF, "--format", "lcov", recording), "coverage")
