@@ -102,13 +102,16 @@ struct reader {
     uint64_t looked;
 };
 
-/* Looks at windows all the time: what is there never changes, and there is ever more of it. */
+/* Looks at windows all the time, and once more at the end: what is there never changes, and there
+ * is ever more of it.
+ */
 static void read_all_the_time(void *arg)
 {
     struct reader *r = arg;
     uint64_t before = 0;
     uv_sem_post(&r->started);
-    while (uv_sem_trywait(&r->stop) != 0) {
+    for (bool over = false; !over;) {
+        over = uv_sem_trywait(&r->stop) == 0;
         pipeline_lock(r->p);
         struct history *h = pipeline_history(r->p, 0);
         struct history_window w;
