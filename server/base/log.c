@@ -2,9 +2,7 @@
 #include "server/base/log.h"
 
 #include "protocol/rsp/plain_text.h"
-#include "server/base/exit_codes.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
@@ -193,11 +191,4 @@ void log_bytes(const char *who, const void *bytes, size_t length)
         log_write(LOG_AT_DEBUG, "%s %s... (%zu bytes)\n", who, text, length);
     else
         log_write(LOG_AT_DEBUG, "%s %s\n", who, text);
-}
-
-int usage_error(const char *command, const char *text, const char *value)
-{
-    fprintf(stderr, "btraced %s: %s%s%s%s; see 'btraced %s --help'\n", command, text,
-            value ? " '" : "", value ? value : "", value ? "'" : "", command);
-    return EXIT_USAGE;
 }

@@ -48,8 +48,4 @@ uint64_t log_lost(void);
  */
 void log_bytes(const char *who, const void *bytes, size_t length);
 
-/* What is wrong with the command line of `btraced COMMAND`, with the value in quotes unless it is
- * NULL, and where help is. Returns EXIT_USAGE. */
-int usage_error(const char *command, const char *text, const char *value);
-
 #endif

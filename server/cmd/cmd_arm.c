@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced arm: trace into the chip's own buffer, and nobody watches. docs/flight-recorder.md. */
 #include "commands.h"
+#include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
-#include "server/base/log.h"
 #include "server/probe/probe_target_trace.h"
 #include "server/trace_unit/trace_setup.h"
 
@@ -176,38 +176,23 @@ static int arm_board(struct arm *a)
 
 static int parse_arm_args(int argc, char **argv, struct arm *a)
 {
-    static const struct option options[] = {
-        {"config", required_argument, NULL, 'c'},
-        {"halt-on-fault", no_argument, NULL, 'f'},
-        {"help", no_argument, NULL, 'h'},
-        {NULL, 0, NULL, 0},
+    const struct command_option options[] = {
+        {.name = "config", .letter = 'c', .text = &a->path},
+        {.name = "halt-on-fault", .flag = &a->halt_on_fault},
+        {.name = NULL},
     };
-    for (int option; (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-        if (option == 'h') {
-            fputs(arm_help, stdout);
-            return -1;
-        }
-        if (option == 'c')
-            a->path = optarg;
-        else if (option == 'f')
-            a->halt_on_fault = true;
-        else {
-            fprintf(stderr, "btraced arm: see 'btraced arm --help'\n");
-            return EXIT_USAGE;
-        }
-    }
-    if (optind == argc && a->path)
-        return EXIT_OK;
+    const struct command_line line = {.name = "arm", .help = arm_help, .options = options};
+    int code = command_line_parse(&line, argc, argv);
+    if (code || (optind == argc && a->path))
+        return code;
     return usage_error("arm", "a board file is named with -c", NULL);
 }
 
 int cmd_arm(int argc, char **argv)
 {
-    static char name[] = "btraced arm";
     struct arm *a = calloc(1, sizeof *a);
     if (!a)
         return EXIT_INTERNAL;
-    argv[0] = name; /* getopt's messages begin with it */
     int code = parse_arm_args(argc, argv, a);
     if (code == EXIT_OK)
         code = arm_board(a);

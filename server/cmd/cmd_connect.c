@@ -4,8 +4,8 @@
 #include "commands.h"
 #include "protocol/rsp/plain_text.h"
 #include "protocol/rsp/rsp.h"
+#include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
-#include "server/base/log.h"
 #include "server/net/address.h"
 #include "server/net/stream_connection.h"
 #include "server/net/tls.h"
@@ -14,7 +14,6 @@
 #include <getopt.h>
 #include <netdb.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,24 +49,6 @@ struct pipe_ends {
     bool gdb_over;
     struct gdb_link link; /* of ctl */
     int code;
-};
-
-enum {
-    OPT_CA = 256,
-    OPT_CERT,
-    OPT_KEY,
-    OPT_NAME,
-    OPT_PLAIN,
-};
-
-static const struct option options[] = {
-    {"ca", required_argument, NULL, OPT_CA},
-    {"cert", required_argument, NULL, OPT_CERT},
-    {"key", required_argument, NULL, OPT_KEY},
-    {"name", required_argument, NULL, OPT_NAME},
-    {"plain", no_argument, NULL, OPT_PLAIN},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
 };
 
 static const char connect_help[] =
@@ -434,27 +415,20 @@ static int parse_connect_args(int argc, char **argv, struct pipe_args *a)
 {
     bool ctl = strcmp(a->command, "ctl") == 0;
     size_t length = 0;
-    for (int option; (option = getopt_long(argc, argv, ctl ? "+h" : "h", options, NULL)) != -1;) {
-        if (option == OPT_CA)
-            a->ca = optarg;
-        else if (option == OPT_CERT)
-            a->cert = optarg;
-        else if (option == OPT_KEY)
-            a->key = optarg;
-        else if (option == OPT_NAME)
-            a->name = optarg;
-        else if (option == OPT_PLAIN)
-            a->plain = true;
-        else if (option == 'h') {
-            fputs(ctl ? ctl_help : connect_help, stdout);
-            return -1;
-        } else {
-            return EXIT_USAGE;
-        }
-    }
-    if (optind == argc || (!ctl && optind + 1 != argc))
-        return usage_error(a->command,
-                           optind == argc ? "no HOST:PORT given" : "more than one HOST:PORT", NULL);
+    const struct command_option options[] = {
+        {.name = "ca", .text = &a->ca},       {.name = "cert", .text = &a->cert},
+        {.name = "key", .text = &a->key},     {.name = "name", .text = &a->name},
+        {.name = "plain", .flag = &a->plain}, {.name = NULL},
+    };
+    const struct command_line line = {.name = a->command,
+                                      .help = ctl ? ctl_help : connect_help,
+                                      .options = options,
+                                      .ends_at_argument = ctl};
+    int code = command_line_parse(&line, argc, argv);
+    if (!code && !(ctl && optind < argc))
+        code = command_line_argument(&line, argc, "HOST:PORT");
+    if (code)
+        return code;
     if (address_problem(argv[optind], &a->to) || (a->to.kind == ADDRESS_TCP && a->to.port == 0))
         return usage_error(a->command, "HOST:PORT, [ADDRESS]:PORT or unix:PATH is wanted", NULL);
     for (int i = optind + 1; i < argc && length < sizeof a->words; i++)
@@ -468,9 +442,6 @@ static int parse_connect_args(int argc, char **argv, struct pipe_args *a)
 static int reach(int argc, char **argv, const char *command)
 {
     struct pipe_args args = {.command = command};
-    char name[30];
-    snprintf(name, sizeof name, "btraced %s", command);
-    argv[0] = name; /* getopt's messages begin with it */
     int code = parse_connect_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;

@@ -2,8 +2,8 @@
 /* btraced decode: listings of a recording. */
 #include "commands.h"
 #include "decoder/source/source.h"
+#include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
-#include "server/base/log.h"
 #include "server/export/dump.h"
 #include "server/recording/perf_args.h"
 #include "server/recording/recording.h"
@@ -18,47 +18,11 @@ struct decode_args {
     struct dump_options list;
     bool summary;
     const char *source;
-    int id; /* -1: not asked for */
+    unsigned id; /* 0: not asked for */
     const char *elf[RECORDING_MAX_ELF];
     size_t elf_count;
     const char *path;
     struct perf_args perf;
-};
-
-enum {
-    OPT_PACKETS = 256,
-    OPT_INSTRUCTIONS,
-    OPT_BLOCKS,
-    OPT_EVENTS,
-    OPT_SUMMARY,
-    OPT_FORMAT,
-    OPT_SOURCE,
-    OPT_ID,
-    OPT_ELF,
-    OPT_STATS,
-    OPT_CYCLES,
-    OPT_TEXT,
-    OPT_VCD,
-};
-
-static const struct option options[] = {
-    {"packets", no_argument, NULL, OPT_PACKETS},
-    {"instructions", no_argument, NULL, OPT_INSTRUCTIONS},
-    {"blocks", no_argument, NULL, OPT_BLOCKS},
-    {"events", no_argument, NULL, OPT_EVENTS},
-    {"summary", no_argument, NULL, OPT_SUMMARY},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"source", required_argument, NULL, OPT_SOURCE},
-    {"id", required_argument, NULL, OPT_ID},
-    {"elf", required_argument, NULL, OPT_ELF},
-    {"cycles", no_argument, NULL, OPT_CYCLES},
-    {"text", required_argument, NULL, OPT_TEXT},
-    {"vcd", no_argument, NULL, OPT_VCD},
-    PERF_OPTIONS,
-    {"stats", no_argument, NULL, OPT_STATS},
-    {"jobs", required_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
 };
 
 static const char decode_help[] =
@@ -93,27 +57,17 @@ static bool wants_vcd(const struct decode_args *args)
     return args->list.format == LISTING_VCD;
 }
 
-static int parse_listing_format(const char *name, enum listing_format *format)
+static const char *take_listing_format(void *ctx, const char *value)
 {
     static const char *const names[] = {"text", "tsv", "json"};
+    struct decode_args *args = ctx;
     for (unsigned i = 0; i < 3; i++) {
-        if (strcmp(name, names[i]) == 0) {
-            *format = (enum listing_format)i;
-            return 0;
+        if (strcmp(value, names[i]) == 0) {
+            args->list.format = (enum listing_format)i;
+            return NULL;
         }
     }
-    return usage_error("decode", "format must be text, tsv or json, not", name);
-}
-
-static int parse_trace_id(const char *text, int *id)
-{
-    char *end;
-    errno = 0;
-    long value = strtol(text, &end, 0);
-    if (*end || end == text || errno || value < 1 || value > FORMATTER_ID_MAX)
-        return usage_error("decode", "a trace ID is a number from 1 to 0x6f, not", text);
-    *id = (int)value;
-    return 0;
+    return "format must be text, tsv or json, not";
 }
 
 /* A number from 0 to 0xffff, up to `stop`. */
@@ -128,99 +82,58 @@ static bool parse_channel_number(const char *text, char stop, const char **end, 
 }
 
 /* "CHANNEL" or "MASTER:CHANNEL". */
-static int parse_text_channel(const char *text, struct dump_text *out)
+static const char *take_text_channel(void *ctx, const char *value)
 {
-    const char *p = text;
-    *out = (struct dump_text){.wanted = true, .any_master = !strchr(text, ':')};
+    struct dump_text *out = &((struct decode_args *)ctx)->list.text;
+    const char *p = value;
+    *out = (struct dump_text){.wanted = true, .any_master = !strchr(value, ':')};
     bool good = out->any_master || parse_channel_number(p, ':', &p, &out->master);
-    if (good && parse_channel_number(p, '\0', &p, &out->channel))
-        return 0;
-    return usage_error("decode", "a channel is a number from 0 to 0xffff, or MASTER:CHANNEL, not",
-                       text);
-}
-
-static int parse_jobs(const char *text, unsigned *jobs)
-{
-    char *end;
-    long value = strtol(text, &end, 10);
-    if (*end || end == text || value < 1 || value > 64)
-        return usage_error("decode", "the number of threads is from 1 to 64, not", text);
-    *jobs = (unsigned)value;
-    return 0;
-}
-
-static int parse_decode_option(struct decode_args *args, int option)
-{
-    switch (option) {
-    case OPT_PACKETS:
-        args->list.packets = true;
-        return 0;
-    case OPT_INSTRUCTIONS:
-        args->list.instructions = true;
-        return 0;
-    case OPT_BLOCKS:
-        args->list.blocks = true;
-        return 0;
-    case OPT_EVENTS:
-        args->list.events = true;
-        return 0;
-    case OPT_SUMMARY:
-        args->summary = true;
-        return 0;
-    case OPT_FORMAT:
-        return parse_listing_format(optarg, &args->list.format);
-    case OPT_SOURCE:
-        args->source = optarg;
-        return 0;
-    case OPT_ID:
-        return parse_trace_id(optarg, &args->id);
-    case OPT_ELF:
-        if (args->elf_count == RECORDING_MAX_ELF)
-            return usage_error("decode", "too many --elf options", NULL);
-        args->elf[args->elf_count++] = optarg;
-        return 0;
-    case OPT_CYCLES:
-        args->list.cycles = args->list.instructions = true;
-        return 0;
-    case OPT_TEXT:
-        return parse_text_channel(optarg, &args->list.text);
-    case OPT_VCD:
-        args->list.format = LISTING_VCD;
-        return 0;
-    case OPT_STATS:
-        args->list.stats = args->summary = true;
-        return 0;
-    case 'j':
-        return parse_jobs(optarg, &args->list.jobs);
-    case 'h':
-        fputs(decode_help, stdout);
-        return -1;
-    default: /* getopt has said what is wrong */
-        fprintf(stderr, "btraced decode: see 'btraced decode --help'\n");
-        return EXIT_USAGE;
-    }
+    return good && parse_channel_number(p, '\0', &p, &out->channel)
+               ? NULL
+               : "a channel is a number from 0 to 0xffff, or MASTER:CHANNEL, not";
 }
 
 static int parse_decode_args(int argc, char **argv, struct decode_args *args)
 {
     memset(args, 0, sizeof *args);
-    args->id = -1;
-    for (int option; (option = getopt_long(argc, argv, "hj:", options, NULL)) != -1;) {
-        int code =
-            perf_args_take(&args->perf, option, optarg) ? 0 : parse_decode_option(args, option);
-        if (code)
-            return code;
-    }
-    if (optind != argc - 1)
-        return usage_error("decode",
-                           optind == argc ? "no recording given" : "more than one recording given",
-                           NULL);
+    struct dump_options *list = &args->list;
+    bool vcd = false;
+    const struct command_option options[] = {
+        {.name = "packets", .flag = &list->packets},
+        {.name = "instructions", .flag = &list->instructions},
+        {.name = "blocks", .flag = &list->blocks},
+        {.name = "events", .flag = &list->events},
+        {.name = "summary", .flag = &args->summary},
+        {.name = "format", .take = take_listing_format},
+        {.name = "source", .text = &args->source},
+        {.name = "id",
+         .number = {&args->id, 1, FORMATTER_ID_MAX, "a trace ID is a number from 1 to 0x6f, not"}},
+        {.name = "elf", .list = {args->elf, &args->elf_count, RECORDING_MAX_ELF}},
+        {.name = "cycles", .flag = &list->cycles},
+        {.name = "text", .take = take_text_channel},
+        {.name = "vcd", .flag = &vcd},
+        PERF_OPTIONS(&args->perf),
+        {.name = "stats", .flag = &list->stats},
+        {.name = "jobs",
+         .letter = 'j',
+         .number = {&list->jobs, 1, 64, "the number of threads is from 1 to 64, not"}},
+        {.name = NULL},
+    };
+    const struct command_line line = {
+        .name = "decode", .help = decode_help, .options = options, .ctx = args};
+    int code = command_line_parse(&line, argc, argv);
+    if (!code)
+        code = command_line_argument(&line, argc, "recording");
+    if (code)
+        return code;
     args->path = argv[optind];
     const char *wrong = perf_args_complete(&args->perf);
     if (wrong)
         return usage_error("decode", wrong, NULL);
-    int listings =
-        args->list.packets + args->list.instructions + args->list.blocks + args->list.events;
+    list->format = vcd ? LISTING_VCD : list->format;
+    list->instructions |= list->cycles;
+    args->summary |= list->stats;
+    int listings = list->packets + list->instructions + list->blocks + list->events;
     if ((args->list.text.wanted || wants_vcd(args)) &&
         listings + args->summary + (args->list.text.wanted && wants_vcd(args)) > 0)
         return usage_error("decode", "--text and --vcd go without listings, and not together",
@@ -252,12 +165,12 @@ static int choose_sources(const struct recording *r, const struct decode_args *a
     *first = 0;
     *end = r->source_count;
     const struct recording_source *s = NULL;
-    if (args->source || args->id >= 0)
-        s = recording_find(r, args->source, (unsigned)args->id);
+    if (args->source || args->id)
+        s = recording_find(r, args->source, args->id);
     if (s) {
         *first = (size_t)(s - r->sources);
         *end = *first + 1;
-    } else if (args->source || args->id >= 0 || r->source_count == 0) {
+    } else if (args->source || args->id || r->source_count == 0) {
         fprintf(stderr, "btraced decode: no such trace source in '%s' that can be decoded; it has:",
                 args->path);
         for (size_t i = 0; i < r->source_count; i++)
@@ -308,7 +221,7 @@ static void begin_progress(struct progress *p, struct recording *r, const struct
 static int decode_recording(struct recording *r, const struct decode_args *args)
 {
     size_t first, end;
-    if (args->perf.on && r->source_count == 0 && !args->source && args->id < 0)
+    if (args->perf.on && r->source_count == 0 && !args->source && !args->id)
         return decode_nothing(r, args);
     int code = choose_sources(r, args, &first, &end);
     if (!code)
@@ -358,8 +271,6 @@ int cmd_decode(int argc, char **argv)
     struct decode_args args;
     struct recording r;
     struct message why;
-    char name[] = "btraced decode";
-    argv[0] = name; /* getopt's messages begin with it */
     int code = parse_decode_args(argc, argv, &args);
     if (code)
         return code < 0 ? EXIT_OK : code;

@@ -9,7 +9,6 @@
 #include "server/export/report.h"
 #include "server/export/timeline.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

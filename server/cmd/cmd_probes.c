@@ -2,8 +2,8 @@
 /* btraced probes: what is attached, what it can do, and why something cannot be used. */
 #include "commands.h"
 #include "protocol/rsp/plain_text.h"
+#include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
-#include "server/base/log.h"
 #include "server/probe/probe_table.h"
 
 #include <getopt.h>
@@ -80,15 +80,12 @@ static int list_attached_probes(void)
 
 int cmd_probes(int argc, char **argv)
 {
-    static char name[] = "btraced probes";
-    static const struct option options[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-    argv[0] = name; /* getopt's messages begin with it */
-    int option = getopt_long(argc, argv, "h", options, NULL);
-    if (option == 'h') {
-        fputs(probes_help, stdout);
-        return EXIT_OK;
-    }
-    if (option != -1 || optind != argc)
-        return usage_error("probes", "takes no arguments", NULL);
+    static const struct command_option options[] = {{.name = NULL}};
+    const struct command_line line = {.name = "probes", .help = probes_help, .options = options};
+    int code = command_line_parse(&line, argc, argv);
+    if (!code && optind != argc)
+        code = usage_error("probes", "takes no arguments", NULL);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
     return list_attached_probes();
 }

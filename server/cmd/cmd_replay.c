@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "server/access/access_control.h"
 #include "server/access/gdb_clients.h"
+#include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
 #include "server/base/log.h"
 #include "server/base/notify.h"
@@ -14,7 +15,6 @@
 
 #include <getopt.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define DEFAULT_LISTEN "127.0.0.1:3333"
 
@@ -22,7 +22,7 @@ struct replay_args {
     struct config config; /* as by config_load_access() */
     const char *config_path;
     const char *listen[CONFIG_MAX_LISTEN];
-    unsigned listen_count;
+    size_t listen_count;
     bool odd_thumb;
     bool stdio;
     bool exit_after_detach;
@@ -35,36 +35,6 @@ struct replay_args {
     size_t elf_count;
     const char *path;
     struct perf_args perf;
-};
-
-enum {
-    OPT_LISTEN = 256,
-    OPT_ELF,
-    OPT_ODD_THUMB,
-    OPT_STDIO,
-    OPT_NO_RECORD,
-    OPT_NO_TASKS,
-    OPT_NO_INDEX,
-    OPT_NO_SANDBOX,
-    OPT_EXIT,
-    OPT_LOG,
-};
-
-static const struct option options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"listen", required_argument, NULL, OPT_LISTEN},
-    {"elf", required_argument, NULL, OPT_ELF},
-    {"stdio", no_argument, NULL, OPT_STDIO},
-    {"exit-after-detach", no_argument, NULL, OPT_EXIT},
-    {"log", required_argument, NULL, OPT_LOG},
-    {"no-record", no_argument, NULL, OPT_NO_RECORD},
-    {"no-tasks", no_argument, NULL, OPT_NO_TASKS},
-    {"no-index", no_argument, NULL, OPT_NO_INDEX},
-    {"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
-    {"odd-thumb", no_argument, NULL, OPT_ODD_THUMB},
-    PERF_OPTIONS,
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
 };
 
 static const char replay_help[] =
@@ -116,7 +86,7 @@ static int complete_access(struct replay_args *args)
     }
     if (args->listen_count > 0)
         a->listen_count = 0;
-    for (unsigned i = 0; i < args->listen_count && !error; i++)
+    for (size_t i = 0; i < args->listen_count && !error; i++)
         error = config_access_listen(a, args->listen[i], &why);
     if (!error && args->listen_count > 0 && config_access_check(a, &why) != BT_OK) {
         fprintf(stderr, "btraced replay: --listen: %s\n", why.text);
@@ -130,59 +100,36 @@ static int complete_access(struct replay_args *args)
 static int parse_replay_args(int argc, char **argv, struct replay_args *args)
 {
     enum log_level level;
-    int code = 0;
-    for (int option; !code && (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-        if (perf_args_take(&args->perf, option, optarg)) {
-            continue;
-        } else if (option == OPT_LISTEN) {
-            if (args->listen_count == CONFIG_MAX_LISTEN)
-                return usage_error("replay", "too many --listen options", NULL);
-            args->listen[args->listen_count++] = optarg;
-        } else if (option == 'c') {
-            args->config_path = optarg;
-        } else if (option == OPT_ELF) {
-            if (args->elf_count == RECORDING_MAX_ELF)
-                return usage_error("replay", "too many --elf options", NULL);
-            args->elf[args->elf_count++] = optarg;
-        } else if (option == OPT_STDIO) {
-            args->stdio = true;
-        } else if (option == OPT_EXIT) {
-            args->exit_after_detach = true;
-        } else if (option == OPT_LOG) {
-            if (!log_choose(optarg))
-                return usage_error("replay", "--log wants one of " LOG_LEVELS ", not", optarg);
-        } else if (option == OPT_ODD_THUMB) {
-            args->odd_thumb = true;
-        } else if (option == OPT_NO_RECORD) {
-            args->no_record = true;
-        } else if (option == OPT_NO_TASKS) {
-            args->without.tasks = true;
-        } else if (option == OPT_NO_INDEX) {
-            args->without.index = true;
-        } else if (option == OPT_NO_SANDBOX) {
-            args->no_sandbox = true;
-        } else if (option == 'h') {
-            fputs(replay_help, stdout);
-            return -1;
-        } else {
-            fprintf(stderr, "btraced replay: see 'btraced replay --help'\n");
-            return EXIT_USAGE;
-        }
-    }
+    const struct command_option options[] = {
+        {.name = "config", .letter = 'c', .text = &args->config_path},
+        {.name = "listen", .list = {args->listen, &args->listen_count, CONFIG_MAX_LISTEN}},
+        {.name = "elf", .list = {args->elf, &args->elf_count, RECORDING_MAX_ELF}},
+        {.name = "stdio", .flag = &args->stdio},
+        {.name = "exit-after-detach", .flag = &args->exit_after_detach},
+        {.name = "log", .take = command_line_log},
+        {.name = "no-record", .flag = &args->no_record},
+        {.name = "no-tasks", .flag = &args->without.tasks},
+        {.name = "no-index", .flag = &args->without.index},
+        {.name = "no-sandbox", .flag = &args->no_sandbox},
+        {.name = "odd-thumb", .flag = &args->odd_thumb},
+        PERF_OPTIONS(&args->perf),
+        {.name = NULL},
+    };
+    const struct command_line line = {.name = "replay", .help = replay_help, .options = options};
+    int code = command_line_parse(&line, argc, argv);
+    if (code)
+        return code;
     if (!log_level_now(&level))
         return usage_error("replay", LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
-    if (!code && optind != argc - 1)
-        return usage_error("replay",
-                           optind == argc ? "no recording given" : "more than one recording given",
-                           NULL);
+    code = command_line_argument(&line, argc, "recording");
+    if (code)
+        return code;
     if (args->stdio && args->listen_count > 0)
         return usage_error("replay", "--stdio serves one GDB through pipes, and takes no --listen",
                            NULL);
-    args->path = argv[argc - 1];
+    args->path = argv[optind];
     const char *wrong = perf_args_complete(&args->perf);
-    if (wrong)
-        return code ? code : usage_error("replay", wrong, NULL);
-    return code ? code : complete_access(args);
+    return wrong ? usage_error("replay", wrong, NULL) : complete_access(args);
 }
 
 struct daemon {
@@ -486,10 +433,8 @@ static int open_and_serve_replay(const struct replay_args *args)
 int cmd_replay(int argc, char **argv)
 {
     struct replay_args *args = calloc(1, sizeof *args);
-    char name[] = "btraced replay";
     if (!args)
         return EXIT_INTERNAL;
-    argv[0] = name; /* getopt's messages begin with it */
     int code = parse_replay_args(argc, argv, args);
     if (code == 0)
         code = open_and_serve_replay(args);

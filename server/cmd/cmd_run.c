@@ -4,6 +4,7 @@
 
 #include "decoder/calls/calls.h"
 #include "run.h"
+#include "server/base/command_line.h"
 #include "server/base/log.h"
 #include "server/export/export_names.h"
 #include "server/history/open_fault.h"
@@ -427,45 +428,6 @@ static int run_write_junit(const struct run_args *args, const struct run_seen *s
     return summary_close(args->junit, out);
 }
 
-enum {
-    OPT_COVERAGE = 256,
-    OPT_JSON,
-    OPT_JUNIT,
-    OPT_LOG,
-    OPT_MAX_LOST,
-    OPT_NO_SANDBOX,
-    OPT_PROFILE,
-    OPT_PROGRAM,
-    OPT_RECORD,
-    OPT_REPORT,
-    OPT_SECONDS,
-    OPT_SOURCE_MAP,
-    OPT_TIMELINE,
-    OPT_UNTIL,
-    OPT_UNTIL_OUTPUT,
-};
-
-static const struct option run_options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"coverage", required_argument, NULL, OPT_COVERAGE},
-    {"json", required_argument, NULL, OPT_JSON},
-    {"junit", required_argument, NULL, OPT_JUNIT},
-    {"log", required_argument, NULL, OPT_LOG},
-    {"max-lost", required_argument, NULL, OPT_MAX_LOST},
-    {"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
-    {"profile", required_argument, NULL, OPT_PROFILE},
-    {"program", required_argument, NULL, OPT_PROGRAM},
-    {"record", required_argument, NULL, OPT_RECORD},
-    {"report", required_argument, NULL, OPT_REPORT},
-    {"seconds", required_argument, NULL, OPT_SECONDS},
-    {"source-map", required_argument, NULL, OPT_SOURCE_MAP},
-    {"timeline", required_argument, NULL, OPT_TIMELINE},
-    {"until", required_argument, NULL, OPT_UNTIL},
-    {"until-output", required_argument, NULL, OPT_UNTIL_OUTPUT},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 static const char run_help[] =
     "usage: btraced run -c BOARD [--until FUNCTION] [--seconds N] [OPTION]...\n"
     "Runs a target from its reset up to a goal, unattended, and writes what its trace shows.\n"
@@ -493,112 +455,67 @@ static const char run_help[] =
     "example:\n"
     "  btraced run -c virtual-m3 --until stopped_here --coverage run.info --json run.json\n";
 
-static int run_usage(const char *text, const char *value)
+static const char *take_max_lost(void *ctx, const char *value)
 {
-    (void)usage_error("run", text, value);
-    return RUN_FAILED;
-}
-
-static int run_number_option(struct run_args *a, int option)
-{
+    struct run_args *a = ctx;
     char *end;
-    if (option == OPT_SECONDS) {
-        unsigned long n = strtoul(optarg, &end, 10);
-        if (*end || n == 0 || n > 86400 || *optarg == '-')
-            return run_usage("--seconds wants a number from 1 to 86400, not", optarg);
-        a->seconds = (unsigned)n;
-        return 0;
-    }
-    a->max_lost = strtod(optarg, &end);
-    if (*end || end == optarg || !(a->max_lost >= 0 && a->max_lost <= 100))
-        return run_usage("--max-lost is a percentage, not", optarg);
-    return 0;
+    a->max_lost = strtod(value, &end);
+    return *end || end == value || !(a->max_lost >= 0 && a->max_lost <= 100)
+               ? "--max-lost is a percentage, not"
+               : NULL;
 }
 
-static const char **run_text_option(struct run_args *a, int option)
+static const char *take_source_map(void *ctx, const char *value)
 {
-    switch (option) {
-    case 'c':
-        return &a->serve.path;
-    case OPT_PROGRAM:
-        return &a->serve.program;
-    case OPT_RECORD:
-        return &a->serve.record;
-    case OPT_UNTIL:
-        return &a->until;
-    case OPT_UNTIL_OUTPUT:
-        return &a->output;
-    case OPT_COVERAGE:
-        return &a->coverage;
-    case OPT_PROFILE:
-        return &a->profile;
-    case OPT_TIMELINE:
-        return &a->timeline;
-    case OPT_REPORT:
-        return &a->report;
-    case OPT_JSON:
-        return &a->json;
-    case OPT_JUNIT:
-        return &a->junit;
-    default:
-        return NULL;
-    }
-}
-
-static int run_option(struct run_args *a, int option)
-{
-    const char **text = run_text_option(a, option);
-    if (text) {
-        *text = optarg;
-        return 0;
-    }
-    switch (option) {
-    case OPT_SECONDS:
-    case OPT_MAX_LOST:
-        return run_number_option(a, option);
-    case OPT_SOURCE_MAP:
-        if (a->map_count == EXPORT_MAX_MAPS)
-            return run_usage("too many --source-map options", NULL);
-        if (!strchr(optarg, '=') || *optarg == '=')
-            return run_usage("--source-map is FROM=TO, not", optarg);
-        a->maps[a->map_count++] = optarg;
-        return 0;
-    case OPT_LOG:
-        return log_choose(optarg) ? 0 : run_usage("--log wants one of " LOG_LEVELS ", not", optarg);
-    case OPT_NO_SANDBOX:
-        a->serve.no_sandbox = true;
-        return 0;
-    case 'h':
-        fputs(run_help, stdout);
-        return -1;
-    default: /* getopt has said what is wrong */
-        fprintf(stderr, "btraced run: see 'btraced run --help'\n");
-        return RUN_FAILED;
-    }
+    struct run_args *a = ctx;
+    if (a->map_count == EXPORT_MAX_MAPS)
+        return "too many --source-map options, with";
+    if (!strchr(value, '=') || *value == '=')
+        return "--source-map is FROM=TO, not";
+    a->maps[a->map_count++] = value;
+    return NULL;
 }
 
 static int run_parse(struct run_args *a, int argc, char **argv)
 {
-    static char name[] = "btraced run";
     enum log_level level;
-    argv[0] = name; /* getopt's messages begin with it */
+    const struct command_option options[] = {
+        {.name = "config", .letter = 'c', .text = &a->serve.path},
+        {.name = "coverage", .text = &a->coverage},
+        {.name = "json", .text = &a->json},
+        {.name = "junit", .text = &a->junit},
+        {.name = "log", .take = command_line_log},
+        {.name = "max-lost", .take = take_max_lost},
+        {.name = "no-sandbox", .flag = &a->serve.no_sandbox},
+        {.name = "profile", .text = &a->profile},
+        {.name = "program", .text = &a->serve.program},
+        {.name = "record", .text = &a->serve.record},
+        {.name = "report", .text = &a->report},
+        {.name = "seconds", .number = SERVE_SECONDS(&a->seconds)},
+        {.name = "source-map", .take = take_source_map},
+        {.name = "timeline", .text = &a->timeline},
+        {.name = "until", .text = &a->until},
+        {.name = "until-output", .text = &a->output},
+        {.name = NULL},
+    };
+    const struct command_line line = {
+        .name = "run", .help = run_help, .options = options, .ctx = a};
     if (!getenv(LOG_VARIABLE))
         log_choose("warning");
-    for (int option; (option = getopt_long(argc, argv, "c:h", run_options, NULL)) != -1;) {
-        int code = run_option(a, option);
-        if (code)
-            return code;
-    }
+    int code = command_line_parse(&line, argc, argv);
+    if (code)
+        return code;
     if (!log_level_now(&level))
-        return run_usage(LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
+        return usage_error("run", LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
     if (optind != argc)
-        return run_usage("a board file is named with -c, not", argv[optind]);
+        return usage_error("run", "a board file is named with -c, not", argv[optind]);
     if (!a->serve.path)
-        return run_usage("no board file: -c BOARD, for example -c virtual-a9", NULL);
+        return usage_error("run", "no board file: -c BOARD, for example -c virtual-a9", NULL);
     if (a->until && a->output)
-        return run_usage("one goal: --until or --until-output", NULL);
+        return usage_error("run", "one goal: --until or --until-output", NULL);
     if (!a->until && !a->output && !a->seconds)
-        return run_usage("no goal: --until FUNCTION, --until-output TEXT or --seconds N", NULL);
+        return usage_error("run", "no goal: --until FUNCTION, --until-output TEXT or --seconds N",
+                           NULL);
     return 0;
 }
 
@@ -710,7 +627,7 @@ int cmd_run(int argc, char **argv)
     struct run_scratch scratch = {.path = ""};
     int code = run_parse(&args, argc, argv);
     if (code)
-        return code < 0 ? RUN_REACHED : code;
+        return code < 0 ? RUN_REACHED : RUN_FAILED;
     args.keeps = args.serve.record != NULL;
     name_outputs(&args);
     if (!args.serve.record && !scratch_make(&scratch))

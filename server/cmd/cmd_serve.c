@@ -66,6 +66,12 @@ static void report_recorded(const struct serve *s)
                   elf, stats.folder);
 }
 
+static int complain_of_serve(const struct serve *s, const struct message *why, int code)
+{
+    log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why->text);
+    return code;
+}
+
 /* The target was left as it is to be. */
 static void end_serving(void *ctx)
 {
@@ -271,8 +277,7 @@ static bool start_live_metrics(struct serve *s)
         return true;
     s->metrics = metrics_start(&s->loop, &s->config.metrics, write_live_page, s, &why);
     if (!s->metrics) {
-        log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why.text);
-        stop_serving(s, EXIT_LISTEN);
+        stop_serving(s, complain_of_serve(s, &why, EXIT_LISTEN));
         return false;
     }
     return true;
@@ -299,8 +304,7 @@ static void start_listening(struct serve *s)
         return;
     }
     if (access_control_start(&s->access, &s->loop, on_admitted, s, &why)) {
-        log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why.text);
-        stop_serving(s, EXIT_LISTEN);
+        stop_serving(s, complain_of_serve(s, &why, EXIT_LISTEN));
         return;
     }
     if (log_shows(LOG_AT_INFO))
@@ -361,12 +365,6 @@ static void on_halted(void *ctx, struct live *l)
         stop_serving(s, EXIT_OK);
 }
 
-static int complain_of_serve(const struct serve *s, const struct message *why, int code)
-{
-    log_write(LOG_AT_ERROR, "%s: %s\n", s->args.command, why->text);
-    return code;
-}
-
 static void on_mistake(void *ctx, const char *text)
 {
     struct serve *s = ctx;
@@ -404,7 +402,7 @@ static int load_serve_config(struct serve *s)
     set_limits(s);
     if (s->args.listen_count)
         s->config.access.listen_count = 0;
-    for (unsigned i = 0; i < s->args.listen_count; i++)
+    for (size_t i = 0; i < s->args.listen_count; i++)
         if (config_access_listen(&s->config.access, s->args.listen[i], &why))
             return complain_of_serve(s, &why, EXIT_USAGE);
     if (s->args.listen_count && config_access_check(&s->config.access, &why)) {
@@ -576,12 +574,11 @@ int serve_unattended(const struct serve_args *args, const struct serve_attendant
 
 static int serve_or_record(int argc, char **argv, bool recording_only)
 {
-    static char names[2][16] = {"btraced serve", "btraced record"};
     struct serve *s = calloc(1, sizeof *s);
     if (!s)
         return EXIT_INTERNAL;
     s->args.recording_only = recording_only;
-    s->args.command = argv[0] = names[recording_only]; /* getopt's messages begin with it */
+    s->args.command = recording_only ? "btraced record" : "btraced serve";
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN); /* a recording that grows too large is an error of writing */
     int code = serve_args_parse(&s->args, argc, argv);

@@ -1,45 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/config/serve_args.h"
 
-#include "server/base/exit_codes.h"
+#include "server/base/command_line.h"
 #include "server/base/log.h"
 
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-enum {
-    OPT_ATTACH = 256,
-    OPT_CHECK,
-    OPT_COMPRESS,
-    OPT_EXIT,
-    OPT_LISTEN,
-    OPT_LOG,
-    OPT_NO_SANDBOX,
-    OPT_PROGRAM,
-    OPT_RECORD,
-    OPT_SECONDS,
-    OPT_STDIO,
-    OPT_USER,
-};
-
-static const struct option options[] = {
-    {"config", required_argument, NULL, 'c'},
-    {"attach", no_argument, NULL, OPT_ATTACH},
-    {"check-config", no_argument, NULL, OPT_CHECK},
-    {"compress", no_argument, NULL, OPT_COMPRESS},
-    {"exit-after-detach", no_argument, NULL, OPT_EXIT},
-    {"listen", required_argument, NULL, OPT_LISTEN},
-    {"log", required_argument, NULL, OPT_LOG},
-    {"no-sandbox", no_argument, NULL, OPT_NO_SANDBOX},
-    {"program", required_argument, NULL, OPT_PROGRAM},
-    {"record", required_argument, NULL, OPT_RECORD},
-    {"seconds", required_argument, NULL, OPT_SECONDS},
-    {"stdio", no_argument, NULL, OPT_STDIO},
-    {"user", required_argument, NULL, OPT_USER},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
 
 static const char serve_help[] =
     "usage: btraced serve -c BOARD [OPTION]...\n"
@@ -94,66 +59,42 @@ static const char record_help[] =
     "  btraced record -c virtual-a9 --record run --seconds 2\n"
     "  btraced replay run\n";
 
-static int serve_usage_error(const struct serve_args *a, const char *text)
-{
-    fprintf(stderr, "%s: %s; see '%s --help'\n", a->command, text, a->command);
-    return EXIT_USAGE;
-}
-
 int serve_args_parse(struct serve_args *a, int argc, char **argv)
 {
     enum log_level level;
-    char *end;
-    for (int option; (option = getopt_long(argc, argv, "c:h", options, NULL)) != -1;) {
-        if (option == 'c')
-            a->path = optarg;
-        else if (option == OPT_CHECK)
-            a->check_only = true;
-        else if (option == OPT_COMPRESS)
-            a->compress = true;
-        else if (option == OPT_ATTACH && !a->recording_only)
-            a->attach = true;
-        else if (option == OPT_LISTEN && !a->recording_only) {
-            if (a->listen_count == CONFIG_MAX_LISTEN)
-                return serve_usage_error(a, "too many --listen");
-            a->listen[a->listen_count++] = optarg;
-        } else if (option == OPT_LOG) {
-            if (!log_choose(optarg))
-                return serve_usage_error(a, "--log wants one of " LOG_LEVELS);
-        } else if (option == OPT_STDIO && !a->recording_only)
-            a->stdio = true;
-        else if (option == OPT_EXIT && !a->recording_only)
-            a->exit_after_detach = true;
-        else if (option == OPT_NO_SANDBOX)
-            a->no_sandbox = true;
-        else if (option == OPT_USER && !a->recording_only)
-            a->user = optarg;
-        else if (option == OPT_PROGRAM)
-            a->program = optarg;
-        else if (option == OPT_RECORD)
-            a->record = optarg;
-        else if (option == OPT_SECONDS && a->recording_only) {
-            unsigned long n = strtoul(optarg, &end, 10);
-            if (*end || n == 0 || n > 86400)
-                return serve_usage_error(a, "--seconds wants a number from 1 to 86400");
-            a->seconds = (unsigned)n;
-        } else if (option == 'h') {
-            fputs(a->recording_only ? record_help : serve_help, stdout);
-            return -1;
-        } else if (option == '?') { /* getopt has told what is wrong */
-            fprintf(stderr, "%s: see '%s --help'\n", a->command, a->command);
-            return EXIT_USAGE;
-        } else {
-            return serve_usage_error(a, "an option that is not known here");
-        }
-    }
+    bool record = a->recording_only;
+    const char *name = record ? "record" : "serve";
+    const struct command_option options[] = {
+        {.name = "config", .letter = 'c', .text = &a->path},
+        {.name = "attach", .elsewhere = record, .flag = &a->attach},
+        {.name = "check-config", .flag = &a->check_only},
+        {.name = "compress", .flag = &a->compress},
+        {.name = "exit-after-detach", .elsewhere = record, .flag = &a->exit_after_detach},
+        {.name = "listen",
+         .elsewhere = record,
+         .list = {a->listen, &a->listen_count, CONFIG_MAX_LISTEN}},
+        {.name = "log", .take = command_line_log},
+        {.name = "no-sandbox", .flag = &a->no_sandbox},
+        {.name = "program", .text = &a->program},
+        {.name = "record", .text = &a->record},
+        {.name = "seconds", .elsewhere = !record, .number = SERVE_SECONDS(&a->seconds)},
+        {.name = "stdio", .elsewhere = record, .flag = &a->stdio},
+        {.name = "user", .elsewhere = record, .text = &a->user},
+        {.name = NULL},
+    };
+    const struct command_line line = {
+        .name = name, .help = record ? record_help : serve_help, .options = options};
+    int code = command_line_parse(&line, argc, argv);
+    if (code)
+        return code;
     if (!log_level_now(&level))
-        return serve_usage_error(a, LOG_VARIABLE " is none of " LOG_LEVELS);
+        return usage_error(name, LOG_VARIABLE " is none of " LOG_LEVELS, NULL);
     if (optind != argc)
-        return serve_usage_error(a, "a board file is named with -c");
+        return usage_error(name, "a board file is named with -c, not", argv[optind]);
     if (a->stdio && a->listen_count > 0)
-        return serve_usage_error(a, "--stdio serves one GDB through pipes, and takes no --listen");
+        return usage_error(name, "--stdio serves one GDB through pipes, and takes no --listen",
+                           NULL);
     if (!a->path)
-        return serve_usage_error(a, "no board file: -c BOARD, for example -c virtual-a9");
+        return usage_error(name, "no board file: -c BOARD, for example -c virtual-a9", NULL);
     return 0;
 }

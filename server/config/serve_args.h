@@ -9,12 +9,18 @@
 
 #define SERVE_MAX_OUTPUTS 6
 
+/* An option --seconds, for a struct command_option. */
+#define SERVE_SECONDS(to)                                                                          \
+    {                                                                                              \
+        to, 1, 86400, "--seconds wants a number from 1 to 86400, not"                              \
+    }
+
 /* Texts are those of the command line. */
 struct serve_args {
     const char *command; /* "btraced serve": messages begin with it */
     const char *path;    /* of the board file */
     const char *listen[CONFIG_MAX_LISTEN];
-    unsigned listen_count;
+    size_t listen_count;
     const char *program;
     const char *record;
     bool attach;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/export/export_args.h"
 
+#include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
-#include "server/base/log.h"
 #include "server/export/export_tasks.h"
 #include "server/export/part.h"
 

@@ -4,26 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool perf_args_take(struct perf_args *args, int option, const char *value)
-{
-    switch (option) {
-    case OPT_PERF:
-        args->on = true;
-        return true;
-    case OPT_PERF_ROOT:
-        args->places.root = value;
-        return true;
-    case OPT_PERF_BUILD_IDS:
-        args->places.build_ids = value;
-        return true;
-    case OPT_PERF_KERNEL:
-        args->places.kernel = value;
-        return true;
-    default:
-        return false;
-    }
-}
-
 const char *perf_args_complete(struct perf_args *args)
 {
     const struct perf_places *p = &args->places;

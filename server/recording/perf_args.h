@@ -12,21 +12,14 @@ struct perf_args {
     char cache[4096]; /* perf's own: $HOME/.debug */
 };
 
-/* For the tables of getopt_long(): values that no other option of these commands has. */
-enum {
-    OPT_PERF = 512,
-    OPT_PERF_ROOT,
-    OPT_PERF_BUILD_IDS,
-    OPT_PERF_KERNEL,
-};
-
-#define PERF_OPTIONS                                                                               \
-    {"perf", no_argument, NULL, OPT_PERF}, {"root", required_argument, NULL, OPT_PERF_ROOT},       \
-        {"symfs", required_argument, NULL, OPT_PERF_ROOT},                                         \
-        {"buildid-dir", required_argument, NULL, OPT_PERF_BUILD_IDS},                              \
-        {"vmlinux", required_argument, NULL, OPT_PERF_KERNEL},                                     \
+/* Rows of a table of struct command_option. */
+#define PERF_OPTIONS(args)                                                                         \
+    {.name = "perf", .flag = &(args)->on}, {.name = "root", .text = &(args)->places.root},         \
+        {.name = "symfs", .text = &(args)->places.root},                                           \
+        {.name = "buildid-dir", .text = &(args)->places.build_ids},                                \
+        {.name = "vmlinux", .text = &(args)->places.kernel},                                       \
     {                                                                                              \
-        "kcore", required_argument, NULL, OPT_PERF_KERNEL                                          \
+        .name = "kcore", .text = &(args)->places.kernel                                            \
     }
 
 #define PERF_HELP                                                                                  \
@@ -34,9 +27,6 @@ enum {
     "  --root DIR         with --perf: the traced machine's programs are below DIR\n"              \
     "  --buildid-dir DIR  with --perf: its programs by build ID (default $HOME/.debug)\n"          \
     "  --vmlinux FILE     with --perf: its kernel, linked or as a copy of kcore\n"
-
-/* One of the options above; false: it is none of them. */
-bool perf_args_take(struct perf_args *args, int option, const char *value);
 
 /* After the last option. What is wrong, or NULL. */
 const char *perf_args_complete(struct perf_args *args);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/config/serve_args.c.
+# Tests server/config/serve_args.c, server/base/command_line.c.
 # Tests server/cmd/main.c, server/cmd/cmd_decode.c, server/cmd/cmd_replay.c and
 # server/export/dump.c.
 """The command line: usage, exit codes, messages, formats of listings, the listening port."""
