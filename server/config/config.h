@@ -2,31 +2,7 @@
 /*
  * Board files: INI text that says how a target is reached, where its trace comes from, and which
  * trace unit belongs to which core. configs/ has one a board, with every key explained where it
- * stands.
- *
- *   [board]    name, description
- *   [target]   connect, command, reset, at_exit, deadline, connect_timeout
- *   [probe]    type, serial, usb, wire, clock, ap, memory_ap, connect_under_reset, at_exit,
- *              jtag_chain, jtag_device: instead of [target] connect; of FTDI adapters channel,
- *              layout, ntrst, nsrst, swd_enable, swdio_enable, adaptive_clock, sample_falling
- *   [trace]    listen or connect, control, format, buffer, ring, drain_ms, backpressure, sink,
- *              swo_rate, trace_clock, tpiu_width, itm, itm_id, itm_timestamps, itm_console,
- *              itm_listen, dwt, watch
- *   [capture]  type, serial, usb, device, baud, channel: instead of [trace] listen or connect
- *   [coresight] rom, etb, tmc, mtb, mtb_memory, ring_memory, tpiu, funnel, replicator
- *   [history]  memory, checkpoint
- *   [past]     snapshot, snapshot_bytes, memory
- *   [gdb]      listen, allow, unix_mode, unix_owner, others
- *   [tls]      ca, cert, key, allow, crl, client_eku, handshake
- *   [access]   control, observe, query, none
- *   [limits]   clients, identity, packet, memory, idle, silent, vanished
- *   [metrics]  listen
- *   [audit]    file, syslog, json
- *   [record]   dir
- *   [setup]    ADDRESS, as often as wanted
- *   [flash]    algorithm, ram
- *   [core NAME]  type, program, thread, source, trace_unit, funnel_port, debug, cti, shared,
- *              ram, rtos, and the trace unit's registers by name
+ * stands; config_keys.c is the table of all keys.
  *
  * In values, $RUN is a private folder that exists while the daemon runs, $DIR the folder of the
  * board file, $PLUGIN the virtual board's plugin, $$ a dollar sign.

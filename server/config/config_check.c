@@ -454,13 +454,12 @@ int config_access_guarded(const struct config_access *a, const struct config_lis
         return message_fail(why, BT_ERR_FORMAT, "'tls:%s' wants a section [tls]", where);
     if (a->allow_count > 0 || has_rules_of(a, IDENTITY_NET) || address_is_loopback(&at))
         return BT_OK;
-    message_set(
-        why,
+    return message_fail(
+        why, BT_ERR_FORMAT,
         "'%s' is not an address of this machine alone, and whoever connects controls the "
         "target: it wants a section [tls] (certificates), or 'allow' in [gdb] (networks), or "
         "'net:' in [access]",
         where);
-    return BT_ERR_FORMAT;
 }
 
 /* The address as bytes, and their number: 0 of what is no number. */

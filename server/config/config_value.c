@@ -5,8 +5,10 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,28 +21,16 @@
 #define MAX_FREQUENCY UINT32_MAX
 #define SEPARATORS    " \t,"
 
-static int digit_of(char c, unsigned base)
-{
-    int d = c >= '0' && c <= '9'   ? c - '0'
-            : c >= 'a' && c <= 'f' ? c - 'a' + 10
-            : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                   : 16;
-    return d < (int)base ? d : -1;
-}
-
 /* A decimal number, or a hexadecimal one with 0x, from `text` on: the first character behind it;
  * NULL: there is none. */
 static const char *scan_number(const char *text, uint64_t *value)
 {
-    unsigned base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
-    const char *begin = base == 16 ? text + 2 : text, *s = begin;
-    *value = 0;
-    for (; digit_of(*s, base) >= 0; s++) {
-        if (*value > (UINT64_MAX - 15) / base)
-            return NULL;
-        *value = *value * base + (unsigned)digit_of(*s, base);
-    }
-    return s == begin ? NULL : s;
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = hex ? text + 2 : text;
+    size_t length = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    errno = 0;
+    *value = strtoull(digits, NULL, hex ? 16 : 10);
+    return length == 0 || errno ? NULL : digits + length;
 }
 
 bool config_parse_number(const char *text, uint64_t *value)
@@ -66,49 +56,73 @@ static bool parse_size(const char *text, uint64_t *value)
     return end[1] == '\0';
 }
 
-static int store_address(struct config_parser *p, unsigned line, const struct config_key *key,
-                         struct address *field, const char *value)
+/* A value on its way to the field of its key. */
+struct value {
+    struct config_parser *p;
+    unsigned line;
+    const struct config_key *key;
+    void *field;
+};
+
+/* What is wrong with it; what is allowed is put behind that. */
+static int refuse(const struct value *v, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int refuse(const struct value *v, const char *format, ...)
 {
-    const char *problem = address_problem(value, field);
+    struct message m;
+    va_list args;
+    va_start(args, format);
+    message_vset(&m, format, args);
+    va_end(args);
+    return config_fail(v->p, v->line, v->key->name, "%s; allowed: %s", m.text, v->key->allowed);
+}
+
+static int too_long(const struct value *v, size_t most)
+{
+    return config_fail(v->p, v->line, v->key->name, "is too long: at most %zu characters", most);
+}
+
+static int store_address(const struct value *v, const char *text)
+{
+    struct address *field = v->field;
+    const char *problem = address_problem(text, field);
     if (problem)
-        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", value, problem,
-                           key->allowed);
-    if (key->max & CONFIG_ADDRESS_LOOPBACK &&
+        return refuse(v, "'%s': %s", text, problem);
+    if (v->key->max & CONFIG_ADDRESS_LOOPBACK &&
         (field->kind != ADDRESS_TCP || !address_is_loopback(field)))
-        return config_fail(p, line, key->name,
-                           "'%s' is no TCP address of this machine alone, and others are refused; "
-                           "allowed: %s",
-                           value, key->allowed);
-    if (field->kind == ADDRESS_TCP && field->port == 0 && !(key->max & CONFIG_ADDRESS_ANY_PORT))
-        return config_fail(p, line, key->name, "'%s': port 0 cannot be reached; allowed: %s", value,
-                           key->allowed);
+        return refuse(v, "'%s' is no TCP address of this machine alone, and others are refused",
+                      text);
+    if (field->kind == ADDRESS_TCP && field->port == 0 && !(v->key->max & CONFIG_ADDRESS_ANY_PORT))
+        return refuse(v, "'%s': port 0 cannot be reached", text);
     return BT_OK;
 }
 
 /* Dollar names. */
 
-/* What $NAME stands for; NULL with *why filled if it has no value. */
-static const char *name_value(struct config_parser *p, unsigned line, const char *key,
-                              const char *name, size_t length)
+/* What $NAME stands for; NULL, and the mistake is noted: it has no value. */
+static const char *name_value(const struct value *v, const char *name, size_t length)
 {
+    struct config_parser *p = v->p;
+    const struct config_names *n = p->names;
     if (length == 3 && memcmp(name, "DIR", 3) == 0)
         return p->dir;
     if (length == 3 && memcmp(name, "RUN", 3) == 0) {
-        if (p->names && p->names->run)
-            return p->names->run;
-        config_fail(p, line, key, "$RUN has no value here");
+        if (n && n->run)
+            return n->run;
+        config_fail(p, v->line, v->key->name, "$RUN has no value here");
         return NULL;
     }
     if (length == 6 && memcmp(name, "PLUGIN", 6) == 0) {
-        if (p->names && p->names->plugin)
-            return p->names->plugin;
-        config_fail(p, line, key,
+        if (n && n->plugin)
+            return n->plugin;
+        config_fail(p, v->line, v->key->name,
                     "$PLUGIN: the virtual board's plugin is neither beside the program nor "
                     "installed (%s); 'make virtual-board' builds it",
-                    p->names && p->names->no_plugin ? p->names->no_plugin : "not looked for");
+                    n && n->no_plugin ? n->no_plugin : "not looked for");
         return NULL;
     }
-    config_fail(p, line, key,
+    config_fail(p, v->line, v->key->name,
                 "'$%.*s' stands for nothing; allowed: $RUN, $DIR, $PLUGIN, and $$ for a dollar "
                 "sign",
                 (int)length, name);
@@ -116,8 +130,7 @@ static const char *name_value(struct config_parser *p, unsigned line, const char
 }
 
 /* Replaces the dollar names. */
-static int expand_names(struct config_parser *p, unsigned line, const char *key, const char *text,
-                        char *out, size_t size)
+static int expand_names(const struct value *v, const char *text, char *out, size_t size)
 {
     size_t used = 0;
     while (*text) {
@@ -131,13 +144,13 @@ static int expand_names(struct config_parser *p, unsigned line, const char *key,
             const char *name = ++text;
             while (*text >= 'A' && *text <= 'Z')
                 text++;
-            piece = name_value(p, line, key, name, (size_t)(text - name));
+            piece = name_value(v, name, (size_t)(text - name));
             if (!piece)
                 return BT_ERR_FORMAT;
             length = strlen(piece);
         }
         if (length >= size - used)
-            return config_fail(p, line, key, "is too long: at most %zu characters", size - 1);
+            return too_long(v, size - 1);
         memcpy(out + used, piece, length);
         used += length;
     }
@@ -146,8 +159,7 @@ static int expand_names(struct config_parser *p, unsigned line, const char *key,
 }
 
 /* The next word of *text, without its quotes, to `word`. 1, 0 at the end, or an error. */
-static int next_word(struct config_parser *p, unsigned line, const char *key, const char **text,
-                     char *word)
+static int next_word(const struct value *v, const char **text, char *word)
 {
     const char *s = *text + strspn(*text, " \t");
     size_t n = 0;
@@ -160,79 +172,93 @@ static int next_word(struct config_parser *p, unsigned line, const char *key, co
         else if (n + 1 < CONFIG_VALUE_MAX)
             word[n++] = *s;
         else
-            return config_fail(p, line, key, "a word is longer than %d characters",
+            return config_fail(v->p, v->line, v->key->name, "a word is longer than %d characters",
                                CONFIG_VALUE_MAX - 1);
     }
     if (quoted)
-        return config_fail(p, line, key, "a double quote is not closed");
+        return config_fail(v->p, v->line, v->key->name, "a double quote is not closed");
     word[n] = '\0';
     *text = s;
     return 1;
 }
 
 /* Names are replaced after the splitting: a folder with blanks stays one word. */
-static int store_words(struct config_parser *p, unsigned line, const struct config_key *key,
-                       char ***field, const char *value)
+static int store_words(const struct value *v, const char *text)
 {
     char word[CONFIG_VALUE_MAX], expanded[CONFIG_VALUE_MAX];
-    size_t count = 0;
-    *field = calloc(WORDS_MAX + 1, sizeof **field);
-    if (!*field)
+    char **words = calloc(WORDS_MAX + 1, sizeof *words);
+    *(char ***)v->field = words;
+    if (!words)
         return BT_ERR_NOMEM;
-    for (;;) {
-        int more = next_word(p, line, key->name, &value, word);
+    for (size_t count = 0;; count++) {
+        int more = next_word(v, &text, word);
         if (more <= 0)
             return more;
         if (count == WORDS_MAX)
-            return config_fail(p, line, key->name, "has more than %d words", WORDS_MAX);
-        int error = expand_names(p, line, key->name, word, expanded, sizeof expanded);
+            return config_fail(v->p, v->line, v->key->name, "has more than %d words", WORDS_MAX);
+        int error = expand_names(v, word, expanded, sizeof expanded);
         if (error)
             return error;
         if (count == 0 && !*expanded)
-            return config_fail(p, line, key->name, "the program's name is empty; allowed: %s",
-                               key->allowed);
-        (*field)[count] = config_keep(p->config, expanded);
-        if (!(*field)[count++])
+            return refuse(v, "the program's name is empty");
+        words[count] = config_keep(v->p->config, expanded);
+        if (!words[count])
             return BT_ERR_NOMEM;
     }
 }
 
-static int store_format(struct config_parser *p, unsigned line, const struct config_key *key,
-                        const char *value)
+static int store_format(const struct value *v, const char *text)
 {
-    p->config->formatted = strcmp(value, "raw") != 0;
-    p->config->orbflow = strcmp(value, "orbflow") == 0;
-    bool aligned = p->config->orbflow || strcmp(value, "frames") == 0;
-    p->config->mode = aligned ? FORMATTER_ALIGNED : FORMATTER_SYNC;
-    if (p->config->formatted && !aligned && strcmp(value, "tpiu") != 0)
-        return config_fail(p, line, key->name, "'%s' is not a format; allowed: %s", value,
-                           key->allowed);
+    struct config *c = v->p->config;
+    c->formatted = strcmp(text, "raw") != 0;
+    c->orbflow = strcmp(text, "orbflow") == 0;
+    bool aligned = c->orbflow || strcmp(text, "frames") == 0;
+    c->mode = aligned ? FORMATTER_ALIGNED : FORMATTER_SYNC;
+    if (c->formatted && !aligned && strcmp(text, "tpiu") != 0)
+        return refuse(v, "'%s' is not a format", text);
     return BT_OK;
 }
 
-static int store_text(struct config_parser *p, unsigned line, const struct config_key *key,
-                      char *field, const char *value)
+static int store_text(const struct value *v, const char *text)
 {
-    if (strlen(value) >= key->size)
-        return config_fail(p, line, key->name, "is too long: at most %zu characters",
-                           key->size - 1);
-    memcpy(field, value, strlen(value) + 1);
+    if (strlen(text) >= v->key->size)
+        return too_long(v, v->key->size - 1);
+    memcpy(v->field, text, strlen(text) + 1);
     return BT_OK;
 }
 
-static int store_key_number(struct config_parser *p, unsigned line, const struct config_key *key,
-                            void *field, const char *value)
+static int store_string(const struct value *v, const char *text)
+{
+    char *kept = config_keep(v->p->config, text);
+    *(char **)v->field = kept;
+    return kept ? BT_OK : BT_ERR_NOMEM;
+}
+
+/* Those that are possible or not. */
+
+static bool take_size(const struct value *v, const char *text)
 {
     uint64_t n;
-    bool ok = key->kind == CONFIG_SIZE ? parse_size(value, &n) : config_parse_number(value, &n);
-    if (!ok || n < key->min || n > key->max || n > SIZE_MAX)
-        return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", value,
-                           key->allowed);
-    if (key->kind == CONFIG_SIZE)
-        *(size_t *)field = (size_t)n;
-    else
-        *(unsigned *)field = (unsigned)n;
-    return BT_OK;
+    if (!parse_size(text, &n) || n < v->key->min || n > v->key->max || n > SIZE_MAX)
+        return false;
+    *(size_t *)v->field = (size_t)n;
+    return true;
+}
+
+static bool take_number(const struct value *v, const char *text)
+{
+    uint64_t n;
+    if (!config_parse_number(text, &n) || n < v->key->min || n > v->key->max)
+        return false;
+    *(unsigned *)v->field = (unsigned)n;
+    return true;
+}
+
+static bool take_switch(const struct value *v, const char *text)
+{
+    bool *field = v->field;
+    *field = strcmp(text, "yes") == 0;
+    return *field || strcmp(text, "no") == 0;
 }
 
 /* Probes, trace units and their like. */
@@ -247,21 +273,22 @@ static bool parse_frequency(const char *text, uint64_t *value)
     return *end == '\0' || (unit > 1 && end[1] == '\0');
 }
 
-static bool store_frequency(const struct config_key *key, unsigned *field, const char *value)
+static bool take_frequency(const struct value *v, const char *text)
 {
     uint64_t n;
-    if (!parse_frequency(value, &n) || n < key->min || n > key->max)
+    if (!parse_frequency(text, &n) || n < v->key->min || n > v->key->max)
         return false;
-    *field = (unsigned)n;
+    *(unsigned *)v->field = (unsigned)n;
     return true;
 }
 
-static bool store_component(uint64_t *field, const char *value)
+static bool take_component(const struct value *v, const char *text)
 {
-    return config_parse_number(value, field) && *field != 0 && *field % PAGE == 0;
+    uint64_t *field = v->field;
+    return config_parse_number(text, field) && *field != 0 && *field % PAGE == 0;
 }
 
-static bool store_range(struct config_range *field, const char *value)
+static bool parse_range(struct config_range *field, const char *value)
 {
     const char *plus = scan_number(value, &field->address);
     if (!plus || *plus != '+' || !parse_size(plus + 1, &field->size))
@@ -270,8 +297,14 @@ static bool store_range(struct config_range *field, const char *value)
            field->size - 1 <= UINT32_MAX - field->address;
 }
 
-static bool store_ranges(struct config_ranges *field, const char *value)
+static bool take_range(const struct value *v, const char *text)
 {
+    return parse_range(v->field, text);
+}
+
+static bool take_ranges(const struct value *v, const char *value)
+{
+    struct config_ranges *field = v->field;
     char word[64];
     for (field->count = 0; *value; field->count++) {
         size_t length = strcspn(value, " ");
@@ -279,7 +312,7 @@ static bool store_ranges(struct config_ranges *field, const char *value)
             return false;
         memcpy(word, value, length);
         word[length] = '\0';
-        if (!store_range(&field->at[field->count], word))
+        if (!parse_range(&field->at[field->count], word))
             return false;
         value += length + strspn(value + length, " ");
     }
@@ -325,8 +358,9 @@ static bool scan_usb_path(struct config_usb_id *field, const char *word, size_t 
     return ports > 1;
 }
 
-static bool store_usb_id(struct config_usb_id *field, const char *value)
+static bool take_usb_id(const struct value *v, const char *value)
 {
+    struct config_usb_id *field = v->field;
     bool ok = *value != '\0';
     while (*value && ok) {
         size_t length = strcspn(value, " ");
@@ -337,8 +371,9 @@ static bool store_usb_id(struct config_usb_id *field, const char *value)
     return ok;
 }
 
-static bool store_chain(struct config_chain *field, const char *value)
+static bool take_chain(const struct value *v, const char *value)
 {
+    struct config_chain *field = v->field;
     while (*value) {
         uint64_t bits;
         const char *end = scan_number(value, &bits);
@@ -351,8 +386,9 @@ static bool store_chain(struct config_chain *field, const char *value)
     return field->count > 0;
 }
 
-static bool store_channel(unsigned *field, const char *value)
+static bool take_channel(const struct value *v, const char *value)
 {
+    unsigned *field = v->field;
     unsigned letter = (unsigned char)value[0] | 0x20u;
     *field = letter - 'a';
     return letter >= 'a' && letter <= 'd' && value[1] == '\0';
@@ -366,8 +402,9 @@ static const char *scan_pins(const char *text, uint16_t *pins)
     return end && n <= UINT16_MAX ? end : NULL;
 }
 
-static bool store_layout(struct ftdi_pinout *field, const char *value)
+static bool take_layout(const struct value *v, const char *value)
 {
+    struct ftdi_pinout *field = v->field;
     const char *slash = scan_pins(value, &field->value);
     if (!slash || *slash != '/')
         return false;
@@ -383,8 +420,9 @@ static const char *scan_signal(const char *text, uint16_t *pins, bool *inverted)
     return end && *pins != 0 ? end : NULL;
 }
 
-static bool store_signal(struct ftdi_line *field, const char *value)
+static bool take_signal(const struct value *v, const char *value)
 {
+    struct ftdi_line *field = v->field;
     static const char ENABLE[] = "enable ";
     const char *at = value;
     if (strncmp(at, ENABLE, sizeof ENABLE - 1) != 0) {
@@ -435,71 +473,23 @@ static const struct {
     {CONFIG_RTOS, "threadx", RTOS_THREADX},
 };
 
-static bool store_word(enum config_kind kind, unsigned *field, const char *value)
+static bool take_word(const struct value *v, const char *text)
 {
     for (size_t i = 0; i < sizeof config_words / sizeof *config_words; i++) {
-        if (config_words[i].kind == kind && strcmp(config_words[i].word, value) == 0) {
-            *field = config_words[i].value;
+        if (config_words[i].kind == v->key->kind && strcmp(config_words[i].word, text) == 0) {
+            *(unsigned *)v->field = config_words[i].value;
             return true;
         }
     }
     return false;
 }
 
-static int store_file(struct config_parser *p, unsigned line, const struct config_key *key,
-                      char *field, const char *value)
+static int store_file(const struct value *v, const char *text)
 {
-    bool absolute = value[0] == '/';
-    int n =
-        snprintf(field, key->size, "%s%s%s", absolute ? "" : p->dir, absolute ? "" : "/", value);
-    if (n < 0 || (size_t)n >= key->size)
-        return config_fail(p, line, key->name, "is too long: at most %zu characters",
-                           key->size - 1);
-    return BT_OK;
-}
-
-static int store_hardware(struct config_parser *p, unsigned line, const struct config_key *key,
-                          void *field, const char *value)
-{
-    bool ok = false;
-    switch (key->kind) {
-    case CONFIG_FILE:
-        return store_file(p, line, key, field, value);
-    case CONFIG_FREQUENCY:
-        ok = store_frequency(key, field, value);
-        break;
-    case CONFIG_COMPONENT:
-        ok = store_component(field, value);
-        break;
-    case CONFIG_RANGE:
-        ok = store_range(field, value);
-        break;
-    case CONFIG_RANGES:
-        ok = store_ranges(field, value);
-        break;
-    case CONFIG_USB_ID:
-        ok = store_usb_id(field, value);
-        break;
-    case CONFIG_CHAIN:
-        ok = store_chain(field, value);
-        break;
-    case CONFIG_CHANNEL:
-        ok = store_channel(field, value);
-        break;
-    case CONFIG_LAYOUT:
-        ok = store_layout(field, value);
-        break;
-    case CONFIG_SIGNAL:
-        ok = store_signal(field, value);
-        break;
-    default:
-        ok = store_word(key->kind, field, value);
-        break;
-    }
-    if (ok)
-        return BT_OK;
-    return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", value,
-                       key->allowed);
+    bool absolute = text[0] == '/';
+    int n = snprintf(v->field, v->key->size, "%s%s%s", absolute ? "" : v->p->dir,
+                     absolute ? "" : "/", text);
+    return n < 0 || (size_t)n >= v->key->size ? too_long(v, v->key->size - 1) : BT_OK;
 }
 
 /* Who may connect, and where. */
@@ -529,30 +519,35 @@ static int next_list_item(const char **text, char *item, size_t size, const char
 }
 
 /* Calls take() for each item, with dollar names replaced. */
-static int store_each_item(struct config_parser *p, unsigned line, const struct config_key *key,
-                           const char *value,
-                           int (*take)(struct config_parser *p, unsigned line,
-                                       const struct config_key *key, const char *item))
+static int store_each_item(const struct value *v, const char *text,
+                           int (*take)(const struct value *v, const char *item))
 {
     char item[CONFIG_VALUE_MAX], expanded[CONFIG_VALUE_MAX];
     const char *problem;
     unsigned count = 0;
     for (;; count++) {
-        int more = next_list_item(&value, item, sizeof item, &problem);
+        int more = next_list_item(&text, item, sizeof item, &problem);
         if (more < 0)
-            return config_fail(p, line, key->name, "'%.80s': %s; allowed: %s", item, problem,
-                               key->allowed);
+            return refuse(v, "'%.80s': %s", item, problem);
         if (more == 0)
             break;
-        int error = expand_names(p, line, key->name, item, expanded, sizeof expanded);
+        int error = expand_names(v, item, expanded, sizeof expanded);
         if (!error)
-            error = take(p, line, key, expanded);
+            error = take(v, expanded);
         if (error)
             return error;
     }
-    if (count == 0)
-        return config_fail(p, line, key->name, "has no value; allowed: %s", key->allowed);
-    return BT_OK;
+    return count == 0 ? refuse(v, "has no value") : BT_OK;
+}
+
+static int check_item(const struct value *v, const char *item, const char *problem)
+{
+    return problem ? refuse(v, "'%s': %s", item, problem) : BT_OK;
+}
+
+static int too_many(const struct value *v, int most, const char *what)
+{
+    return config_fail(v->p, v->line, v->key->name, "more than %d %s", most, what);
 }
 
 static bool is_numeric_host(const char *host)
@@ -583,73 +578,52 @@ static const char *listen_problem(const char *text, struct config_listen *listen
     return NULL;
 }
 
-static int store_listen(struct config_parser *p, unsigned line, const struct config_key *key,
-                        const char *item)
+static int take_listen(const struct value *v, const char *item)
 {
-    struct config_access *a = &p->config->access;
-    struct config_listen *listen = &a->listen[a->listen_count];
+    struct config_access *a = &v->p->config->access;
     if (a->listen_count == CONFIG_MAX_LISTEN)
-        return config_fail(p, line, key->name, "more than %d addresses", CONFIG_MAX_LISTEN);
-    const char *problem = listen_problem(item, listen);
-    if (problem)
-        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", item, problem,
-                           key->allowed);
-    a->listen_count++;
-    return BT_OK;
+        return too_many(v, CONFIG_MAX_LISTEN, "addresses");
+    return check_item(v, item, listen_problem(item, &a->listen[a->listen_count++]));
 }
 
-static int store_network(struct config_parser *p, unsigned line, const struct config_key *key,
-                         const char *item)
+static int take_network(const struct value *v, const char *item)
 {
-    struct config_access *a = &p->config->access;
+    struct config_access *a = &v->p->config->access;
     if (a->allow_count == CONFIG_MAX_NETWORKS)
-        return config_fail(p, line, key->name, "more than %d networks", CONFIG_MAX_NETWORKS);
-    const char *problem = network_problem(item, &a->allow[a->allow_count]);
-    if (problem)
-        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", item, problem,
-                           key->allowed);
-    a->allow_count++;
-    return BT_OK;
+        return too_many(v, CONFIG_MAX_NETWORKS, "networks");
+    return check_item(v, item, network_problem(item, &a->allow[a->allow_count++]));
 }
 
-static int store_name(struct config_parser *p, unsigned line, const struct config_key *key,
-                      const char *item)
+static int take_name(const struct value *v, const char *item)
 {
-    struct tls_files *tls = &p->config->access.tls;
+    struct tls_files *tls = &v->p->config->access.tls;
     if (tls->allow_count == TLS_MAX_NAMES)
-        return config_fail(p, line, key->name, "more than %d names", TLS_MAX_NAMES);
+        return too_many(v, TLS_MAX_NAMES, "names");
     if (!*item || strlen(item) >= TLS_ALLOW_SIZE)
-        return config_fail(p, line, key->name, "a name has 1 to %d bytes", TLS_ALLOW_SIZE - 1);
-    tls->allow[tls->allow_count] = config_keep(p->config, item);
+        return config_fail(v->p, v->line, v->key->name, "a name has 1 to %d bytes",
+                           TLS_ALLOW_SIZE - 1);
+    tls->allow[tls->allow_count] = config_keep(v->p->config, item);
     return tls->allow[tls->allow_count++] ? BT_OK : BT_ERR_NOMEM;
 }
 
 /* Whom a role is granted to. */
-static int store_rule(struct config_parser *p, unsigned line, const struct config_key *key,
-                      const char *item)
+static int take_rule(const struct value *v, const char *item)
 {
-    struct access_rules *rules = (void *)((char *)p->config + key->offset);
+    struct access_rules *rules = v->field;
     if (rules->count == ACCESS_MAX_RULES)
-        return config_fail(p, line, key->name, "more than %d of them", ACCESS_MAX_RULES);
-    const char *problem = access_rule_problem(item, &rules->rule[rules->count]);
-    if (problem)
-        return config_fail(p, line, key->name, "'%s': %s; allowed: %s", item, problem,
-                           key->allowed);
-    rules->count++;
-    return BT_OK;
+        return too_many(v, ACCESS_MAX_RULES, "of them");
+    return check_item(v, item, access_rule_problem(item, &rules->rule[rules->count++]));
 }
 
 /* The file of a Unix socket. */
 
-static int store_mode(struct config_parser *p, unsigned line, const struct config_key *key,
-                      unsigned *field, const char *value)
+static int store_mode(const struct value *v, const char *text)
 {
     char *end;
-    unsigned long mode = strtoul(value, &end, 8);
-    if (*value < '0' || *value > '7' || *end || mode > 0777)
-        return config_fail(p, line, key->name, "'%s' is not a mode; allowed: %s", value,
-                           key->allowed);
-    *field = (unsigned)mode;
+    unsigned long mode = strtoul(text, &end, 8);
+    if (*text < '0' || *text > '7' || *end || mode > 0777)
+        return refuse(v, "'%s' is not a mode", text);
+    *(unsigned *)v->field = (unsigned)mode;
     return BT_OK;
 }
 
@@ -674,86 +648,64 @@ static bool group_number(const char *name, unsigned *number)
     return true;
 }
 
-static int store_owner(struct config_parser *p, unsigned line, const struct config_key *key,
-                       struct config_owner *field, const char *value)
+static int store_owner(const struct value *v, const char *text)
 {
+    struct config_owner *field = v->field;
     char user[64];
-    const char *colon = strchr(value, ':');
-    size_t length = colon ? (size_t)(colon - value) : strlen(value);
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
     *field = (struct config_owner){ADDRESS_SAME_OWNER, ADDRESS_SAME_OWNER};
     if (length >= sizeof user)
-        return config_fail(p, line, key->name, "is too long; allowed: %s", key->allowed);
-    snprintf(user, sizeof user, "%.*s", (int)length, value);
+        return refuse(v, "is too long");
+    snprintf(user, sizeof user, "%.*s", (int)length, text);
     if (*user && !user_number(user, &field->uid))
-        return config_fail(p, line, key->name, "this machine has no user '%s'; allowed: %s", user,
-                           key->allowed);
+        return refuse(v, "this machine has no user '%s'", user);
     if (colon && colon[1] && !group_number(colon + 1, &field->gid))
-        return config_fail(p, line, key->name, "this machine has no group '%s'; allowed: %s",
-                           colon + 1, key->allowed);
+        return refuse(v, "this machine has no group '%s'", colon + 1);
     return BT_OK;
 }
 
-static int store_access(struct config_parser *p, unsigned line, const struct config_key *key,
-                        void *field, const char *value)
-{
-    switch (key->kind) {
-    case CONFIG_LISTEN:
-        return store_each_item(p, line, key, value, store_listen);
-    case CONFIG_NETWORKS:
-        return store_each_item(p, line, key, value, store_network);
-    case CONFIG_NAMES:
-        return store_each_item(p, line, key, value, store_name);
-    case CONFIG_RULES:
-        return store_each_item(p, line, key, value, store_rule);
-    case CONFIG_MODE:
-        return store_mode(p, line, key, field, value);
-    default:
-        return store_owner(p, line, key, field, value);
-    }
-}
-
-/* All kinds. */
+/* All kinds, each with one of three functions. */
+static const struct {
+    bool (*take)(const struct value *v, const char *text); /* false: it is not possible */
+    int (*store)(const struct value *v, const char *text);
+    int (*item)(const struct value *v, const char *item); /* of a list */
+} kinds[] = {
+    [CONFIG_TEXT] = {.store = store_text},         [CONFIG_STRING] = {.store = store_string},
+    [CONFIG_ADDRESS] = {.store = store_address},   [CONFIG_SIZE] = {.take = take_size},
+    [CONFIG_NUMBER] = {.take = take_number},       [CONFIG_SWITCH] = {.take = take_switch},
+    [CONFIG_FORMAT] = {.store = store_format},     [CONFIG_FILE] = {.store = store_file},
+    [CONFIG_FREQUENCY] = {.take = take_frequency}, [CONFIG_COMPONENT] = {.take = take_component},
+    [CONFIG_RANGE] = {.take = take_range},         [CONFIG_RANGES] = {.take = take_ranges},
+    [CONFIG_USB_ID] = {.take = take_usb_id},       [CONFIG_CHAIN] = {.take = take_chain},
+    [CONFIG_WIRE] = {.take = take_word},           [CONFIG_AT_EXIT] = {.take = take_word},
+    [CONFIG_TARGET_EXIT] = {.take = take_word},    [CONFIG_SINK] = {.take = take_word},
+    [CONFIG_CAPTURE] = {.take = take_word},        [CONFIG_OTHERS] = {.take = take_word},
+    [CONFIG_RTOS] = {.take = take_word},           [CONFIG_PAST] = {.take = take_word},
+    [CONFIG_CHANNEL] = {.take = take_channel},     [CONFIG_LAYOUT] = {.take = take_layout},
+    [CONFIG_SIGNAL] = {.take = take_signal},       [CONFIG_LISTEN] = {.item = take_listen},
+    [CONFIG_NETWORKS] = {.item = take_network},    [CONFIG_NAMES] = {.item = take_name},
+    [CONFIG_RULES] = {.item = take_rule},          [CONFIG_MODE] = {.store = store_mode},
+    [CONFIG_OWNER] = {.store = store_owner},
+};
 
 int config_store(struct config_parser *p, unsigned line, const struct config_key *key, void *base,
                  const char *value)
 {
     char text[CONFIG_VALUE_MAX];
-    void *field = (char *)base + key->offset;
+    const struct value v = {p, line, key, (char *)base + key->offset};
     if (!*value)
-        return config_fail(p, line, key->name, "has no value; allowed: %s", key->allowed);
-    if (key->kind == CONFIG_WORDS)
-        return store_words(p, line, key, field, value);
-    if (key->kind == CONFIG_LISTEN || key->kind == CONFIG_NETWORKS || key->kind == CONFIG_NAMES ||
-        key->kind == CONFIG_RULES)
-        return store_access(p, line, key, field, value);
-    int error = expand_names(p, line, key->name, value, text, sizeof text);
+        return refuse(&v, "has no value");
+    if (kinds[key->kind].item)
+        return store_each_item(&v, value, kinds[key->kind].item);
+    if (key->kind == CONFIG_WORDS) /* they are taken apart before dollar names are replaced */
+        return store_words(&v, value);
+    int error = expand_names(&v, value, text, sizeof text);
     if (error)
         return error;
-    switch (key->kind) {
-    case CONFIG_TEXT:
-        return store_text(p, line, key, field, text);
-    case CONFIG_STRING:
-        *(char **)field = config_keep(p->config, text);
-        return *(char **)field ? BT_OK : BT_ERR_NOMEM;
-    case CONFIG_ADDRESS:
-        return store_address(p, line, key, field, text);
-    case CONFIG_SWITCH:
-        *(bool *)field = strcmp(text, "yes") == 0;
-        if (!*(bool *)field && strcmp(text, "no") != 0)
-            return config_fail(p, line, key->name, "'%s' is not possible; allowed: %s", text,
-                               key->allowed);
-        return BT_OK;
-    case CONFIG_FORMAT:
-        return store_format(p, line, key, text);
-    case CONFIG_SIZE:
-    case CONFIG_NUMBER:
-        return store_key_number(p, line, key, field, text);
-    case CONFIG_MODE:
-    case CONFIG_OWNER:
-        return store_access(p, line, key, field, text);
-    default:
-        return store_hardware(p, line, key, field, text);
-    }
+    if (kinds[key->kind].store)
+        return kinds[key->kind].store(&v, text);
+    return kinds[key->kind].take(&v, text) ? BT_OK : refuse(&v, "'%s' is not possible", text);
 }
 
 int config_access_listen(struct config_access *a, const char *text, struct message *why)
