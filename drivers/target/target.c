@@ -3,7 +3,7 @@
  * What all kinds of target have in common: whose turn it is, what an answer changes, who hears of a
  * halt, and what is late. One request at a time goes to the kind, its answer comes back.
  */
-#include "drivers/target/target.h"
+#include "target_question.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,18 +20,6 @@ enum target_pump {
     TARGET_PUMP_AGAIN,
 };
 
-struct target_question {
-    struct target_question *next;
-    struct target_request request; /* points at the copies below */
-    struct target_client *client;  /* NULL: the owner's, or its client has gone */
-    target_done_fn done;           /* NULL: nobody wants to know */
-    void *ctx;
-    uint64_t since_ms;
-    bool from_client;
-    bool abandoned; /* nobody waits any more: its client has gone, or it was late */
-    _Alignas(max_align_t) char copies[];
-};
-
 static void target_pump_questions(struct target *t);
 
 /* Questions. */
@@ -39,62 +27,6 @@ static void target_pump_questions(struct target *t);
 static bool target_runs(const struct target *t)
 {
     return t->run == TARGET_RUNNING || t->run == TARGET_HALTING;
-}
-
-static const void *question_copy(char **to, const void *from, size_t size)
-{
-    const char *copy = *to;
-    if (!from)
-        return NULL;
-    memcpy(*to, from, size);
-    *to += size;
-    return copy;
-}
-
-static struct target_question *question_new(const struct target_request *r)
-{
-    bool has_bytes = r->bytes && r->kind != TARGET_READ_MEMORY && r->kind != TARGET_FLASH_ERASE;
-    size_t length = has_bytes ? r->length : 0;
-    struct target_question *q =
-        malloc(sizeof *q + sizeof *r->regs + sizeof *r->resume + length + r->packet_length);
-    if (!q)
-        return NULL;
-    char *to = q->copies;
-    *q = (struct target_question){.request = *r};
-    q->request.regs = question_copy(&to, r->regs, sizeof *r->regs);
-    q->request.resume = question_copy(&to, r->resume, sizeof *r->resume);
-    q->request.bytes = question_copy(&to, has_bytes ? r->bytes : NULL, length);
-    q->request.packet = question_copy(&to, r->packet, r->packet_length);
-    return q;
-}
-
-static void question_finish(struct target_question *q, const struct target_answer *answer)
-{
-    if (q->done)
-        q->done(q->ctx, answer);
-    free(q);
-}
-
-static void question_fail(struct target_question *q, int error, const char *why)
-{
-    question_finish(q, &(struct target_answer){.error = error, .why = why});
-}
-
-static struct target_question *question_take(struct target_question **from)
-{
-    struct target_question *q = *from;
-    if (q) {
-        *from = q->next;
-        q->next = NULL;
-    }
-    return q;
-}
-
-static void question_add(struct target_question **to, struct target_question *q)
-{
-    while (*to)
-        to = &(*to)->next;
-    *to = q;
 }
 
 /* Those of one client, or of all but the client in control. */
@@ -109,7 +41,7 @@ static struct target_question **question_find(struct target *t, const struct tar
 static void target_fail_all(struct target_question **queue, int error, const char *why)
 {
     while (*queue)
-        question_fail(question_take(queue), error, why);
+        target_question_fail(target_question_take(queue), error, why);
 }
 
 /* Clients. Whoever is told may leave, but nobody else does from within. */
@@ -138,7 +70,7 @@ static void client_forget_questions(struct target *t, struct target_client *c)
 {
     struct target_question **at;
     while (*(at = question_find(t, c)))
-        free(question_take(at));
+        free(target_question_take(at));
     if (t->under_way && t->under_way->client == c) {
         t->under_way->client = NULL;
         t->under_way->done = NULL;
@@ -254,11 +186,11 @@ static void target_remove_orphans(struct target *t)
     while (t->breakpoint_count > 0) {
         struct target_request r = {.kind = TARGET_REMOVE,
                                    .breakpoint = t->breakpoints[--t->breakpoint_count]};
-        struct target_question *q = question_new(&r);
+        struct target_question *q = target_question_new(&r);
         if (!q)
             return;
         q->since_ms = t->now_ms;
-        question_add(&t->asks, q);
+        target_question_add(&t->asks, q);
     }
 }
 
@@ -413,7 +345,7 @@ void target_answered(struct target *t, const struct target_answer *answer)
     /* Its client may have gone, or the target, from within. */
     if (t->under_way == q) {
         t->under_way = NULL;
-        question_finish(q, &a);
+        target_question_finish(q, &a);
     }
     target_pump_questions(t);
 }
@@ -471,7 +403,7 @@ static void target_start_resume(struct target *t, struct target_question *q)
     t->epoch++;
     target_fail_all(&t->background, BT_ERR_INVAL, "the target runs");
     for (struct target_question **at; *(at = question_find(t, NULL));)
-        question_fail(question_take(at), BT_ERR_INVAL, "the target runs");
+        target_question_fail(target_question_take(at), BT_ERR_INVAL, "the target runs");
     if (t->run != TARGET_RESUMING)
         return; /* lost meanwhile */
     t->run = TARGET_RUNNING;
@@ -485,8 +417,8 @@ static struct target_question *target_next_of_clients(struct target *t)
 {
     bool serves = t->serves_client && t->control;
     if (t->run == TARGET_HALTED && !t->holds_clients)
-        return question_take(&t->of_clients);
-    return serves ? question_take(question_find(t, t->control)) : NULL;
+        return target_question_take(&t->of_clients);
+    return serves ? target_question_take(question_find(t, t->control)) : NULL;
 }
 
 /* The next question that may be asked now, taken out of its queue; NULL when there is none. */
@@ -495,11 +427,11 @@ static struct target_question *target_next_question(struct target *t)
     struct target_question *q = NULL;
     bool halted = t->run == TARGET_HALTED || t->run == TARGET_HELD;
     if (halted)
-        q = question_take(&t->asks);
+        q = target_question_take(&t->asks);
     if (!q)
         q = target_next_of_clients(t);
     if (!q && halted)
-        q = question_take(&t->background);
+        q = target_question_take(&t->background);
     return q;
 }
 
@@ -599,7 +531,7 @@ int target_ask(struct target *t, struct target_client *client, const struct targ
     int error = client ? client_may_ask(t, client, request) : owner_may_ask(t);
     if (error == BT_OK && !request_is_good(t, client, request))
         error = BT_ERR_INVAL;
-    struct target_question *q = error == BT_OK ? question_new(request) : NULL;
+    struct target_question *q = error == BT_OK ? target_question_new(request) : NULL;
     if (!q)
         return error < 0 ? error : BT_ERR_NOMEM;
     q->done = request->kind == TARGET_RESUME ? NULL : done;
@@ -611,9 +543,9 @@ int target_ask(struct target *t, struct target_client *client, const struct targ
     if (request->kind == TARGET_RESUME)
         client->waits = true;
     if (client)
-        question_add(&t->of_clients, q);
+        target_question_add(&t->of_clients, q);
     else
-        question_add(request->background ? &t->background : &t->asks, q);
+        target_question_add(request->background ? &t->background : &t->asks, q);
     target_pump_questions(t);
     return BT_OK;
 }
@@ -669,7 +601,7 @@ static bool target_fail_late(struct target *t, struct target_question **queue, c
             continue;
         }
         late = true;
-        question_fail(question_take(at), BT_ERR_IO, why);
+        target_question_fail(target_question_take(at), BT_ERR_IO, why);
         at = queue; /* which may be another one now */
     }
     return late;
@@ -765,7 +697,7 @@ static void target_answer_all(struct target *t)
     t->resumed = NULL;
     target_forget_state(t);
     if (under_way)
-        question_fail(under_way, BT_ERR_IO, why);
+        target_question_fail(under_way, BT_ERR_IO, why);
     target_fail_all(&t->asks, BT_ERR_IO, why);
     target_fail_all(&t->of_clients, BT_ERR_IO, why);
     target_fail_all(&t->background, BT_ERR_IO, why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What all kinds of target have in common, with a kind that answers when the test says so. */
+/* Tests target.c and target_question.c: what all kinds of target have in common, with a kind that
+ * answers when the test says so. */
 #include "drivers/target/target.h"
 
 #include <stdarg.h>
