@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests server/net/tls.c.
+# Tests server/net/tls.c and tls_connection.c.
 """Kinds of certificates, made by OpenSSL, shown to the server through another implementation of its
 handshake: who is admitted, under which name, with which role, and what the log says of the others.
 Lists of revoked certificates: used, unreadable, expired, and read again while somebody is here."""
