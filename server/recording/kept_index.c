@@ -152,34 +152,6 @@ int kept_index_open(const uint8_t *file, size_t size, const struct kept_index_id
     return BT_OK;
 }
 
-static bool read_whole(int fd, uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = read(fd, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
-static bool write_whole(int fd, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 int kept_index_read(const char *folder, const struct kept_index_id *id, struct kept_index *x,
                     struct message *why)
 {
@@ -189,19 +161,22 @@ int kept_index_read(const char *folder, const struct kept_index_id *id, struct k
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT)
         return BT_ERR_RANGE;
-    off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
+    off_t size = file && fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
     uint8_t *data = NULL;
     int error = BT_OK;
-    if (size < 0 || lseek(fd, 0, SEEK_SET) != 0)
+    if (size < 0 || fseeko(file, 0, SEEK_SET) != 0)
         error = message_fail(why, BT_ERR_IO, "%s", strerror(errno));
     else if ((uint64_t)size > MOST || !(data = malloc(size ? (size_t)size : 1)))
         error = message_fail(why, BT_ERR_NOMEM, "too large");
-    else if (!read_whole(fd, data, (size_t)size))
+    else if (fread(data, 1, (size_t)size, file) != (size_t)size)
         error = message_fail(why, BT_ERR_IO, "cannot be read");
     else
         error = kept_index_open(data, (size_t)size, id, x, why);
     free(data);
-    if (fd >= 0)
+    if (file)
+        fclose(file);
+    else if (fd >= 0)
         close(fd);
     return error;
 }
@@ -222,9 +197,12 @@ int kept_index_write(const char *folder, const struct kept_index_id *id, const s
     snprintf(path, sizeof path, "%s/" KEPT_INDEX_NAME, folder);
     snprintf(made, sizeof made, "%s/." KEPT_INDEX_NAME ".XXXXXX", folder);
     int fd = ok ? mkostemp(made, O_CLOEXEC) : -1;
-    ok = fd >= 0 && write_whole(fd, data, size);
-    if (fd >= 0)
-        ok = close(fd) == 0 && ok;
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
+    ok = file && fwrite(data, 1, size, file) == size;
+    if (file)
+        ok = fclose(file) == 0 && ok;
+    else if (fd >= 0)
+        close(fd);
     ok = ok && rename(made, path) == 0;
     int error = ok ? BT_OK : message_fail(why, BT_ERR_IO, "%s", strerror(errno));
     if (!ok && fd >= 0)
