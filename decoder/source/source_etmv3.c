@@ -3,9 +3,6 @@
 #include "decoder/source/source.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <strings.h>
 
 #define CCER_SINCE 5 /* minor version whose decoder needs ETMCCER */
 

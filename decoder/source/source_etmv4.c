@@ -3,9 +3,7 @@
 #include "decoder/source/source.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 static void optional_reg(const struct bt_source *source, const char *name, uint32_t *value)
 {

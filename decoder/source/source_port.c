@@ -3,9 +3,7 @@
 #include "decoder/source/source.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /* What the specification leaves open: a field of the decoder's configuration, and a key of the
  * source's [regs] in a recording. */

@@ -3,7 +3,6 @@
 #include "decoder/source/source.h"
 
 #include <inttypes.h>
-#include <strings.h>
 
 static int configure_ptm(const struct bt_source *source, struct stream_config *config,
                          unsigned *trace_id, char *why, size_t size)

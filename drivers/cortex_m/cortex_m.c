@@ -2,8 +2,6 @@
 /* Attaching to a Cortex-M; halting, stepping, resuming and resetting it. DDI 0403E.e chapter C1. */
 #include "drivers/cortex_m/cortex_m.h"
 
-#include <stdio.h>
-
 #include "cortex_m_internal.h"
 
 #define SCS_ID_PFR1 0xe000ed44u

@@ -2,7 +2,6 @@
 #include "drivers/ini/ini_reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

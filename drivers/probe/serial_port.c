@@ -4,7 +4,6 @@
 #include <asm/termbits.h> /* any rate: <termios.h> knows a few only, and excludes this one */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>

@@ -7,7 +7,6 @@
 #include "rtos_internal.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define INTEGRITY 0x5a5a5a5au /* configUSE_LIST_DATA_INTEGRITY_CHECK_BYTES */
 

@@ -278,10 +278,10 @@ static int usb_check(const struct usb_probe_seen *seen, const struct usb_wanted 
         return usb_several_refuse(all, wanted->noun, why);
     if (!seen->no_permission)
         return 0;
-    message_set(why,
-                "no permission to open %s %s (%04x:%04x): install the udev rules 60-btraced.rules",
-                wanted->noun, seen->node, seen->info.vendor, seen->info.product);
-    return BT_ERR_IO;
+    return message_fail(
+        why, BT_ERR_IO,
+        "no permission to open %s %s (%04x:%04x): install the udev rules 60-btraced.rules",
+        wanted->noun, seen->node, seen->info.vendor, seen->info.product);
 }
 
 int usb_libusb_find(libusb_context *context, const struct usb_wanted *wanted,
@@ -346,10 +346,10 @@ static int usb_claim(struct usb_probe *p, struct message *why)
     }
     if (code == 0)
         return 0;
-    message_set(why, "cannot use probe '%.60s': interface %u %s", p->info.product_name,
-                p->choice.interface,
-                code == LIBUSB_ERROR_BUSY ? "is in use by another program" : libusb_strerror(code));
-    return BT_ERR_IO;
+    return message_fail(why, BT_ERR_IO, "cannot use probe '%.60s': interface %u %s",
+                        p->info.product_name, p->choice.interface,
+                        code == LIBUSB_ERROR_BUSY ? "is in use by another program"
+                                                  : libusb_strerror(code));
 }
 
 /* Of the wanted kind, and where it is wanted. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The session as a client of its target: what it asks, and what the target says by itself. */
-#include <string.h>
 
 #include "gdb_internal.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets by their names: what they are about, and the handlers of those that are answered here. */
-#include <string.h>
 
 #include "gdb_internal.h"
 

@@ -3,7 +3,6 @@
  * Threads and the cores that they are. Those of another server are named as it names them, and may
  * be of an operating system: on which core such a one was is not known.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "gdb_internal.h"

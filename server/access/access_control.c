@@ -5,7 +5,6 @@
 #include "server/net/stream_connection.h"
 #include "server/net/tls.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "server/base/progress.h"
 
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

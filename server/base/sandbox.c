@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,8 +108,7 @@ static int refuse_calls(const char *const *names, size_t count, bool all, struct
     if (!error || error == -ENOSYS || error == -EINVAL || error == -EOPNOTSUPP ||
         error == -ECANCELED || error == -EPERM || error == -EACCES)
         return BT_OK;
-    message_set(why, "system calls cannot be given up: %s", strerror(-error));
-    return BT_ERR_IO;
+    return message_fail(why, BT_ERR_IO, "system calls cannot be given up: %s", strerror(-error));
 }
 
 /* Writing. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/history/btrace_blocks.h"
 
-#include <string.h>
-
 /* Execution certainly goes on behind this instruction if no more trace comes. */
 static bool walk_passes(const struct history_tail *tail, const struct insn *insn)
 {

@@ -180,8 +180,8 @@ int listener_adopt(struct listener *l, int fd, struct message *why)
     } else if (a.ss_family == AF_INET || a.ss_family == AF_INET6) {
         listener_note_tcp(l, &a);
     } else {
-        message_set(why, "descriptor %d is a socket of a family that is not known here", fd);
-        return BT_ERR_IO;
+        return message_fail(why, BT_ERR_IO,
+                            "descriptor %d is a socket of a family that is not known here", fd);
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/probe/probe_link.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -42,9 +41,8 @@ static int link_refused(struct probe_link *p, int error, const char *what, struc
     char text[200];
     if (error == BT_ERR_UNSUPPORTED && p->dp.failure == DEBUG_FAIL_NONE)
         p->dp.failure = DEBUG_FAIL_WIRE_KIND;
-    message_set(why, "probe '%s': %s: %s", p->name, what,
-                adiv5_describe(&p->dp, text, sizeof text));
-    return error;
+    return message_fail(why, error, "probe '%s': %s: %s", p->name, what,
+                        adiv5_describe(&p->dp, text, sizeof text));
 }
 
 /* A single damaged bit is no reason to give up. */
@@ -178,10 +176,9 @@ int probe_link_open(struct probe_link *p, const struct probe_driver *driver,
     memset(p, 0, sizeof *p);
     p->config = config;
     p->driver = driver;
-    if (!driver) {
-        message_set(why, "%s: no probe is named: section [probe] is missing", config->path);
-        return BT_ERR_RANGE;
-    }
+    if (!driver)
+        return message_fail(why, BT_ERR_RANGE, "%s: no probe is named: section [probe] is missing",
+                            config->path);
     return open_link(p, config->probe.connect_under_reset, why);
 }
 

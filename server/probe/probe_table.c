@@ -114,10 +114,8 @@ static int cmsis_open(struct probe_link *p, const struct config *config, struct 
                                             .vendor = config->probe.usb.vendor,
                                             .product = config->probe.usb.product};
     struct cmsis_dap_probe *c = calloc(1, sizeof *c);
-    if (!c) {
-        message_set(why, "out of memory");
-        return BT_ERR_NOMEM;
-    }
+    if (!c)
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
     int error = cmsis_open_usb(c, &filter, why);
     if (error) {
         free(c);
@@ -238,9 +236,9 @@ static int ftdi_check_layout(const struct ftdi_pinout *l, const struct ftdi_chip
                     l->swdio_enable.data | l->swdio_enable.enable;
     if (chip->has_high_byte || (pins & 0xff00) == 0)
         return BT_OK;
-    message_set(why, "[probe] layout uses pins 0x%04x, but a %s has no pins above 0x00FF",
-                pins & 0xff00, chip->name);
-    return BT_ERR_UNSUPPORTED;
+    return message_fail(why, BT_ERR_UNSUPPORTED,
+                        "[probe] layout uses pins 0x%04x, but a %s has no pins above 0x00FF",
+                        pins & 0xff00, chip->name);
 }
 
 static int ftdi_open_engine(struct ftdi_probe *f, const struct config_probe *o, struct message *why)
@@ -267,17 +265,14 @@ static int ftdi_open_engine(struct ftdi_probe *f, const struct config_probe *o, 
 
 static int ftdi_probe_open(struct probe_link *p, const struct config *config, struct message *why)
 {
-    if (config->sink == CONFIG_SINK_SWO && !config_has_trace_input(config)) {
-        message_set(why,
-                    "an FTDI adapter that debugs does not capture SWO; another 'sink' is "
-                    "needed, or a section [capture]: type = ftdi-uart is another channel of it");
-        return BT_ERR_UNSUPPORTED;
-    }
+    if (config->sink == CONFIG_SINK_SWO && !config_has_trace_input(config))
+        return message_fail(
+            why, BT_ERR_UNSUPPORTED,
+            "an FTDI adapter that debugs does not capture SWO; another 'sink' is "
+            "needed, or a section [capture]: type = ftdi-uart is another channel of it");
     struct ftdi_probe *f = calloc(1, sizeof *f);
-    if (!f) {
-        message_set(why, "out of memory");
-        return BT_ERR_NOMEM;
-    }
+    if (!f)
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
     int error = ftdi_open_engine(f, &config->probe, why);
     if (error) {
         ftdi_channel_close(f->channel);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #define ADDRESS_SPACE ((uint64_t)1 << 32)
 
@@ -36,11 +35,9 @@ static int flash_open_algorithm(struct probe_target_flash *f, const struct confi
     const struct config_range *ram = &config->flash.ram;
     char text[200];
     int error = flash_algorithm_open(config->flash.algorithm, &f->algorithm, why);
-    if (error) {
-        message_set(why, "%s: [flash] algorithm: cannot use '%s': %s", config->path,
-                    config->flash.algorithm, why->text);
-        return error;
-    }
+    if (error)
+        return message_fail(why, error, "%s: [flash] algorithm: cannot use '%s': %s", config->path,
+                            config->flash.algorithm, why->text);
     error =
         flash_run_init(&f->run, f->algorithm, core, (uint32_t)ram->address, (uint32_t)ram->size, 0);
     if (error)

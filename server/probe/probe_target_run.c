@@ -2,8 +2,6 @@
 /* Running and halting: what a stop is called, and what becomes of the trace. */
 #include "probe_target.h"
 
-#include <string.h>
-
 #define SIGNAL_SEGV    11
 #define PAUSE_FIRST_MS 1
 #define PAUSE_MOST_MS  10

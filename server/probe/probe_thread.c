@@ -660,10 +660,8 @@ int probe_thread_open(struct probe_thread *p, const struct probe_driver *driver,
     const struct console summary = {add_summary_line, p};
     memset(p, 0, sizeof *p);
     p->probe = calloc(1, sizeof *p->probe);
-    if (!p->probe || uv_mutex_init(&p->lock) != 0) {
-        message_set(why, "out of memory");
-        return BT_ERR_NOMEM;
-    }
+    if (!p->probe || uv_mutex_init(&p->lock) != 0)
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
     uv_cond_init(&p->wake);
     p->phase = PROBE_THREAD_OPEN;
     int error = probe_target_open(p->probe, driver, config, sink, why);

@@ -44,18 +44,13 @@ static int record_place_named(const char *root, const char *name, char *path, si
 {
     struct stat st;
     int n = snprintf(path, size, "%s/%s", root, name);
-    if (n < 0 || (size_t)n >= size) {
-        message_set(why, "[record] dir is too long a name");
-        return BT_ERR_RANGE;
-    }
-    if (mkdir(root, 0777) != 0 && errno != EEXIST) {
-        message_set(why, "cannot make [record] dir '%.200s': %s", root, strerror(errno));
-        return BT_ERR_IO;
-    }
-    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode)) {
-        message_set(why, "'%s' is there, and is no folder", name);
-        return BT_ERR_IO;
-    }
+    if (n < 0 || (size_t)n >= size)
+        return message_fail(why, BT_ERR_RANGE, "[record] dir is too long a name");
+    if (mkdir(root, 0777) != 0 && errno != EEXIST)
+        return message_fail(why, BT_ERR_IO, "cannot make [record] dir '%.200s': %s", root,
+                            strerror(errno));
+    if (lstat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        return message_fail(why, BT_ERR_IO, "'%s' is there, and is no folder", name);
     return BT_OK;
 }
 
@@ -63,22 +58,19 @@ int record_place(const struct config *config, const char *name, char *path, size
                  struct message *why)
 {
     const char *root = config->record_dir;
-    if (!*root) {
-        message_set(why, "the board file names no place for recordings: [record] dir");
-        return BT_ERR_INVAL;
-    }
-    if (name && !record_name_is_plain(name)) {
-        message_set(why,
-                    "a recording has a name, not a path: letters, digits, '.', '_' and '-', at "
-                    "most %u; it goes into [record] dir",
-                    RECORD_NAME_MAX);
-        return BT_ERR_INVAL;
-    }
-    if (count_recordings(root, 2) >= config->record_max_count) {
-        message_set(why, "there are %u recordings, which is [record] max_count",
-                    config->record_max_count);
-        return BT_ERR_RANGE;
-    }
+    if (!*root)
+        return message_fail(why, BT_ERR_INVAL,
+                            "the board file names no place for recordings: [record] dir");
+    if (name && !record_name_is_plain(name))
+        return message_fail(
+            why, BT_ERR_INVAL,
+            "a recording has a name, not a path: letters, digits, '.', '_' and '-', at "
+            "most %u; it goes into [record] dir",
+            RECORD_NAME_MAX);
+    if (count_recordings(root, 2) >= config->record_max_count)
+        return message_fail(why, BT_ERR_RANGE,
+                            "there are %u recordings, which is [record] max_count",
+                            config->record_max_count);
     if (name)
         return record_place_named(root, name, path, size, why);
     snprintf(path, size, "%s", root);

@@ -517,10 +517,8 @@ int recorder_start(const struct config *config, const char *path,
 {
     *out = NULL;
     struct recorder *r = calloc(1, sizeof *r);
-    if (!r) {
-        message_set(why, "cannot record to '%s': out of memory", path);
-        return BT_ERR_NOMEM;
-    }
+    if (!r)
+        return message_fail(why, BT_ERR_NOMEM, "cannot record to '%s': out of memory", path);
     r->formatted = config->formatted;
     r->limits.max_size = config->record_max_size;
     r->limits.keep_free = config->record_keep_free;

@@ -22,34 +22,30 @@ static int recorder_make_numbered(const char *path, char *folder, size_t size, s
             break;
         if (mkdir(folder, 0777) == 0)
             return BT_OK;
-        if (errno != EEXIST) {
-            message_set(why, "cannot record to '%s': %s", folder, strerror(errno));
-            return BT_ERR_IO;
-        }
+        if (errno != EEXIST)
+            return message_fail(why, BT_ERR_IO, "cannot record to '%s': %s", folder,
+                                strerror(errno));
     }
-    message_set(why, "cannot record to '%s': the name is too long, or %u recordings are there",
-                path, NUMBER_MAX);
-    return BT_ERR_RANGE;
+    return message_fail(why, BT_ERR_RANGE,
+                        "cannot record to '%s': the name is too long, or %u recordings are there",
+                        path, NUMBER_MAX);
 }
 
 static int recorder_make_folder(const char *path, char *folder, size_t size, struct message *why)
 {
     struct stat st;
-    if (strlen(path) + 6 > size) {
-        message_set(why, "cannot record to '%.200s...': the name is too long", path);
-        return BT_ERR_RANGE;
-    }
+    if (strlen(path) + 6 > size)
+        return message_fail(why, BT_ERR_RANGE, "cannot record to '%.200s...': the name is too long",
+                            path);
     snprintf(folder, size, "%s", path);
     if (mkdir(folder, 0777) == 0)
         return BT_OK;
-    if (errno != EEXIST) {
-        message_set(why, "cannot record to '%s': %s", path, strerror(errno));
-        return BT_ERR_IO;
-    }
+    if (errno != EEXIST)
+        return message_fail(why, BT_ERR_IO, "cannot record to '%s': %s", path, strerror(errno));
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return recorder_make_numbered(path, folder, size, why);
-    message_set(why, "cannot record to '%s': it exists and is not a folder", path);
-    return BT_ERR_IO;
+    return message_fail(why, BT_ERR_IO, "cannot record to '%s': it exists and is not a folder",
+                        path);
 }
 
 static int board_add_device(struct recorder_board *b, const struct snapshot_device *d)
@@ -206,9 +202,9 @@ int recorder_board_create(struct recorder_board *b, const struct config *config,
         return error;
     if (record_place_room(config->record_keep_free, b->folder) == 0) {
         rmdir(b->folder);
-        message_set(why, "cannot record to '%s': the disk is as full as [record] keep_free allows",
-                    b->folder);
-        return BT_ERR_RANGE;
+        return message_fail(
+            why, BT_ERR_RANGE,
+            "cannot record to '%s': the disk is as full as [record] keep_free allows", b->folder);
     }
     b->core_count = config->core_count;
     for (unsigned i = 0; i < config->core_count; i++)

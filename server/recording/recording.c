@@ -66,11 +66,9 @@ static int recording_add_dumps(struct recording *r, struct recording_core *core,
         const struct snapshot_dump *dump = &core->device->dumps[i];
         struct code_region region = {.address = dump->address, .size = dump->length};
         int error = snapshot_map_dump(r->snapshot, dump, &region.bytes);
-        if (error) {
-            message_set(why, "%s:%u: cannot read '%s': %s", core->device->path, dump->line,
-                        dump->path, bt_strerror(error));
-            return error;
-        }
+        if (error)
+            return message_fail(why, error, "%s:%u: cannot read '%s': %s", core->device->path,
+                                dump->line, dump->path, bt_strerror(error));
         if (dump->length == 0)
             continue;
         if (space_security(dump->space, &region.security))
@@ -83,11 +81,10 @@ static int recording_add_dumps(struct recording *r, struct recording_core *core,
             region.context = region.vmid = dump->context;
         }
         error = code_image_add(&core->image, &region);
-        if (error == BT_ERR_INVAL) {
-            message_set(why, "%s:%u: dump reaches over the end of the address space",
-                        core->device->path, dump->line);
-            return BT_ERR_FORMAT;
-        }
+        if (error == BT_ERR_INVAL)
+            return message_fail(why, BT_ERR_FORMAT,
+                                "%s:%u: dump reaches over the end of the address space",
+                                core->device->path, dump->line);
         if (error)
             return error;
     }
@@ -115,15 +112,11 @@ static int recording_add_elf(struct recording *r, struct recording_core *core)
 
 static int recording_open_elf(struct recording *r, const char *path, struct message *why)
 {
-    if (r->elf_count == RECORDING_MAX_ELF) {
-        message_set(why, "more than %d program files", RECORDING_MAX_ELF);
-        return BT_ERR_RANGE;
-    }
+    if (r->elf_count == RECORDING_MAX_ELF)
+        return message_fail(why, BT_ERR_RANGE, "more than %d program files", RECORDING_MAX_ELF);
     int error = elf_image_open(path, &r->elf[r->elf_count], why);
-    if (error) {
-        message_set(why, "cannot use '%s': %s", path, why->text);
-        return error;
-    }
+    if (error)
+        return message_fail(why, error, "cannot use '%s': %s", path, why->text);
     r->elf_count++;
     return BT_OK;
 }
@@ -260,13 +253,12 @@ static int recording_add_sources(struct recording *r, struct message *why)
         if (!device)
             continue;
         const struct snapshot_buffer *buffer = &snap->buffers[sb->buffer];
-        if (buffer->format == SNAPSHOT_FORMAT_OTHER) {
-            message_set(why,
-                        "trace.ini:%u: buffer format '%s' is not known: coresight, source_data or "
-                        "dstream_coresight",
-                        buffer->line, buffer->format_name);
-            return BT_ERR_UNSUPPORTED;
-        }
+        if (buffer->format == SNAPSHOT_FORMAT_OTHER)
+            return message_fail(
+                why, BT_ERR_UNSUPPORTED,
+                "trace.ini:%u: buffer format '%s' is not known: coresight, source_data or "
+                "dstream_coresight",
+                buffer->line, buffer->format_name);
         int error = recording_add_source(r, device, buffer, why);
         if (error)
             return error;

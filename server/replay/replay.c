@@ -316,15 +316,12 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
                      : recording_open(&r->recording, path, elf, elf_count, why);
     if (error)
         return error;
-    if (r->recording.source_count == 0) {
-        message_set(why, "%s: no trace source that can be decoded", path);
-        return BT_ERR_UNSUPPORTED;
-    }
+    if (r->recording.source_count == 0)
+        return message_fail(why, BT_ERR_UNSUPPORTED, "%s: no trace source that can be decoded",
+                            path);
     r->traces = calloc(r->recording.source_count, sizeof *r->traces);
-    if (!r->traces) {
-        message_set(why, "out of memory");
-        return BT_ERR_NOMEM;
-    }
+    if (!r->traces)
+        return message_fail(why, BT_ERR_NOMEM, "out of memory");
     return open_replay_traces(r, &of, why);
 }
 

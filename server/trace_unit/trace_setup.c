@@ -423,11 +423,10 @@ static int start_swo(struct trace_setup *t, struct message *why)
     uint32_t divider = (c->trace_clock + c->swo_rate / 2) / c->swo_rate;
     uint32_t rate = c->trace_clock / (divider ? divider : 1);
     uint32_t off = rate > c->swo_rate ? rate - c->swo_rate : c->swo_rate - rate;
-    if (divider == 0 || divider > DIVIDER_MAX || (uint64_t)off * 100 > (uint64_t)c->swo_rate * 3) {
-        message_set(why, "swo_rate = %u cannot be made of trace_clock = %u: the nearest is %u",
-                    c->swo_rate, c->trace_clock, rate);
-        return BT_ERR_RANGE;
-    }
+    if (divider == 0 || divider > DIVIDER_MAX || (uint64_t)off * 100 > (uint64_t)c->swo_rate * 3)
+        return message_fail(why, BT_ERR_RANGE,
+                            "swo_rate = %u cannot be made of trace_clock = %u: the nearest is %u",
+                            c->swo_rate, c->trace_clock, rate);
     int error = coresight_tpiu_swo(t->bus, t->sink, false, divider, c->formatted);
     return error ? trace_setup_failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
 }
@@ -720,14 +719,11 @@ int trace_setup_filter(struct trace_setup *t, const char *text, struct message *
 {
     struct filter f = {.count = t->filter_count};
     memcpy(f.list, t->filter, sizeof t->filter);
-    if (!filter_change(&f, text)) {
-        message_set(why, "trace filter " FORMS ", not '%s'", text);
-        return BT_ERR_INVAL;
-    }
-    if (!t->history) {
-        message_set(why, "nothing is traced: 'monitor trace status' says why");
-        return BT_ERR_UNSUPPORTED;
-    }
+    if (!filter_change(&f, text))
+        return message_fail(why, BT_ERR_INVAL, "trace filter " FORMS ", not '%s'", text);
+    if (!t->history)
+        return message_fail(why, BT_ERR_UNSUPPORTED,
+                            "nothing is traced: 'monitor trace status' says why");
     for (unsigned i = 0; i < t->config->core_count; i++) {
         int error = filter_check(t, i, f.count, why);
         if (error)

@@ -431,10 +431,8 @@ static int unit_failed(const struct trace_setup *t, unsigned i, int error, const
     const char *name = t->config->cores[i].name;
     const char *failure = unit_ops_of(&t->cores[i])->failure(t, i);
     char text[128];
-    if (failure) {
-        message_set(why, "the trace unit of core %s %s", name, failure);
-        return error;
-    }
+    if (failure)
+        return message_fail(why, error, "the trace unit of core %s %s", name, failure);
     snprintf(text, sizeof text, "the trace unit of core %s cannot be %s", name, what);
     return trace_setup_failed(t, error, text, why);
 }

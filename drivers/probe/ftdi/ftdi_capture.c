@@ -9,7 +9,6 @@
 #include <ftdi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* 2 MB: 48 ms at the pace of a High-Speed bus; a UART needs a hundredth of that. */
@@ -106,9 +105,8 @@ static int ftdi_capture_refused(struct ftdi_capture *c, int code)
     const char *why = code == CLAIM_REFUSED  ? "is in use by another program"
                       : code == OPEN_REFUSED ? "cannot be opened"
                                              : "does not answer";
-    message_set(&c->why, "cannot use adapter '%.60s': channel %c %s", c->seen.info.product_name,
-                (char)('A' + c->options.channel), why);
-    return BT_ERR_IO;
+    return message_fail(&c->why, BT_ERR_IO, "cannot use adapter '%.60s': channel %c %s",
+                        c->seen.info.product_name, (char)('A' + c->options.channel), why);
 }
 
 static int set_rate(struct ftdi_capture *c)
@@ -124,9 +122,9 @@ static int set_rate(struct ftdi_capture *c)
     uint64_t off = actual > wanted ? actual - wanted : wanted - actual;
     if (off * 100 <= (uint64_t)wanted * TOLERANCE)
         return 0;
-    message_set(&c->why, "adapter '%.60s' cannot capture at %u bits a second; the nearest is %u",
-                c->seen.info.product_name, wanted, (unsigned)actual);
-    return BT_ERR_UNSUPPORTED;
+    return message_fail(&c->why, BT_ERR_UNSUPPORTED,
+                        "adapter '%.60s' cannot capture at %u bits a second; the nearest is %u",
+                        c->seen.info.product_name, wanted, (unsigned)actual);
 }
 
 static int ftdi_capture_open_device(struct ftdi_capture *c, libusb_device *device)

@@ -3,7 +3,6 @@
 #include "drivers/probe/ftdi/ftdi_channel.h"
 
 #include <ftdi.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>

@@ -212,11 +212,10 @@ static int make_reader(struct orbtrace *o)
         o->orbflow = orbflow_frames_new();
         return o->orbflow ? 0 : BT_ERR_NOMEM;
     }
-    message_set(
-        &o->why,
+    return message_fail(
+        &o->why, BT_ERR_UNSUPPORTED,
         "'%.60s' sends trace in protocol 0x%02x, which is not known: other gateware is needed",
         o->seen.info.product_name, o->choice.protocol);
-    return BT_ERR_UNSUPPORTED;
 }
 
 static int orbtrace_claim(struct orbtrace *o, libusb_device *device)
@@ -234,10 +233,10 @@ static int orbtrace_claim(struct orbtrace *o, libusb_device *device)
             libusb_set_interface_alt_setting(o->handle, o->choice.interface, o->choice.alternate);
     if (code == 0)
         return 0;
-    message_set(&o->why, "cannot use the trace interface of '%.60s': %s", o->seen.info.product_name,
-                code == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
-                                          : libusb_strerror(code));
-    return BT_ERR_IO;
+    return message_fail(&o->why, BT_ERR_IO, "cannot use the trace interface of '%.60s': %s",
+                        o->seen.info.product_name,
+                        code == LIBUSB_ERROR_BUSY ? "it is in use by another program (orbuculum?)"
+                                                  : libusb_strerror(code));
 }
 
 static int open_device(struct orbtrace *o)
