@@ -71,6 +71,15 @@ enum effect_carry {
     EFFECT_C_SHIFT, /* out of the shifter */
 };
 
+/* A and R profile: what addresses mean. */
+enum effect_context {
+    EFFECT_CONTEXT_SAME,
+    EFFECT_CONTEXT_CHANGES,     /* perhaps: the change counts from an ISB or an exception on, */
+    EFFECT_CONTEXT_CHANGES_TLB, /* from an ISB behind a DSB on; before that it may, or not */
+    EFFECT_CONTEXT_DSB,
+    EFFECT_CONTEXT_ISB,
+};
+
 #define EFFECT_NO_REG   0xff
 #define EFFECT_ALWAYS   14
 #define EFFECT_NZ       16 /* registers after r15: N and Z, C, V */
@@ -97,6 +106,7 @@ struct insn_effect {
     uint8_t carry;         /* enum effect_carry */
     uint8_t width;         /* memory: bytes an access, 1, 2 or 4 */
     uint8_t words;         /* memory: of floating-point registers, instead of core registers */
+    uint8_t context;       /* enum effect_context */
     bool set_flags;
     bool load;
     bool sign;
@@ -146,6 +156,13 @@ static inline void effect_set_system(struct insn_effect *e, enum effect_system w
     effect_clobber(e, regs);
     e->kind = EFFECT_SYSTEM;
     e->system = (uint8_t)which;
+}
+
+/* DSB and ISB, in bits 7 to 4 of either set. */
+static inline void effect_barrier(uint32_t op, struct insn_effect *e)
+{
+    unsigned which = effect_field(op, 4, 4);
+    e->context = which == 4 ? EFFECT_CONTEXT_DSB : which == 6 ? EFFECT_CONTEXT_ISB : e->context;
 }
 
 void effect_a32(uint32_t op, struct insn_effect *e);

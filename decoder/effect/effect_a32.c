@@ -329,6 +329,7 @@ static void unconditional(uint32_t op, struct insn_effect *e)
         e->kind = EFFECT_NONE; /* PLD, PLI */
     } else if ((op & 0x0ff00000) == 0x05700000) {
         e->kind = EFFECT_NONE; /* barriers, CLREX */
+        effect_barrier(op, e);
     } else if ((op & 0x0ff1fe20) == 0x01000000) {
         if (op & 1u << 17) /* CPS with a mode */
             effect_set_system(e, EFFECT_SET_MODE, EFFECT_BANKED);
@@ -418,8 +419,8 @@ static bool keeps_memory(uint32_t op)
     switch (rn) {
     case 1:
         return rm == 0 && op2 == 2; /* CPACR */
-    case 7: /* instruction caches, branch prediction, DSB, DMB; an ISB makes others take effect */
-        return (rm == 5 && op2 != 4) || (rm == 1 && (op2 == 0 || op2 == 6)) ||
+    case 7:                         /* instruction caches, branch prediction, barriers */
+        return rm == 5 || (rm == 1 && (op2 == 0 || op2 == 6)) ||
                (rm == 10 && (op2 == 4 || op2 == 5));
     case 9:
         return rm >= 12 && rm <= 14; /* performance monitors */
@@ -432,6 +433,19 @@ static bool keeps_memory(uint32_t op)
     }
 }
 
+/* A write to CP15. */
+static void write_system(uint32_t op, struct insn_effect *e)
+{
+    unsigned rn = effect_field(op, 16, 4), rm = effect_field(op, 0, 4),
+             op2 = effect_field(op, 5, 3);
+    bool barrier = rn == 7 && op2 == 4 && !effect_field(op, 21, 3);
+    e->clobber_memory = !keeps_memory(op);
+    if (barrier && (rm == 5 || rm == 10))
+        e->context = rm == 5 ? EFFECT_CONTEXT_ISB : EFFECT_CONTEXT_DSB;
+    else if (e->clobber_memory && rn != 7) /* caches */
+        e->context = rn == 8 ? EFFECT_CONTEXT_CHANGES_TLB : EFFECT_CONTEXT_CHANGES;
+}
+
 /* Bits 27..24 are 1100, 1101 or 1110. */
 void effect_coprocessor(uint32_t op, struct insn_effect *e)
 {
@@ -440,6 +454,7 @@ void effect_coprocessor(uint32_t op, struct insn_effect *e)
     if ((op & 0x0fe00000) == 0x0c400000) { /* two registers: MCRR, MRRC, VMOV */
         effect_clobber(e, load ? 1u << rt | 1u << rn : 0);
         e->clobber_memory = !load && effect_field(op, 8, 4) == 15 && (op & 15) != 14; /* timers */
+        e->context = e->clobber_memory ? EFFECT_CONTEXT_CHANGES : EFFECT_CONTEXT_SAME;
     } else if (!(op & 1u << 25) && effect_field(op, 9, 3) == 5) {
         floating_load_store(op, e);
     } else if (!(op & 1u << 25)) { /* LDC, STC, VLDR, VSTM ... */
@@ -447,7 +462,8 @@ void effect_coprocessor(uint32_t op, struct insn_effect *e)
         e->clobber_memory = !load;
     } else if (op & 0x10) { /* MCR, MRC; rt = 15 is the flags */
         effect_clobber(e, !load ? 0 : rt == 15 ? EFFECT_FLAGS : 1u << rt);
-        e->clobber_memory = !load && effect_field(op, 8, 4) == 15 && !keeps_memory(op);
+        if (!load && effect_field(op, 8, 4) == 15)
+            write_system(op, e);
     } else {
         e->kind = EFFECT_NONE;
     }

@@ -141,7 +141,8 @@ static void branch_or_control(uint32_t op, struct insn_effect *e)
             effect_set_system(e, EFFECT_SET_MODE, EFFECT_BANKED);
         e->imm = effect_field(op, 0, 5);
     } else if (which == 0x3b) {
-        e->kind = EFFECT_NONE;  /* barriers, CLREX */
+        e->kind = EFFECT_NONE; /* barriers, CLREX */
+        effect_barrier(op, e);
     } else if (which == 0x3d) { /* SUBS PC, LR, ERET */
         effect_set_system(e, EFFECT_RETURN_MOVE, EFFECT_BANKED | EFFECT_FLAGS);
         e->op = EFFECT_SUB;

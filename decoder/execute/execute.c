@@ -545,6 +545,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     x->returned = false;
     if (x->core.profile == EXECUTE_PROFILE_AR)
         execute_ar_before(x, insn);
+    execute_translation_before(x);
     unsigned cond = w.e->cond;
     if (blind) {
         step_blind(x);
@@ -572,5 +573,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
         r->psr_known &= ~0xf0000000u;
     if (!goes_on(insn) && it) /* a branch ends the block */
         execute_set_it(r, 0);
+    if (r->tables_hit || r->translation >= EXECUTE_TRANSLATION_CHANGING)
+        execute_translation_after(x);
     return w.error;
 }

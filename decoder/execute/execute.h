@@ -55,7 +55,24 @@ enum execute_reg {
      * r13 and r14. Then r8 to r12 of FIQ mode and of the others, while they are not in use. */
     EXECUTE_BANKS = 32,
     EXECUTE_HIGH = EXECUTE_BANKS + 3 * 7,
+    /* CP15, of the security state in use; in the upper half of SCTLR's value bits that are not
+     * known. */
+    EXECUTE_SCTLR = EXECUTE_HIGH + 5,
+    EXECUTE_TTBR0,
+    EXECUTE_TTBCR,
+    EXECUTE_MPIDR,
     EXECUTE_REGS = 64
+};
+
+/* A and R profile, AArch64: which memory an address is. */
+enum execute_translation {
+    EXECUTE_TRANSLATION_NEW,   /* the next instruction finds out */
+    EXECUTE_TRANSLATION_FIXED, /* not known, but always the same */
+    EXECUTE_TRANSLATION_FLAT,  /* that of its own number, or none */
+    /* The one before or the one behind, until an ISB or an exception; the TLB: until a DSB before
+     * that. Nothing of RAM is known meanwhile. */
+    EXECUTE_TRANSLATION_CHANGING,
+    EXECUTE_TRANSLATION_CHANGING_TLB,
 };
 
 enum execute_bank {
@@ -77,6 +94,12 @@ static inline unsigned execute_bank_reg(enum execute_bank bank)
     return EXECUTE_BANKS + 3 * (unsigned)bank;
 }
 
+enum execute_tables {
+    EXECUTE_TABLES_SAME,
+    EXECUTE_TABLES_HIT,
+    EXECUTE_TABLES_LOST, /* with all that was known of memory */
+};
+
 struct execute_regs {
     uint64_t value[EXECUTE_REGS]; /* A64: x0-x30, then SP of EL0 to EL3, ELR, SPSR of EL1 to EL3 */
     uint64_t known;               /* bit n: value[n]; never PC and PSR */
@@ -95,6 +118,10 @@ struct execute_regs {
     bool float_pending; /* they are, to FPCAR; neither: not known */
     bool handler;       /* M profile: in handler mode, for which exception the PSR says */
     uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0 */
+
+    uint8_t translation;             /* enum execute_translation */
+    uint8_t tables_hit;              /* enum execute_tables, by the instruction at work */
+    uint32_t tables_from, tables_to; /* FLAT: where tables in RAM are that say so; empty: none */
 };
 
 /* Where the SP in use is in `value`; -1: it is not known which one that is. */

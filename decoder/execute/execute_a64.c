@@ -110,6 +110,8 @@ int a64_step(struct execute *x, const struct execute_insn *i)
         execute_forget_memory(x);
         return error;
     }
+    if (x->regs.translation >= EXECUTE_TRANSLATION_CHANGING)
+        execute_memory_forget(&x->memory);
     if (!branches && i->has_next && i->next != i->address + 4)
         return BT_ERR_RANGE;
     return error;

@@ -18,7 +18,7 @@ enum {
     A64_SPSR1, /* to SPSR_EL3: in bits 63 to 32 which of the others are known */
     A64_VBAR0 = 42,
     A64_VBAR1,      /* to VBAR_EL3 */
-    A64_TPIDR = 46, /* TPIDR_EL0 to TPIDR_EL3, then TPIDRRO_EL0 */
+    A64_TPIDR = 46, /* TPIDR_EL0 to TPIDR_EL3, then TPIDRRO_EL0; EXECUTE_MPIDR as with 32 bits */
 };
 
 #define A64_ZR 31u

@@ -82,6 +82,7 @@ static bool return_from_exception(struct execute *x, const struct execute_insn *
     x->regs.psr = (uint32_t)status.bits;
     x->regs.psr_known = status.known ? (uint32_t)(status.bits >> 32) : 0;
     change_regime(x, level, a64_level(x));
+    execute_translation_sync(x, EFFECT_CONTEXT_ISB);
     return !(x->regs.psr & x->regs.psr_known & A64_PSTATE_M4);
 }
 
@@ -178,7 +179,7 @@ static bool system_instruction(struct execute *x, uint32_t op, int *error)
         return true;
     }
     if (rn == 8) /* TLBI: addresses may be others from now on */
-        execute_forget_memory(x);
+        execute_translation_change(x, EFFECT_CONTEXT_CHANGES_TLB);
     bool zeroes = op1 == 3 && rn == 7 && rm == 4;
     bool invalidates = op1 == 0 && rn == 7 && rm == 6;
     if (!zeroes && !invalidates)
@@ -211,7 +212,7 @@ static int system_entry(unsigned key)
         {SYSTEM(4, 12, 0, 0), A64_VBAR1 + 1}, {SYSTEM(6, 12, 0, 0), A64_VBAR1 + 2},
         {SYSTEM(3, 13, 0, 2), A64_TPIDR},     {SYSTEM(0, 13, 0, 4), A64_TPIDR + 1},
         {SYSTEM(4, 13, 0, 2), A64_TPIDR + 2}, {SYSTEM(6, 13, 0, 2), A64_TPIDR + 3},
-        {SYSTEM(3, 13, 0, 3), A64_TPIDR + 4},
+        {SYSTEM(3, 13, 0, 3), A64_TPIDR + 4}, {SYSTEM(0, 0, 0, 5), EXECUTE_MPIDR},
     };
     for (unsigned n = 0; n < sizeof list / sizeof *list; n++)
         if (list[n].key == key)
@@ -280,7 +281,7 @@ static bool changes_translation(unsigned key)
 static void write_system(struct execute *x, unsigned key, struct a64_value v)
 {
     if (changes_translation(key))
-        execute_forget_memory(x);
+        execute_translation_change(x, EFFECT_CONTEXT_CHANGES);
     uint32_t bits = key == SYSTEM(3, 4, 2, 0)   ? A64_NZCV
                     : key == SYSTEM(3, 4, 2, 1) ? A64_PSTATE_DAIF
                     : key == SYSTEM(0, 4, 2, 0) ? A64_PSTATE_SP
@@ -314,6 +315,9 @@ static bool run_system(struct execute *x, uint32_t op, int *error)
         return false; /* 128 bits */
     if (op0 == 0 && n == 2)
         hint(x, a64_field(op, 5, 7));
+    if (op0 == 0 && n == 3 && a64_field(op, 5, 3) != 5) /* DSB, ISB, not DMB */
+        execute_translation_sync(x, a64_field(op, 5, 3) == 6 ? EFFECT_CONTEXT_ISB
+                                                             : EFFECT_CONTEXT_DSB);
     if (op0 == 0 && n == 4)
         return set_status_field(x, a64_field(op, 16, 3) << 3 | a64_field(op, 5, 3),
                                 a64_field(op, 8, 4));
@@ -420,4 +424,5 @@ void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t nex
                       (struct a64_value){e->return_address, e->has_return});
     }
     enter_level(x, level);
+    execute_translation_sync(x, EFFECT_CONTEXT_ISB);
 }

@@ -346,7 +346,7 @@ static void access_user(struct execute_work *w)
 bool execute_ar_system(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
-    if (execute_cps(w))
+    if (execute_cps(w) || execute_cp15(w))
         return true;
     if (w->e->kind != EFFECT_SYSTEM || w->maybe)
         return false;
@@ -383,6 +383,8 @@ bool execute_ar_system(struct execute_work *w)
     default:
         return false;
     }
+    if (w->e->system >= EFFECT_RETURN_MEMORY && w->e->system <= EFFECT_RETURN_LOAD)
+        execute_translation_sync(w->x, EFFECT_CONTEXT_ISB);
     return true;
 }
 
@@ -439,5 +441,6 @@ bool execute_ar_exception(struct execute *x, const struct bt_event *event)
         r->psr_known &= ~STATUS_E;
     r->it_unknown = 0;
     r->compared = 0;
+    execute_translation_sync(x, EFFECT_CONTEXT_ISB);
     return true;
 }

@@ -14,6 +14,8 @@ void execute_set_it(struct execute_regs *r, uint8_t it)
 void execute_tell_any(struct execute *x, bool store)
 {
     const struct execute_access a = {0, UINT64_MAX, true, store, true};
+    if (store && x->regs.tables_to)
+        x->regs.tables_hit = EXECUTE_TABLES_LOST;
     if (x->accessed)
         x->accessed(x->ctx, &a);
 }
@@ -21,9 +23,12 @@ void execute_tell_any(struct execute *x, bool store)
 void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store, bool perhaps)
 {
     const struct execute_access a = {address, address + size, !store, store, perhaps};
+    bool changing = x->regs.translation >= EXECUTE_TRANSLATION_CHANGING;
+    if (store && !x->regs.tables_hit && a.from < x->regs.tables_to && a.to > x->regs.tables_from)
+        x->regs.tables_hit = EXECUTE_TABLES_HIT;
     if (!x->accessed)
         return;
-    if (store && (execute_memory_kind(&x->memory, a.from) == EXECUTE_MEMORY_ALIAS ||
+    if (store && (changing || execute_memory_kind(&x->memory, a.from) == EXECUTE_MEMORY_ALIAS ||
                   execute_memory_kind(&x->memory, a.to - 1) == EXECUTE_MEMORY_ALIAS))
         execute_tell_any(x, true);
     else
@@ -79,6 +84,8 @@ void execute_forget_registers(struct execute *x)
     x->regs.it_unknown = EXECUTE_IT_LENGTH;
     x->regs.returning = 0;
     x->regs.float_settled = x->regs.float_pending = x->regs.handler = false;
+    if (x->regs.translation < EXECUTE_TRANSLATION_CHANGING)
+        x->regs.translation = EXECUTE_TRANSLATION_FIXED;
 }
 
 void execute_forget_memory(struct execute *x)

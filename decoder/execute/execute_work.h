@@ -128,6 +128,16 @@ void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32
                       int *error);
 uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known);
 
+/* execute_translation.c: MCR and MRC of CP15, and barriers, false if it is none of them; before
+ * each instruction; something that ends a change of translation has happened. */
+bool execute_cp15(struct execute_work *w);
+void execute_translation_before(struct execute *x);
+void execute_translation_sync(struct execute *x, enum effect_context how);
+/* Behind an instruction that has hit tables, and all while addresses change. */
+void execute_translation_after(struct execute *x);
+/* From now on addresses may be others. */
+void execute_translation_change(struct execute *x, enum effect_context how);
+
 /* execute_ar.c: what deals with modes and status, false if it is not followed; before each
  * instruction; an exception, false likewise. */
 bool execute_ar_system(struct execute_work *w);

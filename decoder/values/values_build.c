@@ -311,6 +311,27 @@ static void execute_canceled(struct build *b, const struct insn_effect *e)
         build_clobber(b, memory_writes(e));
 }
 
+/* A change of translation counts. */
+static void build_settle(struct build *b)
+{
+    if (b->changing == EFFECT_CONTEXT_CHANGES) {
+        b->changing = EFFECT_CONTEXT_SAME;
+        build_clobber_memory(b);
+    }
+}
+
+static void build_context(struct build *b, const struct insn_effect *e)
+{
+    if (e->context == EFFECT_CONTEXT_CHANGES || e->context == EFFECT_CONTEXT_CHANGES_TLB)
+        b->changing = b->changing > e->context ? b->changing : e->context;
+    else if (e->context == EFFECT_CONTEXT_DSB && b->changing)
+        b->changing = EFFECT_CONTEXT_CHANGES;
+    else if (e->context == EFFECT_CONTEXT_ISB)
+        build_settle(b);
+    else if (b->changing && (e->kind == EFFECT_MEMORY || e->kind == EFFECT_SYSTEM))
+        build_clobber_memory(b);
+}
+
 static void build_execute(struct build *b, const struct insn_effect *e)
 {
     if (b->canceled) {
@@ -491,9 +512,11 @@ static void build_events(struct build *b)
             path_lost(b);
             break;
         case BT_EVENT_EXCEPTION:
+            build_settle(b);
             enter_exception(b, event);
             break;
         case BT_EVENT_EXCEPTION_RET:
+            build_settle(b);
             return_from_exception(b);
             break;
         case BT_EVENT_CONTEXT:
@@ -710,6 +733,7 @@ static void build_instruction(struct build *b)
     memcpy(before, b->cur, sizeof before);
     if (runs) {
         build_execute(b, &e);
+        build_context(b, &e);
         build_track_stack(b, &e, before);
     }
     if (runs && b->w->m_fpu)
@@ -729,6 +753,8 @@ static void build_instruction(struct build *b)
         b->it = 0;
     b->returned = runs && ((e.kind == EFFECT_OTHER && b->next.leaves) ||
                            (is_exception_return(&e) && !b->canceled && !b->pred));
+    if (b->returned)
+        build_settle(b);
     if (b->returned)
         build_restore_it(b, b->step + 1 < b->r->count ? i[1].address : b->w->final[15]);
     rules_run(&b->r->rules);

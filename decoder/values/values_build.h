@@ -88,6 +88,7 @@ struct build {
     uint32_t floor;    /* first state of that: what memory held there before is another's */
     uint8_t it;        /* ITSTATE of the next instruction, or BUILD_IT_UNKNOWN */
     uint8_t it_left;   /* instructions after which an unknown one has ended */
+    uint8_t changing;  /* enum effect_context: translation, of which no memory is known meanwhile */
     struct {
         uint32_t address;
         uint8_t it;       /* the same at any time (DDI 0403E.e A7.3.3): nobody jumps into a block */

@@ -64,6 +64,18 @@ enum target_stack {
     TARGET_STACKS,
 };
 
+/* CP15 of a Cortex-A; with two security states those that Secure state has of its own, too. */
+enum target_system {
+    TARGET_SYSTEM_SCR,
+    TARGET_SYSTEM_SCTLR,
+    TARGET_SYSTEM_TTBR0,
+    TARGET_SYSTEM_TTBCR,
+    TARGET_SYSTEM_SCTLR_S,
+    TARGET_SYSTEM_TTBR0_S,
+    TARGET_SYSTEM_TTBCR_S,
+    TARGET_SYSTEMS,
+};
+
 /* Registers beyond the first seventeen: at most so many, numbered from here on. */
 #define TARGET_EXTRA_NUMBER 26
 #define TARGET_EXTRA_MAX    64
@@ -77,6 +89,8 @@ struct target_regs {
     enum target_security security;
     uint32_t stack[TARGET_STACKS]; /* M profile */
     uint32_t stack_known;          /* bit i: stack[i] is valid */
+    uint64_t system[TARGET_SYSTEMS];
+    uint32_t system_known; /* bit i: system[i] is valid */
     /* Entry i + TARGET_REG_COUNT of target_registers(); of AArch64 entry i. */
     uint64_t extra[TARGET_EXTRA_MAX];
     uint64_t extra_known; /* bit i: extra[i] is valid */
@@ -105,9 +119,10 @@ struct target_register {
 unsigned target_describe_core(struct target_register *list, enum target_profile profile);
 unsigned target_describe_float(struct target_register *list, unsigned doubles);
 
-/* Which of enum target_reg, and of enum target_stack, it is by its name; -1: none. */
+/* Which of enum target_reg, target_stack and target_system it is by its name; -1: none. */
 int target_register_reg(const struct target_register *r);
 int target_register_stack(const struct target_register *r);
+int target_register_system(const struct target_register *r);
 
 /*
  * The value of list[entry], by its name, else as extra register. get: false when it is not known.

@@ -35,6 +35,14 @@ int target_register_stack(const struct target_register *r)
     return name_index(r->name, names, TARGET_STACKS);
 }
 
+/* As QEMU calls them. */
+int target_register_system(const struct target_register *r)
+{
+    static const char *const names[TARGET_SYSTEMS] = {
+        "SCR", "SCTLR", "TTBR0_EL1", "TTBCR", "SCTLR_S", "TTBR0_EL1_S", "TTBCR_S"};
+    return r->number < TARGET_REG_COUNT ? -1 : name_index(r->name, names, TARGET_SYSTEMS);
+}
+
 /* Its place among the extra registers; not less than TARGET_EXTRA_MAX: none. */
 static unsigned extra_of(const struct target_register *list, unsigned entry)
 {
@@ -54,6 +62,11 @@ bool target_regs_get(const struct target_regs *regs, const struct target_registe
         *value = regs->stack[stack];
         return true;
     }
+    int system = target_register_system(&list[entry]);
+    if (system >= 0) {
+        *value = regs->system[system];
+        return regs->system_known >> system & 1;
+    }
     if (extra >= TARGET_EXTRA_MAX)
         return false;
     *value = regs->extra[extra];
@@ -71,6 +84,10 @@ void target_regs_set(struct target_regs *regs, const struct target_register *lis
     } else if (stack >= 0) {
         regs->stack[stack] = (uint32_t)value;
         regs->stack_known |= 1u << stack;
+    } else if (target_register_system(&list[entry]) >= 0) {
+        int system = target_register_system(&list[entry]);
+        regs->system[system] = value;
+        regs->system_known |= 1u << system;
     } else if (extra < TARGET_EXTRA_MAX) {
         regs->extra[extra] = value;
         regs->extra_known |= (uint64_t)1 << extra;

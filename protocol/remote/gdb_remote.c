@@ -119,7 +119,8 @@ static bool regs_is_missing(const struct gdb_remote *r, const struct target_regi
     uint64_t value;
     if (r->request->set == TARGET_REGISTERS_PC && reg != TARGET_REG_PC && reg != TARGET_REG_PSR)
         return false;
-    if (reg != TARGET_REG_PC && reg != TARGET_REG_PSR && target_register_stack(&list[entry]) < 0)
+    if (reg != TARGET_REG_PC && reg != TARGET_REG_PSR && target_register_stack(&list[entry]) < 0 &&
+        target_register_system(&list[entry]) < 0)
         return false;
     return !target_regs_get(&r->regs, list, entry, &value);
 }

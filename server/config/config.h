@@ -90,6 +90,7 @@ struct config_core {
     uint64_t cti;                         /* its cross trigger interface; 0: none that is used */
     struct config_ranges shared;          /* RAM that others write */
     struct config_ranges ram;             /* RAM that the program file does not name */
+    unsigned mpidr;                       /* what it reads as; 0: not known */
     unsigned rtos;                        /* enum rtos_kind */
 };
 

@@ -231,6 +231,7 @@ static const struct config_key keys[] = {
     {"core", "ram", CONFIG_RANGES, CORE(ram), 0, 0, false, NULL,
      "up to 8 times ADDRESS+SIZE, of RAM beside what the program file names; K and M may follow "
      "the size"},
+    {"core", "mpidr", CONFIG_NUMBER, CORE(mpidr), 0, UINT32_MAX, false, NULL, "0 to 0xffffffff"},
     {"core", "rtos", CONFIG_RTOS, CORE(rtos), 0, 0, false, NULL,
      "auto, none, freertos, zephyr or threadx"},
 };

@@ -297,6 +297,8 @@ static void on_snapshot_registers(void *ctx, const struct target_answer *a)
         unsigned count =
             l->target->ops->registers(l->target, live_thread(&l->cores[q.core]), &list);
         reverse_snapshot_regs(state, a->regs, list, count, s->forward.core.profile);
+        if (!live_is_m_profile(core_of_snapshot(s)))
+            reverse_snapshot_mpidr(state, core_of_snapshot(s)->config->mpidr);
         if (is_as_reset(core_of_snapshot(s), state))
             reverse_snapshot_reset(state);
         list_ranges(s, &state->regs);

@@ -15,14 +15,22 @@
 #define FPCCR_SET 0xc0000000u /* ASPEN, LSPEN; the others are a status that is not followed */
 #define ALL_SAME  UINT32_MAX
 
+/* Bits that are compared where both are known. */
+static uint64_t bits_compared(const struct execute_regs *a, const struct execute_regs *b,
+                              unsigned r)
+{
+    if (r == EXECUTE_SCTLR)
+        return (uint32_t) ~((a->value[r] | b->value[r]) >> 32);
+    return r == EXECUTE_FPCCR ? FPCCR_SET : UINT64_MAX;
+}
+
 /* The first register that both know otherwise: an enum execute_reg, or EXECUTE_REGS and the number
  * of a word of floating-point registers. ALL_SAME: none. */
 static unsigned differing_register(const struct execute_regs *a, const struct execute_regs *b)
 {
     uint64_t both = a->known & b->known, floats = a->vector_known & b->vector_known;
     for (unsigned r = 0; r < EXECUTE_REGS; r++)
-        if ((both >> r & 1) &&
-            (a->value[r] ^ b->value[r]) & (r == EXECUTE_FPCCR ? FPCCR_SET : UINT64_MAX))
+        if ((both >> r & 1) && (a->value[r] ^ b->value[r]) & bits_compared(a, b, r))
             return r;
     if ((a->psr ^ b->psr) & a->psr_known & b->psr_known & FLAGS)
         return EXECUTE_PSR;

@@ -43,12 +43,14 @@ static bool name_of(enum execute_profile profile, unsigned reg, char *name, size
         [EXECUTE_MSPLIM] = "MSPLIM",   [EXECUTE_PSPLIM] = "PSPLIM",
         [EXECUTE_CCR] = "CCR",         [EXECUTE_FPCCR] = "FPCCR",
         [EXECUTE_FPCAR] = "FPCAR",     [EXECUTE_FPDSCR] = "FPDSCR",
+        [EXECUTE_SCTLR] = "SCTLR",     [EXECUTE_TTBR0] = "TTBR0",
+        [EXECUTE_TTBCR] = "TTBCR",     [EXECUTE_MPIDR] = "MPIDR",
     };
     if (profile == EXECUTE_PROFILE_A64 && reg < A64_SP)
         snprintf(name, size, "X%u", reg);
     else if (profile == EXECUTE_PROFILE_A64 && reg < A64_SP + 4)
         snprintf(name, size, "SP_EL%u", reg - A64_SP);
-    else if (profile == EXECUTE_PROFILE_A64)
+    else if (profile == EXECUTE_PROFILE_A64 && reg != EXECUTE_MPIDR)
         return false;
     else if (reg < EXECUTE_SP)
         snprintf(name, size, "R%u", reg);

@@ -69,6 +69,26 @@ static void forget_stack_in_use(struct execute_regs *r)
         r->known &= ~(UINT64_C(1) << EXECUTE_PSP);
 }
 
+/* Those of the security state in use; of a core without Security Extension there is no SCR. */
+static void take_system(struct execute_regs *r, const struct target_regs *regs)
+{
+    static const struct {
+        uint8_t reg, plain, secure;
+    } list[] = {
+        {EXECUTE_SCTLR, TARGET_SYSTEM_SCTLR, TARGET_SYSTEM_SCTLR_S},
+        {EXECUTE_TTBR0, TARGET_SYSTEM_TTBR0, TARGET_SYSTEM_TTBR0_S},
+        {EXECUTE_TTBCR, TARGET_SYSTEM_TTBCR, TARGET_SYSTEM_TTBCR_S},
+    };
+    bool monitor = (r->psr & 0x1f) == 0x16;
+    bool secure = regs->system_known >> TARGET_SYSTEM_SCR & 1 &&
+                  (monitor || !(regs->system[TARGET_SYSTEM_SCR] & 1));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        unsigned n = secure ? list[i].secure : list[i].plain;
+        if (regs->system_known >> n & 1)
+            set_execute_reg(r, list[i].reg, (uint32_t)regs->system[n]);
+    }
+}
+
 void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs *regs,
                            const struct target_register *list, unsigned count,
                            enum execute_profile profile)
@@ -99,6 +119,14 @@ void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs 
         set_execute_reg(r, EXECUTE_PSP, regs->stack[TARGET_STACK_PSP]);
     if (m_profile)
         forget_stack_in_use(r);
+    if (profile == EXECUTE_PROFILE_AR)
+        take_system(r, regs);
+}
+
+void reverse_snapshot_mpidr(struct reverse_snapshot *s, uint32_t mpidr)
+{
+    if (mpidr)
+        set_execute_reg(&s->regs, EXECUTE_MPIDR, mpidr);
 }
 
 void reverse_snapshot_reset(struct reverse_snapshot *s)

@@ -40,6 +40,9 @@ void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs 
                            const struct target_register *list, unsigned count,
                            enum execute_profile profile);
 
+/* A and R profile: what MPIDR reads as; 0: it is not known. */
+void reverse_snapshot_mpidr(struct reverse_snapshot *s, uint32_t mpidr);
+
 /* M profile: the core has just been reset. Registers that its debugger cannot read are what a reset
  * makes them (DDI 0403E.e B1.5.5). */
 void reverse_snapshot_reset(struct reverse_snapshot *s);

@@ -27,11 +27,14 @@ suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
 POSITIONS = 60 if FULL else 15
 WIDE_POSITIONS = 60
+A_POSITIONS = 250 if FULL else 20
+A_MESSAGES = 330 if FULL else 60  # about 3,100 instructions each
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
 NO_STACK = 0xdead0000  # what GDB gets for SP and LR that are not known
 WIDE = [*(f"x{i}" for i in range(31)), "sp", "pc", "cpsr"]  # a state of AArch64
 FRAME = 2  # of an access: by the core itself, before the instruction
 FRAME_BYTES = 0x6c  # with floating-point registers and what aligns it
+ROW = 8  # words of an `x`
 
 
 class Ram:
@@ -130,28 +133,28 @@ def answers(told, accesses, where, places, asked):
     return known
 
 
-def look(elf, board_of, stop, areas, seed, truth=None, halts=(), wide=False):
+def look(elf, board_of, stop, areas, seed, truth=None, halts=(), wide=False, count=POSITIONS, before=()):
     """Random positions of a run from the reset to `stop`, told and true; what share is known. It is
-    halted on its way where `halts` says. `areas`: (address, words) of RAM."""
+    halted on its way where `halts` says. `areas`: (address, words) of RAM. `before`: commands at the reset."""
     numbers = random.Random(seed)
     names, size = (WIDE, len(WIDE)) if wide else (NAMES, 17)
     shown = "info registers " + " ".join(names)
-    dumps = [f"x/{count}xw {start:#x}" for start, count in areas]
+    # A word that is not known ends what GDB shows.
+    dumps = [f"x/{min(ROW, words - at)}xw {start + 4 * at:#x}" for start, words in areas for at in range(0, words, ROW)]
     with Live(board_of()) as live:
-        first = gdb(live.port, [f"tbreak {stop}", "continue", "reverse-stepi", "monitor where", "disconnect"],
+        first = gdb(live.port, [*before, f"tbreak {stop}", "continue", "reverse-stepi", "monitor where", "disconnect"],
                     elf=elf, connect="target extended-remote")
         end = int(has(first.all("monitor where")[0], r"instructions \d+ to (\d+)")[1])
-    places = sorted(numbers.sample(range(2, end - 1 - 1000 * len(halts)),
-                                   WIDE_POSITIONS if wide else POSITIONS))
+    places = sorted(numbers.sample(range(2, end - 1 - 1000 * len(halts)), count))
     # By lines instead of words; where a line has something that is not known, GDB asks for each word.
     ask = ["set mem inaccessible-by-default off"]
-    ask += [f"mem {start:#x} {start + 4 * count:#x} rw cache" for start, count in areas]
-    asked = [start + 4 * numbers.randrange(numbers.choice((40, count)))
-             for start, count in numbers.choices(areas, k=len(places))]
+    ask += [f"mem {start:#x} {start + 4 * words:#x} rw cache" for start, words in areas]
+    asked = [start + 4 * numbers.randrange(numbers.choice((40, words)))
+             for start, words in numbers.choices(areas, k=len(places))]
     for place, address in zip(places, asked):
         ask += [f"monitor goto {place}", "stepi", shown, *dumps, f"monitor written {address:#x} 1"]
     ask += ["monitor past", "disconnect"]
-    run = ["monitor record start look", *halts, f"tbreak {stop}", "continue", "shell sleep 1",
+    run = ["monitor record start look", *before, *halts, f"tbreak {stop}", "continue", "shell sleep 1",
            "monitor record stop"]
     with Live(board_of()) as live:
         done = gdb(live.port, run + ask, elf=elf, connect="target extended-remote")
@@ -168,8 +171,7 @@ def look(elf, board_of, stop, areas, seed, truth=None, halts=(), wide=False):
     for kind, output, (share, of, stacks) in zip(("live", "recorded"), (done, replayed), told):
         texts = [text for command, text in zip(output.commands, output.outputs) if command.startswith("monitor written")]
         named = 0 if wide else answers(texts, accesses, where, places, asked)
-        # On a Cortex-A9 what sets up translation in front of main may have changed any word.
-        expect(wide or "a9" in elf.name or share < 0.99 or named >= 0.8 * len(places), f"{named} answers of {len(places)} are known")
+        expect(wide or share < 0.99 or named >= 0.8 * len(places), f"{named} answers of {len(places)} are known")
         print(f"{elf.name}, {kind}: {len(places)} positions of {end}, seed {seed}: SP known at {stacks}, "
               f"{share:.1%} of the registers and {of:.1%} of the words of RAM, {named} answers to 'written' known, all right", flush=True)
     has(replayed.all("monitor past")[0], "the halt at its end proves it")
@@ -249,8 +251,7 @@ def snapshot_board(kind, elf):
 
 
 def with_translation(kind, wide):
-    """At the reset translation is off, and RAM cannot be read where it will be. With 32 bits
-    exceptions are not followed."""
+    """At the reset translation is off, and with 64 bits RAM cannot be read where it will be."""
     reason = bench.missing()
     if reason:
         raise Skipped(reason)
@@ -260,16 +261,18 @@ def with_translation(kind, wide):
     areas = [(bss, (end - bss) // 4), (stacks - 0x400, 0x100)]
     if not FULL:
         areas = [(bss + 4 * r.randrange((end - bss) // 4 - 96), 96), (stacks - 0x100, 0x40)]
-    halts = ["tbreak main", "continue"]
+    halts = ["tbreak main", "continue"] if wide else []
     if FULL or r.randrange(2):
         halts += [f"tbreak {r.choice(('file_message', 'new_topic', 'timer_tick'))}", "continue",
                   "shell sleep 0.3", f"stepi {r.randrange(1, 9)}"]
-    share, of, past = look(elf, lambda: snapshot_board(kind, elf), "stopped_here", areas,
-                           f"{SEED} {kind}", halts=halts, wide=wide)
+    before = () if wide else (f"set var crash_after = {A_MESSAGES}",)
+    share, of, past = look(elf, lambda: snapshot_board(kind, elf), "stopped_here", areas, f"{SEED} {kind}",
+                           halts=halts, wide=wide, count=WIDE_POSITIONS if wide else A_POSITIONS, before=before)
     has(past, "the halt at its end proves it")
     lacks(past, "NOT shown.*")
-    expect(share >= 0.9, f"{share:.1%} of the registers are known")
-    expect(of >= 0.95 or not wide, f"{of:.1%} of the words of RAM are known")
+    expect(share >= 0.99, f"{share:.1%} of the registers are known")
+    # With 32 bits the number that the interrupt controller tells is pushed, and a word that is not known costs its row.
+    expect(of >= (0.99 if wide else 0.95), f"{of:.1%} of the words of RAM are known")
 
 
 REGISTERS = "info registers " + " ".join(WIDE)

@@ -495,7 +495,7 @@ START_TEST(test_coprocessor)
         {0xee070f35, true},  /* ICIMVAU */
         {0xee070fd5, true},  /* BPIALL */
         {0xee070fd1, true},  /* BPIALLIS */
-        {0xee070f95, false}, /* ISB */
+        {0xee070f95, true},  /* ISB */
         {0xee070f9a, true},  /* DSB */
         {0xee070fba, true},  /* DMB */
         {0xee070f3a, false}, /* DCCMVAC */
@@ -525,6 +525,7 @@ START_TEST(test_coprocessor)
             begin(&x, &budget);
             x.core.profile = EXECUTE_PROFILE_AR;
             x.regs.psr = 0x1f;
+            x.regs.known &= ~(UINT64_C(7) << EXECUTE_SCTLR);
             ck_assert_int_eq(execute_memory_write(&x.memory, RAM, &v, 4), BT_OK);
             ck_assert_int_eq(
                 execute_step(&x, &(struct execute_insn){.address = 0x100,

@@ -397,6 +397,41 @@ START_TEST(test_translation)
 }
 END_TEST
 
+/* What is stored before the change counts may be anywhere. */
+START_TEST(test_changing)
+{
+    static const struct {
+        uint32_t change, ends[2];
+    } list[] = {
+        {0xd5181000, {0xd5033fdf}},             /* msr sctlr_el1, x0; isb */
+        {0xd5182000, {0xd5033fdf}},             /* msr ttbr0_el1, x0 */
+        {0xd508871f, {0xd5033f9f, 0xd5033fdf}}, /* tlbi vmalle1; dsb sy; isb */
+        {0xd5181000, {0xd69f03e0}},             /* eret */
+    };
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct execute_budget budget = {.limit = 1 << 20};
+        struct execute x = {.core = {.profile = EXECUTE_PROFILE_A64}};
+        uint32_t word;
+        execute_memory_init(&x.memory, &budget, all_ram, NULL);
+        x.regs.known = UINT64_MAX;
+        x.regs.value[2] = 0x1000;
+        x.regs.value[ELR_EL1] = 0x104;
+        x.regs.value[SPSR_EL1] = 0xffffffff000003c5;
+        x.regs.psr = 0x3c5;
+        x.regs.psr_known = UINT32_MAX;
+        ck_assert(!step_at(&x, 0x100, list[i].change, 0x104));
+        ck_assert(!step_at(&x, 0x100, 0xb9000041, 0x104)); /* str w1, [x2] */
+        ck_assert(!execute_memory_read(&x.memory, 0x1000, &word, 4));
+        for (unsigned k = 0; k < 2 && list[i].ends[k]; k++)
+            ck_assert(!step_at(&x, 0x100, list[i].ends[k], 0x104));
+        ck_assert(!execute_memory_read(&x.memory, 0x1000, &word, 4));
+        ck_assert(!step_at(&x, 0x100, 0xb9000041, 0x104));
+        ck_assert(execute_memory_read(&x.memory, 0x1000, &word, 4));
+        execute_memory_release(&x.memory);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_a64");
@@ -406,5 +441,6 @@ Suite *unit_suite(void)
     unit_case(s, "execute: A64 exception and its return", test_exception);
     unit_case(s, "execute: A64 instructions that did not complete", test_not_completed);
     unit_case(s, "execute: A64 translation that changes", test_translation);
+    unit_case(s, "execute: A64 stores while it changes", test_changing);
     return s;
 }

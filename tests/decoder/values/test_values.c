@@ -47,6 +47,41 @@ START_TEST(test_constants)
 }
 END_TEST
 
+/* What is stored between a change of translation and what makes it count may be anywhere. */
+START_TEST(test_translation)
+{
+    static const uint32_t rows[][2] = {
+        {0xee010f10, 0xf57ff06f}, /* mcr SCTLR; isb */
+        {0xee020f10, 0xee070f95}, /* mcr TTBR0; mcr ISB */
+        {0xec410f02, 0xf57ff06f}, /* mcrr TTBR0 */
+        {0xee080f17, 0xf57ff06f}, /* mcr TLBIALL without a dsb */
+        {0xe1a00000, 0xe1a00000}, /* neither */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct path p;
+        bool same = rows[i][0] == rows[i][1];
+        begin(&p, BT_ISA_A32);
+        add(&p, 0xe3a00007, BT_COND_PASS); /* mov r0, #7 */
+        add(&p, rows[i][0], BT_COND_PASS);
+        add(&p, 0xe58d0000, BT_COND_PASS); /* str r0, [sp] */
+        add(&p, rows[i][1], BT_COND_PASS);
+        add(&p, 0xe59d1000, BT_COND_PASS); /* ldr r1, [sp] */
+        add(&p, 0xe3a01000, BT_COND_PASS); /* mov r1, #0 */
+        p.w.final[0] = 7;
+        p.w.final[13] = RAM + 16;
+        p.ram[4] = same ? 7 : 9;
+        struct values *r = work(&p);
+        struct values_counts counts;
+        values_counts(r, &counts);
+        ck_assert_uint_eq(counts.conflicts, 0);
+        ck_assert_int_eq(is_known(r, 5, 1, p.ram[4]), i != 3);
+        struct values_answer word;
+        ck_assert_int_eq(values_word(r, 3, RAM + 16, &word), same);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* The popped PC is the return address; the word that held it and SP follow. */
 START_TEST(test_return_reveals)
 {
@@ -546,6 +581,7 @@ Suite *unit_suite(void)
     Suite *s = suite_create("values");
     unit_case(s, "values: halted registers reach back to their last write", test_backwards);
     unit_case(s, "values: immediates and literals", test_constants);
+    unit_case(s, "values: stores while translation changes", test_translation);
     unit_case(s, "values: a return reveals LR and the stack", test_return_reveals);
     unit_case(s, "values: a store to an unknown address", test_store_anywhere);
     unit_case(s, "values: a condition that the trace does not tell", test_condition_unknown);

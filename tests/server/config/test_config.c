@@ -325,9 +325,10 @@ START_TEST(unknown_sections_and_keys)
     refuse("[trace]\nzebra = 1\n", "dir/b.conf:2: zebra: is not a key of [trace]; allowed: lis...");
     refuse("[core a]\nETMRC = 1\n",
            "dir/b.conf:2: ETMRC: is not a key of [core a]; did you mean 'ETMCR'?...");
-    refuse("[core a]\nETMNOSUCH = 1\n",
-           "dir/b.conf:2: ETMNOSUCH: is not a key of [core a]; allowed: type, program, thread, "
-           "source, trace_unit, funnel_port, debug, cti, shared, ram, rtos, ETMCR, ETMCCR...");
+    refuse(
+        "[core a]\nETMNOSUCH = 1\n",
+        "dir/b.conf:2: ETMNOSUCH: is not a key of [core a]; allowed: type, program, thread, "
+        "source, trace_unit, funnel_port, debug, cti, shared, ram, mpidr, rtos, ETMCR, ETMCCR...");
     refuse("name = x\n[board]\n", "dir/b.conf:1: name: stands before the first section");
     refuse("[board]\nname\n", "dir/b.conf:2: neither '[section]' nor 'key=value'");
 }
