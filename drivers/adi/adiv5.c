@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 /* DP register addresses. */
 #define DP_DPIDR     0x0u
@@ -47,6 +48,24 @@ const char *debug_failure_text(enum debug_failure failure)
     };
     return (size_t)failure < sizeof TEXTS / sizeof *TEXTS ? TEXTS[failure] : "unknown failure";
 }
+
+static uint64_t monotonic_us(void *user)
+{
+    struct timespec t;
+    (void)user;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+static void monotonic_sleep(void *user, uint32_t time)
+{
+    struct timespec t = {.tv_sec = time / 1000000, .tv_nsec = (long)(time % 1000000) * 1000};
+    (void)user;
+    nanosleep(&t, NULL);
+}
+
+const struct debug_clock debug_clock_monotonic = {.now_us = monotonic_us,
+                                                  .sleep_us = monotonic_sleep};
 
 bool debug_link_again(int error, enum debug_failure failure, unsigned *tries)
 {
@@ -229,7 +248,7 @@ static int adiv5_run(struct adiv5_dp *dp, struct debug_transfer *list, size_t co
         }
         if (done == count)
             done--; /* the last write was taken, but whether it got through is not known */
-        dp->clock.sleep_us(dp->clock.user, WAIT_SLEEP_US);
+        debug_sleep(&dp->clock, WAIT_SLEEP_US);
     }
 }
 
@@ -586,14 +605,14 @@ static int power_up(struct adiv5_dp *dp)
         error = adiv5_dp_write(dp, DP_SELECT, 0);
     if (error == 0)
         error = adiv5_dp_write(dp, DP_CTRL_STAT, ADIV5_CDBGPWRUPREQ | ADIV5_CSYSPWRUPREQ);
-    uint64_t begin = dp->clock.now_us(dp->clock.user);
+    uint64_t begin = debug_now(&dp->clock);
     while (error == 0) {
         error = adiv5_dp_read(dp, DP_CTRL_STAT, &value);
         if (error != 0 || (value & both) == both)
             break;
-        if (dp->clock.now_us(dp->clock.user) - begin > POWER_LIMIT_US)
+        if (debug_now(&dp->clock) - begin > POWER_LIMIT_US)
             break;
-        dp->clock.sleep_us(dp->clock.user, POWER_POLL_US);
+        debug_sleep(&dp->clock, POWER_POLL_US);
     }
     if (error != 0)
         return error;
@@ -624,11 +643,11 @@ int adiv5_drive_reset(struct adiv5_dp *dp, bool low, uint32_t wait_us)
     if (!ops->pins)
         return BT_ERR_UNSUPPORTED;
     dp->reset_low = low;
-    uint64_t begin = clock->now_us(clock->user);
+    uint64_t begin = debug_now(clock);
     int error = ops->pins(dp->link.self, output, DEBUG_PIN_NRESET, &input);
     while (error == 0 && ((input ^ output) & DEBUG_PIN_NRESET) != 0 &&
-           clock->now_us(clock->user) - begin < wait_us) {
-        clock->sleep_us(clock->user, PIN_POLL_US);
+           debug_now(clock) - begin < wait_us) {
+        debug_sleep(clock, PIN_POLL_US);
         error = ops->pins(dp->link.self, output, DEBUG_PIN_NRESET, &input);
     }
     return error;
@@ -639,7 +658,7 @@ static int hold_reset(struct adiv5_dp *dp)
 {
     int error = adiv5_drive_reset(dp, true, 0);
     if (error == 0)
-        dp->clock.sleep_us(dp->clock.user, RESET_HOLD_US);
+        debug_sleep(&dp->clock, RESET_HOLD_US);
     else if (error == BT_ERR_UNSUPPORTED)
         (void)adiv5_fail(dp, DEBUG_FAIL_NO_RESET);
     else

@@ -17,6 +17,19 @@ struct debug_clock {
     void *user;
 };
 
+static inline uint64_t debug_now(const struct debug_clock *c)
+{
+    return c->now_us(c->user);
+}
+
+static inline void debug_sleep(const struct debug_clock *c, uint32_t us)
+{
+    c->sleep_us(c->user, us);
+}
+
+/* The machine's own. */
+extern const struct debug_clock debug_clock_monotonic;
+
 enum debug_wire {
     DEBUG_WIRE_SWD,
     DEBUG_WIRE_JTAG,

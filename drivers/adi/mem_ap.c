@@ -186,10 +186,11 @@ static int run_large(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t *
     return error;
 }
 
-static bool worth_again(const struct mem_ap *ap, int error)
+bool mem_ap_again(const struct mem_ap *ap, int error, unsigned *tries)
 {
-    return error == BT_ERR_IO &&
-           (ap->dp->failure == DEBUG_FAIL_LINE || ap->dp->failure == DEBUG_FAIL_WAIT);
+    enum debug_failure failure = ap->dp->failure;
+    return error == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
+           (*tries)++ < RETRIES;
 }
 
 /* Do it: `words` are DRW values, lanes as they are. The run must not cross MEM_AP_WRAP. */
@@ -197,8 +198,9 @@ static int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t 
                       size_t count)
 {
     size_t done = 0;
-    int error = 0;
-    for (unsigned tries = 0; tries <= RETRIES; tries++) {
+    unsigned tries = 0;
+    int error;
+    do {
         error = count <= SMALL_RUN ? run_small(ap, run, words, count, &done)
                                    : run_large(ap, run, words, count, &done);
         if (error == 0) {
@@ -206,9 +208,7 @@ static int mem_ap_run(struct mem_ap *ap, const struct mem_ap_run *run, uint32_t 
             return 0;
         }
         mem_ap_forget(ap);
-        if (!run->retry || !worth_again(ap, error))
-            break;
-    }
+    } while (run->retry && mem_ap_again(ap, error, &tries));
     /* A last write that is taken and then refused counts as done below. */
     if (done >= count)
         done = count - 1;

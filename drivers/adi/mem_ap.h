@@ -96,4 +96,8 @@ struct mem_ap_banked {
 };
 int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *list, size_t count);
 
+/* What failed with `error` is worth another try: bits were damaged, or the port was busy, and not
+ * often. `*tries` begins with 0. */
+bool mem_ap_again(const struct mem_ap *ap, int error, unsigned *tries);
+
 #endif

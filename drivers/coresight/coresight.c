@@ -86,10 +86,10 @@ int coresight_read_list(struct coresight_bus *bus, uint64_t base,
 
 int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, uint32_t value)
 {
-    uint64_t begin = bus->clock.now_us(bus->clock.user);
+    uint64_t begin = debug_now(&bus->clock);
     for (unsigned looks = 1;; looks++) {
         /* The time is taken first: a pause between reading and looking at the clock is no loss. */
-        bool late = bus->clock.now_us(bus->clock.user) - begin > POLL_LIMIT_US;
+        bool late = debug_now(&bus->clock) - begin > POLL_LIMIT_US;
         uint32_t now;
         int error = coresight_read(bus, address, &now);
         if (error != 0 || (now & mask) == value)
@@ -99,7 +99,7 @@ int coresight_poll(struct coresight_bus *bus, uint64_t address, uint32_t mask, u
             bus->fault_address = address;
             return BT_ERR_IO;
         }
-        bus->clock.sleep_us(bus->clock.user, POLL_SLEEP_US);
+        debug_sleep(&bus->clock, POLL_SLEEP_US);
     }
 }
 

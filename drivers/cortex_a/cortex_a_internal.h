@@ -204,14 +204,12 @@ static inline bool cortex_a_thumb(const struct cortex_a *core)
 
 static inline uint64_t cortex_a_now(const struct cortex_a *core)
 {
-    const struct debug_clock *clock = &core->ap->dp->clock;
-    return clock->now_us(clock->user);
+    return debug_now(&core->ap->dp->clock);
 }
 
 static inline void cortex_a_sleep(const struct cortex_a *core, uint32_t time)
 {
-    const struct debug_clock *clock = &core->ap->dp->clock;
-    clock->sleep_us(clock->user, time);
+    debug_sleep(&core->ap->dp->clock, time);
 }
 
 #endif

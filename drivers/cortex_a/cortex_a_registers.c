@@ -7,16 +7,7 @@
 
 #include "cortex_a_internal.h"
 
-#define RETRIES       2u
 #define DSCR_WRITABLE (0x0000fc3cu | DSCR_MODE_MASK)
-
-/* The line was damaged or the port busy: the access may work when it is tried again. */
-static bool cortex_a_again(const struct cortex_a *core, int error, unsigned *tries)
-{
-    enum debug_failure failure = core->ap->dp->failure;
-    return error == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
-           (*tries)++ < RETRIES;
-}
 
 static const char *failure_text(enum cortex_a_failure failure)
 {
@@ -79,7 +70,7 @@ static int cortex_a_access(struct cortex_a *core, uint32_t offset, struct mem_ap
     access->offset = offset & 15;
     do {
         error = mem_ap_banked(core->ap, (core->base + offset) & ~15u, access, 1);
-    } while (cortex_a_again(core, error, &tries));
+    } while (mem_ap_again(core->ap, error, &tries));
     return cortex_a_port(core, error);
 }
 
@@ -217,7 +208,7 @@ int cortex_a_play(struct cortex_a *core, struct cortex_a_sequence *s, bool once)
     struct cortex_a_sequence sent = *s;
     error = cortex_a_bank(core, sent.list, sent.count);
     if (error != 0)
-        return !once && cortex_a_again(core, error, &tries) ? play_slowly(core, s) : error;
+        return !once && mem_ap_again(core->ap, error, &tries) ? play_slowly(core, s) : error;
     *s = sent;
     uint32_t state = sum_up(s);
     if ((state & DSCR_HALTED) == 0) {

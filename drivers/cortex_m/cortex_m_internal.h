@@ -110,14 +110,12 @@ static inline enum cortex_m_mask cortex_m_mask_of(uint32_t bits)
 
 static inline uint64_t cortex_m_now(const struct cortex_m *core)
 {
-    const struct debug_clock *clock = &core->ap->dp->clock;
-    return clock->now_us(clock->user);
+    return debug_now(&core->ap->dp->clock);
 }
 
 static inline void cortex_m_sleep(const struct cortex_m *core, uint32_t time)
 {
-    const struct debug_clock *clock = &core->ap->dp->clock;
-    clock->sleep_us(clock->user, time);
+    debug_sleep(&core->ap->dp->clock, time);
 }
 
 #endif

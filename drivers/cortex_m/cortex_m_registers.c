@@ -9,16 +9,6 @@
 
 #include "cortex_m_internal.h"
 
-#define RETRIES 2u
-
-/* The line was damaged or the port busy: the access may work when it is tried again. */
-static bool cortex_m_again(const struct cortex_m *core, int error, unsigned *tries)
-{
-    enum debug_failure failure = core->ap->dp->failure;
-    return error == BT_ERR_IO && (failure == DEBUG_FAIL_LINE || failure == DEBUG_FAIL_WAIT) &&
-           (*tries)++ < RETRIES;
-}
-
 static const char *failure_text(enum cortex_m_failure failure)
 {
     static const char *const texts[] = {
@@ -71,11 +61,11 @@ const char *cortex_m_describe(const struct cortex_m *core, char *text, size_t si
 static int cortex_m_bank(struct cortex_m *core, uint32_t address, struct mem_ap_banked *list,
                          size_t count, bool repeat)
 {
-    unsigned tries = repeat ? 0 : RETRIES;
+    unsigned tries = 0;
     int error;
     do {
         error = mem_ap_banked(core->ap, address & ~15u, list, count);
-    } while (cortex_m_again(core, error, &tries));
+    } while (repeat && mem_ap_again(core->ap, error, &tries));
     return cortex_m_port(core, error);
 }
 
@@ -335,7 +325,7 @@ static int read_selectors(struct cortex_m *core, const uint8_t *selectors, size_
         size_t n = count < most ? count : most;
         bool ready = false;
         error = read_list(core, selectors, n, data, &ready);
-        if (core->halted && cortex_m_again(core, error, &tries)) {
+        if (core->halted && mem_ap_again(core->ap, error, &tries)) {
             error = 0;
             continue;
         }

@@ -37,8 +37,7 @@ static int core_failed(struct flash_run *run, int error)
 
 static uint64_t flash_now(const struct flash_run *run)
 {
-    const struct debug_clock *clock = &run->core->ap->dp->clock;
-    return clock->now_us(clock->user);
+    return debug_now(&run->core->ap->dp->clock);
 }
 
 static uint32_t flash_aligned(uint32_t size)
@@ -197,7 +196,7 @@ static int flash_finish(struct flash_run *run)
     while (error == 0 && !ended) {
         error = flash_look(run, &ended);
         if (error == 0 && !ended)
-            clock->sleep_us(clock->user, POLL_SLEEP_US);
+            debug_sleep(clock, POLL_SLEEP_US);
     }
     run->called = false;
     if (error == 0)

@@ -2,21 +2,14 @@
 #include "server/base/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+#include <uv.h>
 
 #define WIDTH 72 /* of a line that is written over */
 
-static uint64_t progress_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * PROGRESS_SECOND + (uint64_t)t.tv_nsec;
-}
-
 void progress_begin(struct progress *p, const char *what, uint64_t total, bool wanted)
 {
-    *p = (struct progress){.what = what, .total = total, .begun_ns = progress_now()};
+    *p = (struct progress){.what = what, .total = total, .begun_ns = uv_hrtime()};
     p->wanted = wanted && total && isatty(STDERR_FILENO);
 }
 
@@ -45,7 +38,7 @@ void progress_add(struct progress *p, uint64_t done)
         progress_end(p);
         return;
     }
-    uint64_t now = progress_now();
+    uint64_t now = uv_hrtime();
     if (!progress_line(p, now, text, sizeof text))
         return;
     p->shown_ns = now;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <uv.h>
 
 #define SLICE_NS     3000000 /* of work, about */
 #define SLICE_BLOCKS 8192u   /* between two looks at the clock */
@@ -355,13 +355,6 @@ struct call_job {
     bool is_quiet;
 };
 
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static bool same_reach(const struct history_reach *a, const struct history_reach *b)
 {
     return a->low == b->low && a->high == b->high && a->isas == b->isas && !a->events && !b->events;
@@ -536,12 +529,12 @@ static void job_tell_progress(struct call_job *j)
 bool call_job_work(struct call_job *j)
 {
     const struct code_options options = {0};
-    uint64_t begin = now_ns(), now = begin;
+    uint64_t begin = uv_hrtime(), now = begin;
     bool done = j->interrupted;
     code_cache_init(&j->walk.code, j->query.image, &options);
     while (!done && now - begin < SLICE_NS) {
         done = job_step(j);
-        now = now_ns();
+        now = uv_hrtime();
     }
     j->worked_ns += now - begin;
     bool late = !done && j->worked_ns > (uint64_t)CALL_JOB_SECONDS * 1000000000;

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define RESET_LIMIT_US  500000u
 #define RESET_POLL_US   5000u
@@ -18,23 +17,6 @@
 #define DHCSR_HALT      0x2u
 #define DHCSR_S_HALT    0x20000u
 #define DEMCR_CORERESET 0x1u
-
-static uint64_t link_now_us(void *user)
-{
-    struct timespec t;
-    (void)user;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-static void link_sleep_us(void *user, uint32_t time)
-{
-    struct timespec t = {.tv_sec = time / 1000000, .tv_nsec = (long)(time % 1000000) * 1000};
-    (void)user;
-    nanosleep(&t, NULL);
-}
-
-const struct debug_clock probe_link_clock = {.now_us = link_now_us, .sleep_us = link_sleep_us};
 
 static int link_refused(struct probe_link *p, int error, const char *what, struct message *why)
 {
@@ -127,11 +109,11 @@ static int halt_out_of_reset(struct probe_link *p)
     if (!error)
         error = mem_ap_write32(&p->ap, SCS_DEMCR, demcr | DEMCR_CORERESET);
     int freed = adiv5_drive_reset(&p->dp, false, 0);
-    uint64_t begin = link_now_us(NULL);
+    uint64_t begin = debug_now(&debug_clock_monotonic);
     while (!error && !freed && (dhcsr & DHCSR_S_HALT) == 0) {
-        link_sleep_us(NULL, RESET_POLL_US);
+        debug_sleep(&debug_clock_monotonic, RESET_POLL_US);
         error = mem_ap_read32(&p->ap, SCS_DHCSR, &dhcsr);
-        if (link_now_us(NULL) - begin <= RESET_LIMIT_US)
+        if (debug_now(&debug_clock_monotonic) - begin <= RESET_LIMIT_US)
             error = BT_OK; /* not yet out of reset */
         else if (!error && (dhcsr & DHCSR_S_HALT) == 0)
             error = adiv5_fail(&p->dp, DEBUG_FAIL_TIMEOUT);
@@ -162,7 +144,7 @@ static int open_link(struct probe_link *p, bool under_reset, struct message *why
     if (error)
         return error;
     p->is_open = true;
-    adiv5_init(&p->dp, &p->link, &probe_link_clock);
+    adiv5_init(&p->dp, &p->link, &debug_clock_monotonic);
     error = reach_target(p, under_reset, why);
     p->generation++;
     if (error)

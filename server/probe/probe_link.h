@@ -68,7 +68,4 @@ static inline bool probe_link_is_gone(const struct probe_link *p)
     return !p->is_open || p->dp.failure == DEBUG_FAIL_PROBE;
 }
 
-/* Time for those who wait, as the drivers want it. */
-extern const struct debug_clock probe_link_clock;
-
 #endif

@@ -254,7 +254,7 @@ static int ftdi_open_engine(struct ftdi_probe *f, const struct config_probe *o, 
     error = ftdi_check_layout(&o->layout, ftdi_channel_chip(f->channel), why);
     if (error)
         return error;
-    error = ftdi_open(&f->engine, &port, &o->layout, &probe_link_clock);
+    error = ftdi_open(&f->engine, &port, &o->layout, &debug_clock_monotonic);
     if (error)
         message_set(why, "adapter '%s' does not answer as an MPSSE does: %s",
                     ftdi_channel_info(f->channel)->product_name,

@@ -279,7 +279,7 @@ static inline bool probe_target_runs(const struct probe_target *t)
 
 static inline uint64_t probe_target_now_us(void)
 {
-    return probe_link_clock.now_us(probe_link_clock.user);
+    return debug_now(&debug_clock_monotonic);
 }
 
 /* Told when no algorithm of the flash has the core any more. */

@@ -502,26 +502,24 @@ static void probe_a_close(struct probe_target *t, bool run)
 /* The debug port may be deaf for a while. */
 static int await_cores(struct probe_target *t)
 {
-    const struct debug_clock *clock = &probe_link_clock;
-    uint64_t begin = clock->now_us(clock->user);
+    uint64_t begin = debug_now(&debug_clock_monotonic);
     int error;
     do {
-        clock->sleep_us(clock->user, RESET_POLL_US);
+        debug_sleep(&debug_clock_monotonic, RESET_POLL_US);
         error = probe_a_attach_all(t);
         if (error && !probe_link_is_gone(&t->link))
             (void)adiv5_connect(&t->link.dp, &t->link.connect);
     } while (error && !probe_link_is_gone(&t->link) &&
-             clock->now_us(clock->user) - begin < RESET_LIMIT_US);
+             debug_now(&debug_clock_monotonic) - begin < RESET_LIMIT_US);
     return error;
 }
 
 static int reset_by_pin(struct probe_target *t)
 {
-    const struct debug_clock *clock = &probe_link_clock;
     int error = adiv5_drive_reset(&t->link.dp, true, 0);
     if (error)
         return error;
-    clock->sleep_us(clock->user, RESET_HOLD_US);
+    debug_sleep(&debug_clock_monotonic, RESET_HOLD_US);
     error = adiv5_drive_reset(&t->link.dp, false, 0);
     int back = await_cores(t);
     return error ? error : back;

@@ -66,15 +66,14 @@ static void capture_progress(const struct probe_target_trace *t, uint64_t *came,
 /* Until nothing has come for a while, and then what the probe holds back. */
 static int drain_port(struct probe_target_trace *t, struct message *why)
 {
-    const struct debug_clock *clock = &probe_link_clock;
-    uint64_t begin = clock->now_us(clock->user), last = begin, now = begin;
+    uint64_t begin = debug_now(&debug_clock_monotonic), last = begin, now = begin;
     uint64_t came = 0, due = 0, goal = 0;
     bool quiet = false;
     int error = BT_OK;
     while (!error && t->capturing && !(quiet && came >= goal)) {
         uint64_t before = t->received;
         error = poll_port(t, POLL_WAIT_MS, why);
-        now = clock->now_us(clock->user);
+        now = debug_now(&debug_clock_monotonic);
         capture_progress(t, &came, &due);
         if (t->received != before) {
             last = now;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <uv.h>
 
 #define PIECES     4096u /* that wait: neighbours in a buffer are one */
 #define FRAME      16u
@@ -209,9 +209,7 @@ static void free_states(struct recorder_halt *halts)
 
 static int64_t monotonic_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+    return (int64_t)(uv_hrtime() / 1000000);
 }
 
 /* Until there is something to do. Called with the mutex held. */

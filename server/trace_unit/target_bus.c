@@ -150,24 +150,11 @@ static const struct coresight_bus_ops target_bus_ops = {
     .read_fifo = bus_read_fifo,
 };
 
-static uint64_t bus_now_us(void *user)
-{
-    (void)user;
-    return uv_hrtime() / 1000;
-}
-
-static void bus_sleep_us(void *user, uint32_t time)
-{
-    (void)user;
-    usleep(time);
-}
-
 int target_bus_open(struct target_bus *b, uv_loop_t *loop, struct target *target, bool big_endian)
 {
     memset(b, 0, sizeof *b);
-    b->bus = (struct coresight_bus){.ops = &target_bus_ops,
-                                    .self = b,
-                                    .clock = {.now_us = bus_now_us, .sleep_us = bus_sleep_us}};
+    b->bus =
+        (struct coresight_bus){.ops = &target_bus_ops, .self = b, .clock = debug_clock_monotonic};
     b->target = target;
     b->big_endian = big_endian;
     if (uv_mutex_init(&b->lock) != 0)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
-#include <time.h>
 
 #include "drivers/usb/usb_libusb_device.h"
 
@@ -50,20 +49,6 @@ struct ftdi_channel {
 #define CANCEL_MS     10u
 #define DRAIN_MS      5u
 #define DRAIN_MAX     64u
-
-static uint64_t ftdi_channel_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static void ftdi_channel_pause(struct ftdi_channel *c, unsigned ms)
-{
-    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    (void)c;
-    nanosleep(&t, NULL);
-}
 
 static void handle_events(struct ftdi_channel *c, uint64_t ms)
 {
@@ -194,9 +179,9 @@ static bool is_over(const struct ftdi_channel *c)
 
 static int wait_for_end(struct ftdi_channel *c, unsigned timeout_ms)
 {
-    uint64_t end = ftdi_channel_now_ms() + timeout_ms;
+    uint64_t end = debug_now(&debug_clock_monotonic) / 1000 + timeout_ms;
     while (!is_over(c)) {
-        uint64_t now = ftdi_channel_now_ms();
+        uint64_t now = debug_now(&debug_clock_monotonic) / 1000;
         if (now >= end)
             break;
         handle_events(c, end - now < ROUND_MS ? end - now : ROUND_MS);
@@ -364,7 +349,7 @@ static int set_mode(struct ftdi_channel *c)
         ftdi_set_bitmode(c->ftdi, ALL_INPUTS, BITMODE_MPSSE) != 0)
         return BT_ERR_IO;
     c->phase = FTDI_CHANNEL_IN_MODE;
-    ftdi_channel_pause(c, MODE_WAIT_MS);
+    debug_sleep(&debug_clock_monotonic, MODE_WAIT_MS * 1000);
     return ftdi_channel_purge(c);
 }
 

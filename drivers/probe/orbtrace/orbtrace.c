@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/probe/orbtrace/orbtrace.h"
 
+#include "drivers/adi/debug_link.h"
 #include "drivers/probe/orbtrace/orbflow_frames.h"
 #include "drivers/usb/usb_bulk_stream.h"
 #include "drivers/usb/usb_libusb_device.h"
@@ -8,7 +9,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define VENDOR         0x1209u
 #define PRODUCT        0x3443u
@@ -151,9 +151,7 @@ static void on_lost(void *user, enum bt_gap_cause cause)
 
 static uint64_t now_ms(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+    return debug_now(&debug_clock_monotonic) / 1000;
 }
 
 /* With the input off, until all that was on its way has come: 0 then, USB_TIMED_OUT if there is no

@@ -122,7 +122,7 @@ static void open_board(const char *text)
     usb_probe_init(&usb, &board, false);
     ck_assert_int_eq(cmsis_dap_open(&dap, &pipe, CMSIS_DAP_BULK), 0);
     const struct debug_link link = cmsis_dap_link(&dap);
-    adiv5_init(&probe.dp, &link, &probe_link_clock);
+    adiv5_init(&probe.dp, &link, &debug_clock_monotonic);
     ck_assert_int_eq(adiv5_connect(&probe.dp, &connect), 0);
     ck_assert_int_eq(mem_ap_init(&probe.ap, &probe.dp, 0), 0);
     coresight_bus_on_mem_ap(&probe.bus, &probe.ap);
