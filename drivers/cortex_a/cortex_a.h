@@ -94,13 +94,28 @@ enum cortex_a_known {
     CORTEX_A_KNOWN_DOUBLES = 16,
 };
 
+/* What an instruction reads or writes, in bytes. */
+struct cortex_a_access {
+    uint32_t address, length;
+    bool load, store;
+};
+
+/*
+ * `code`: an ARM instruction; or a Thumb one, its first halfword in the upper half if it has two,
+ * else in the lower half. `regs`: r0 to r15 and CPSR before it is executed, r15 its address. False:
+ * it is no access, or of a kind that is not known.
+ */
+typedef bool (*cortex_a_find_access)(uint32_t code, const uint32_t *regs,
+                                     struct cortex_a_access *access);
+
 struct cortex_a {
     /* Set by the user; all must live as long as the core. */
     struct mem_ap *ap; /* that reaches the debug registers: an APB-AP */
     uint32_t base;     /* of the debug registers, as `ap` sees them */
     uint32_t cti;      /* of the core's cross trigger interface; 0: there is none, or not known */
     struct cortex_a_software *software;
-    unsigned limit_ms; /* that a halt may take; CORTEX_A_LIMIT_MS */
+    cortex_a_find_access find_access; /* tells which watchpoint it was; NULL: nobody knows */
+    unsigned limit_ms;                /* that a halt may take; CORTEX_A_LIMIT_MS */
     /* Found by cortex_a_attach(). */
     uint32_t midr;
     const char *name;       /* "Cortex-A9"; of a part that is not known "ARMv7-A" */

@@ -113,6 +113,9 @@ extern const struct probe_command probe_a_commands[];
 void probe_a_report_fault(struct probe_target *t, unsigned core);
 void probe_a_report_cores(const struct probe_target *t, const struct console *c);
 
+/* probe_access.c: a cortex_a_find_access. */
+bool probe_a_find_access(uint32_t code, const uint32_t *regs, struct cortex_a_access *access);
+
 /* Of a Cortex-M. */
 struct probe_target_m {
     struct cortex_m core;

@@ -463,6 +463,7 @@ static int probe_a_open(struct probe_target *t, struct message *why)
     for (unsigned i = 0; i < t->a.count; i++) {
         cortex_a_init(&t->a.cores[i], &t->link.ap, (uint32_t)debug[i], &t->a.software);
         t->a.cores[i].cti = (uint32_t)t->config->cores[i].cti;
+        t->a.cores[i].find_access = probe_a_find_access;
     }
     error = probe_a_attach_all(t);
     if (!error)
