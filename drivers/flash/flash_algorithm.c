@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/flash/flash_algorithm.h"
 
+#include "drivers/base/file_load.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -340,38 +342,19 @@ int flash_algorithm_from_memory(const uint8_t *data, size_t size, struct flash_a
     return error;
 }
 
-/* All of the file, to be freed. */
-static int read_file(FILE *file, uint8_t **data, size_t *size)
-{
-    long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
-    *data = NULL;
-    if (end < 0 || fseek(file, 0, SEEK_SET) != 0)
-        return BT_ERR_IO;
-    if ((unsigned long)end > MAX_FILE)
-        return BT_ERR_RANGE;
-    *data = malloc(end > 0 ? (size_t)end : 1);
-    if (!*data)
-        return BT_ERR_NOMEM;
-    *size = fread(*data, 1, (size_t)end, file);
-    return *size == (size_t)end && !ferror(file) ? 0 : BT_ERR_IO;
-}
-
 int flash_algorithm_open(const char *path, struct flash_algorithm **out, struct message *why)
 {
-    uint8_t *data = NULL;
+    char *data = NULL;
     size_t size = 0;
     *out = NULL;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe is no file */
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
-    int error = file ? read_file(file, &data, &size) : BT_ERR_IO;
+    int error = fd < 0 ? BT_ERR_IO : file_load(fd, MAX_FILE, &data, &size);
     if (error == 0)
-        error = flash_algorithm_from_memory(data, size, out, why);
+        error = flash_algorithm_from_memory((const uint8_t *)data, size, out, why);
     else
         message_set(why, "%s", error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
     free(data);
-    if (file)
-        fclose(file);
-    else if (fd >= 0)
+    if (fd >= 0)
         close(fd);
     return error;
 }

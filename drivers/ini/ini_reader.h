@@ -55,11 +55,4 @@ typedef int (*ini_entry_fn)(void *user, const struct ini_entry *entry);
 int ini_reader_text(const char *text, size_t length, enum ini_comments comments, ini_entry_fn fn,
                     void *user, struct message *why);
 
-/*
- * Read all of an open file into *text (malloc, caller frees; NUL-terminated), *length bytes.
- * Return 0, BT_ERR_IO (errno says why), BT_ERR_RANGE (larger than INI_READER_MAX_FILE),
- * BT_ERR_NOMEM.
- */
-int ini_reader_load(int fd, char **text, size_t *length);
-
 #endif

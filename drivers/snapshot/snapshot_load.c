@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "drivers/base/file_load.h"
 #include "drivers/snapshot/snapshot_loader.h"
 #include "drivers/zstd/zstd_frames.h"
 
@@ -562,7 +563,7 @@ static int folder_read_text(void *user, const char *path, char **text, size_t *l
     int fd = snapshot_open_inside(user, path, &size);
     if (fd < 0)
         return BT_ERR_IO;
-    int error = ini_reader_load(fd, text, length);
+    int error = file_load(fd, INI_READER_MAX_FILE, text, length);
     int saved = errno;
     close(fd);
     errno = saved;

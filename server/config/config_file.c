@@ -2,6 +2,7 @@
 /* Board files on disk: where they and the virtual board's plugin are, beside the program or
  * installed. */
 #include "config_internal.h"
+#include "drivers/base/file_load.h"
 #include "drivers/ini/ini_reader.h"
 
 #include <dirent.h>
@@ -146,7 +147,7 @@ static int read_board(const char *path, char **text, size_t *length, struct mess
         close(fd); /* a pipe would keep the server waiting */
         return message_fail(why, BT_ERR_FORMAT, "cannot read '%s': it is no regular file", path);
     }
-    error = error ? error : ini_reader_load(fd, text, length);
+    error = error ? error : file_load(fd, INI_READER_MAX_FILE, text, length);
     if (error)
         message_set(why, "cannot read '%s': %s", path,
                     error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));

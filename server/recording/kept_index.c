@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording/kept_index.h"
 
+#include "drivers/base/file_load.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
@@ -15,7 +17,7 @@
 #define MAGIC_SIZE (sizeof MAGIC - 1)
 #define HEAD       (MAGIC_SIZE + KEPT_INDEX_ID) /* behind the magic: what it belongs to */
 #define LEAST      (HEAD + KEPT_INDEX_ID)       /* at the end: the signature */
-#define MOST       (UINT64_C(1) << 30)          /* bytes of the file */
+#define MOST       ((size_t)1 << 30)            /* bytes of the file */
 
 /* Pieces: eight bytes of length, then the bytes. */
 
@@ -161,24 +163,19 @@ int kept_index_read(const char *folder, const struct kept_index_id *id, struct k
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 && errno == ENOENT)
         return BT_ERR_RANGE;
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
-    off_t size = file && fseeko(file, 0, SEEK_END) == 0 ? ftello(file) : -1;
-    uint8_t *data = NULL;
-    int error = BT_OK;
-    if (size < 0 || fseeko(file, 0, SEEK_SET) != 0)
-        error = message_fail(why, BT_ERR_IO, "%s", strerror(errno));
-    else if ((uint64_t)size > MOST || !(data = malloc(size ? (size_t)size : 1)))
-        error = message_fail(why, BT_ERR_NOMEM, "too large");
-    else if (fread(data, 1, (size_t)size, file) != (size_t)size)
-        error = message_fail(why, BT_ERR_IO, "cannot be read");
+    char *data = NULL;
+    size_t size;
+    int error = fd < 0 ? BT_ERR_IO : file_load(fd, MOST, &data, &size);
+    if (error == BT_ERR_IO)
+        message_set(why, "%s", strerror(errno));
+    else if (error)
+        message_set(why, "too large");
     else
-        error = kept_index_open(data, (size_t)size, id, x, why);
+        error = kept_index_open((const uint8_t *)data, size, id, x, why);
     free(data);
-    if (file)
-        fclose(file);
-    else if (fd >= 0)
+    if (fd >= 0)
         close(fd);
-    return error;
+    return error == BT_ERR_RANGE ? BT_ERR_NOMEM : error;
 }
 
 int kept_index_write(const char *folder, const struct kept_index_id *id, const struct kept_index *x,

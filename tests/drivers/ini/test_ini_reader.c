@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "drivers/ini/ini_reader.h"
 #include "tests/support/unit_main.h"
@@ -218,33 +215,6 @@ START_TEST(stops_at_the_first_error)
 }
 END_TEST
 
-START_TEST(files)
-{
-    char path[] = "/tmp/test_ini_reader.XXXXXX", *text;
-    size_t length;
-    int fd = mkstemp(path);
-    ck_assert_int_ge(fd, 0);
-    unlink(path);
-    ck_assert_int_eq(write(fd, "[a]\nk=v\n", 8), 8);
-    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
-    ck_assert_int_eq(ini_reader_load(fd, &text, &length), 0);
-    ck_assert_uint_eq(length, 8);
-    ck_assert_str_eq(text, "[a]\nk=v\n");
-    free(text);
-
-    ck_assert_int_eq(ftruncate(fd, INI_READER_MAX_FILE + 1), 0);
-    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
-    ck_assert_int_eq(ini_reader_load(fd, &text, &length), BT_ERR_RANGE);
-    close(fd);
-    fd = open("/", O_RDONLY | O_CLOEXEC);
-    ck_assert_int_ge(fd, 0);
-    errno = 0;
-    ck_assert_int_eq(ini_reader_load(fd, &text, &length), BT_ERR_IO);
-    ck_assert_int_eq(errno, EISDIR);
-    close(fd);
-}
-END_TEST
-
 static void add(Suite *s, const char *name, const TTest *test)
 {
     TCase *tc = tcase_create(name);
@@ -266,6 +236,5 @@ Suite *unit_suite(void)
     add(s, "ini_reader: limit of a line", too_long_line);
     add(s, "ini_reader: errors tell line and reason", bad_lines);
     add(s, "ini_reader: stops at the first error", stops_at_the_first_error);
-    add(s, "ini_reader: files, folders and too large ones", files);
     return s;
 }
