@@ -40,8 +40,10 @@ static int take_option(const struct command_line *c, const struct command_option
 {
     char text[64];
     const char *wrong = NULL;
-    if (o->elsewhere)
-        return usage_error(c->name, "an option that is not known here", NULL);
+    if (o->elsewhere) {
+        snprintf(text, sizeof text, "--%s", o->name);
+        return usage_error(c->name, "no such option here:", text);
+    }
     if (o->flag) {
         *o->flag = true;
     } else if (o->text) {

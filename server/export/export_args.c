@@ -11,68 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    OPT_ELF = 256,
-    OPT_SOURCE,
-    OPT_SOURCE_MAP,
-    OPT_FORMAT,
-    OPT_OBJECTS,
-    OPT_FAIL_UNDER,
-    OPT_FROM,
-    OPT_TO,
-    OPT_SHORTEST,
-    OPT_MAX_BYTES,
-    OPT_PART,
-    OPT_RUN,
-    OPT_NO_TASKS,
-};
-
-static const struct option export_options[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"elf", required_argument, NULL, OPT_ELF},
-    {"source", required_argument, NULL, OPT_SOURCE},
-    {"source-map", required_argument, NULL, OPT_SOURCE_MAP},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"objects", no_argument, NULL, OPT_OBJECTS},
-    {"fail-under", required_argument, NULL, OPT_FAIL_UNDER},
-    {"from", required_argument, NULL, OPT_FROM},
-    {"to", required_argument, NULL, OPT_TO},
-    {"shortest", required_argument, NULL, OPT_SHORTEST},
-    {"max-size", required_argument, NULL, OPT_MAX_BYTES},
-    {"part", required_argument, NULL, OPT_PART},
-    {"run", required_argument, NULL, OPT_RUN},
-    {"no-tasks", no_argument, NULL, OPT_NO_TASKS},
-    {"jobs", required_argument, NULL, 'j'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
-/* Whose an option is that not all have. */
-static unsigned export_option_of(int option)
-{
-    switch (option) {
-    case OPT_OBJECTS:
-        return EXPORT_COVERAGE;
-    case OPT_FAIL_UNDER:
-        return EXPORT_COVERAGE | EXPORT_MERGE;
-    case OPT_PART:
-    case OPT_RUN:
-        return EXPORT_COVERAGE | EXPORT_PROFILE | EXPORT_FEEDBACK;
-    case OPT_NO_TASKS:
-        return EXPORT_PROFILE;
-    case OPT_SOURCE:
-        return EXPORT_ALL & ~EXPORT_MERGE;
-    case OPT_FROM:
-    case OPT_TO:
-    case OPT_SHORTEST:
-        return EXPORT_TIMELINE;
-    case OPT_MAX_BYTES:
-        return EXPORT_TIMELINE | EXPORT_REPORT;
-    default:
-        return EXPORT_ALL;
-    }
-}
-
 int export_complain(const struct export_args *args, const char *text)
 {
     fprintf(stderr, "btraced %s: %s\n", args->command->name, text);
@@ -86,123 +24,101 @@ int export_failed(const struct export_args *args, int error)
     return error == BT_ERR_FORMAT ? EXIT_INPUT : EXIT_INTERNAL;
 }
 
-static int export_format(struct export_args *args, const char *name)
+static const char *take_export_format(void *ctx, const char *value)
 {
-    char text[200] = "format must be one of";
+    struct export_args *args = ctx;
+    char *text = args->wrong;
+    const size_t size = sizeof args->wrong;
+    size_t n = (size_t)snprintf(text, size, "format must be one of");
     for (unsigned i = 0; args->command->formats[i]; i++) {
-        if (strcmp(args->command->formats[i], name) == 0) {
+        if (strcmp(args->command->formats[i], value) == 0) {
             args->format = i;
-            return 0;
+            return NULL;
         }
-        size_t n = strlen(text);
-        snprintf(text + n, sizeof text - n, " %s", args->command->formats[i]);
+        n += (size_t)snprintf(text + n, size - n, " %s", args->command->formats[i]);
     }
-    strncat(text, ", not", sizeof text - strlen(text) - 1);
-    return usage_error(args->command->name, text, name);
+    snprintf(text + n, size - n, ", not");
+    return text;
 }
 
-static int export_number(const struct export_args *args, const char *what, const char *text,
-                         uint64_t least, uint64_t most, uint64_t *out)
+static bool parse_export_number(const char *text, uint64_t least, uint64_t *out)
 {
     char *end;
     errno = 0;
-    unsigned long long value = strtoull(text, &end, 0);
-    if (*end || end == text || errno || *text == '-' || value < least || value > most)
-        return usage_error(args->command->name, what, text);
-    *out = value;
-    return 0;
+    *out = strtoull(text, &end, 0);
+    return !*end && end != text && !errno && *text != '-' && *out >= least;
 }
 
-static int export_percent(struct export_args *args, const char *text)
+static const char *take_shortest(void *ctx, const char *value)
 {
+    uint64_t *shortest = &((struct export_args *)ctx)->shortest;
+    return parse_export_number(value, 0, shortest) ? NULL : "--shortest is a number, not";
+}
+
+static const char *take_max_size(void *ctx, const char *value)
+{
+    uint64_t *most = &((struct export_args *)ctx)->max_bytes;
+    return parse_export_number(value, 4096, most)
+               ? NULL
+               : "--max-size is a number of bytes from 4096, not";
+}
+
+static const char *take_fail_under(void *ctx, const char *value)
+{
+    double *percent = &((struct export_args *)ctx)->fail_under;
     char *end;
-    args->fail_under = strtod(text, &end);
-    if (*end || end == text || !(args->fail_under >= 0 && args->fail_under <= 100))
-        return usage_error(args->command->name, "--fail-under is a percentage, not", text);
-    return 0;
+    *percent = strtod(value, &end);
+    return *end || end == value || !(*percent >= 0 && *percent <= 100)
+               ? "--fail-under is a percentage, not"
+               : NULL;
 }
 
-static int export_option(struct export_args *args, int option)
+static const char *take_part(void *ctx, const char *value)
 {
-    uint64_t jobs;
-    int code;
-    switch (option) {
-    case 'o':
-        args->output = optarg;
-        return 0;
-    case OPT_ELF:
-        if (args->elf_count == RECORDING_MAX_ELF)
-            return usage_error(args->command->name, "too many --elf options", NULL);
-        args->elf[args->elf_count++] = optarg;
-        return 0;
-    case OPT_SOURCE:
-        args->source = optarg;
-        return 0;
-    case OPT_SOURCE_MAP:
-        if (args->map_count == EXPORT_MAX_MAPS)
-            return usage_error(args->command->name, "too many --source-map options", NULL);
-        args->maps[args->map_count++] = optarg;
-        return 0;
-    case OPT_FORMAT:
-        return export_format(args, optarg);
-    case OPT_OBJECTS:
-        return export_format(args, "objects");
-    case OPT_FAIL_UNDER:
-        return export_percent(args, optarg);
-    case OPT_FROM:
-        args->from = optarg;
-        return 0;
-    case OPT_TO:
-        args->to = optarg;
-        return 0;
-    case OPT_SHORTEST:
-        return export_number(args, "--shortest is a number, not", optarg, 0, UINT64_MAX,
-                             &args->shortest);
-    case OPT_MAX_BYTES:
-        return export_number(args, "--max-size is a number of bytes from 4096, not", optarg, 4096,
-                             UINT64_MAX, &args->max_bytes);
-    case OPT_PART:
-        if (part_parse(optarg, &args->part, &args->parts))
-            return 0;
-        return usage_error(args->command->name,
-                           "--part is I/N, from 1/N to N/N, N up to 65536, not", optarg);
-    case OPT_RUN:
-        args->run = optarg;
-        return 0;
-    case OPT_NO_TASKS:
-        args->no_tasks = true;
-        return 0;
-    case 'j':
-        code =
-            export_number(args, "the number of threads is from 1 to 64, not", optarg, 1, 64, &jobs);
-        args->jobs = code ? 0 : (unsigned)jobs;
-        return code;
-    case 'h':
-        fputs(args->command->help, stdout);
-        return -1;
-    default: /* getopt has said what is wrong */
-        fprintf(stderr, "btraced %s: see 'btraced %s --help'\n", args->command->name,
-                args->command->name);
-        return EXIT_USAGE;
-    }
+    struct export_args *args = ctx;
+    return part_parse(value, &args->part, &args->parts)
+               ? NULL
+               : "--part is I/N, from 1/N to N/N, N up to 65536, not";
 }
 
 int export_parse(struct export_args *args, const struct export_command *command, int argc,
                  char **argv)
 {
-    static char name[64];
-    int index = 0;
+    const unsigned is = command->is;
+    bool objects = false, in_parts = is & (EXPORT_COVERAGE | EXPORT_PROFILE | EXPORT_FEEDBACK);
     memset(args, 0, sizeof *args);
+    const struct command_option options[] = {
+        {.name = "output", .letter = 'o', .text = &args->output},
+        {.name = "elf", .list = {args->elf, &args->elf_count, RECORDING_MAX_ELF}},
+        {.name = "source", .text = &args->source, .elsewhere = is == EXPORT_MERGE},
+        {.name = "source-map", .list = {args->maps, &args->map_count, EXPORT_MAX_MAPS}},
+        {.name = "format", .take = take_export_format},
+        {.name = "objects", .flag = &objects, .elsewhere = is != EXPORT_COVERAGE},
+        {.name = "fail-under",
+         .take = take_fail_under,
+         .elsewhere = !(is & (EXPORT_COVERAGE | EXPORT_MERGE))},
+        {.name = "from", .text = &args->from, .elsewhere = is != EXPORT_TIMELINE},
+        {.name = "to", .text = &args->to, .elsewhere = is != EXPORT_TIMELINE},
+        {.name = "shortest", .take = take_shortest, .elsewhere = is != EXPORT_TIMELINE},
+        {.name = "max-size",
+         .take = take_max_size,
+         .elsewhere = !(is & (EXPORT_TIMELINE | EXPORT_REPORT))},
+        {.name = "part", .take = take_part, .elsewhere = !in_parts},
+        {.name = "run", .text = &args->run, .elsewhere = !in_parts},
+        {.name = "no-tasks", .flag = &args->no_tasks, .elsewhere = is != EXPORT_PROFILE},
+        {.name = "jobs",
+         .letter = 'j',
+         .number = {&args->jobs, 1, 64, "the number of threads is from 1 to 64, not"}},
+        {.name = NULL},
+    };
+    const struct command_line line = {
+        .name = command->name, .help = command->help, .options = options, .ctx = args};
     args->command = command;
-    snprintf(name, sizeof name, "btraced %s", command->name);
-    argv[0] = name; /* getopt's messages begin with it */
-    for (int option; (option = getopt_long(argc, argv, "ho:j:", export_options, &index)) != -1;) {
-        if (option >= OPT_ELF && !(export_option_of(option) & command->is))
-            return usage_error(args->command->name, "no such option here:", argv[optind - 1]);
-        int code = export_option(args, option);
-        if (code)
-            return code;
-    }
+    int code = command_line_parse(&line, argc, argv);
+    if (code)
+        return code;
+    if (objects)
+        take_export_format(args, "objects");
     args->paths = argv + optind;
     args->path_count = (size_t)(argc - optind);
     if (args->path_count == 0)
@@ -210,17 +126,17 @@ int export_parse(struct export_args *args, const struct export_command *command,
                            command->is == EXPORT_MERGE ? "no file given" : "no recording given",
                            NULL);
     if (args->parts && (args->path_count > 1 || args->jobs > 1))
-        return usage_error(args->command->name,
-                           "--part goes with one recording, and without --jobs", NULL);
+        return usage_error(command->name, "--part goes with one recording, and without --jobs",
+                           NULL);
     if (args->path_count > command->max_recordings)
-        return usage_error(args->command->name, "too many recordings given", NULL);
+        return usage_error(command->name, "too many recordings given", NULL);
     if (args->parts && (!args->output || strcmp(args->output, "-") == 0))
-        return usage_error(args->command->name, "--part writes a file of counts: -o FILE", NULL);
+        return usage_error(command->name, "--part writes a file of counts: -o FILE", NULL);
     if (args->run && (!args->parts || strchr(args->run, '/')))
-        return usage_error(args->command->name,
-                           "--run names the recording of a --part, without slashes", NULL);
+        return usage_error(command->name, "--run names the recording of a --part, without slashes",
+                           NULL);
     if (args->elf_count == 0 && command->is != EXPORT_MERGE)
-        return usage_error(args->command->name, "the program is needed: --elf FILE", NULL);
+        return usage_error(command->name, "the program is needed: --elf FILE", NULL);
     return 0;
 }
 

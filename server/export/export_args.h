@@ -28,7 +28,6 @@ enum export_commands {
     EXPORT_FEEDBACK = 8,
     EXPORT_REPORT = 16,
     EXPORT_MERGE = 32,
-    EXPORT_ALL = 63,
 };
 
 struct export_command {
@@ -60,6 +59,7 @@ struct export_args {
     const char *to;     /* NULL: the end */
     uint64_t shortest;  /* calls that take less are left out; in the output's unit */
     uint64_t max_bytes; /* 0: not asked for */
+    char wrong[200];    /* what is said of a format that there is not */
 };
 
 /* 0, or an exit code whose reason is printed; -1: help was printed. */

@@ -98,14 +98,14 @@ def _():
     for command in ("serve", "record"):
         refused(2, f"^btraced {command}: unrecognized option '--bogus'", command, "--bogus")
         lacks(refused(2, f"^btraced {command}: option requires an argument -- 'c'", command, "-c"),
-              "not known")
+              "no such")
         refused(2, f"^btraced {command}: no board file: -c BOARD", command)
         refused(2, f"^btraced {command}: a board file is named with -c", command, "virtual-a9")
-    refused(2, "not known here", "serve", "-c", "virtual-a9", "--seconds", "1")
-    refused(2, "not known here", "record", "-c", "virtual-a9", "--listen", ":0")
+    refused(2, "no such option here: '--seconds'", "serve", "-c", "virtual-a9", "--seconds", "1")
+    refused(2, "no such option here: '--listen'", "record", "-c", "virtual-a9", "--listen", ":0")
     refused(2, "^btraced replay: unrecognized option '--bogus'", "replay", "--bogus", RECORDING)
     for command in ("replay", "serve"):
-        lacks(refused(2, "requires an argument", command, "--listen"), "not known")
+        lacks(refused(2, "requires an argument", command, "--listen"), "no such")
         refused(2, "--stdio .* takes no --listen", command, "-c", "virtual-a9", "--stdio",
                 "--listen", ":0", *([RECORDING] if command == "replay" else []))
     for command in ("replay", "decode"):
