@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests server/base/progress.c: what is shown when, and that a pipe gets nothing. */
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +11,8 @@
 
 #define S  UINT64_C(1000000000)
 #define MB UINT64_C(1000000)
+
+#define SILENCE_MS 500 /* of a terminal: nothing more comes */
 
 START_TEST(tells_how_far_and_how_long)
 {
@@ -54,10 +57,17 @@ static size_t printed(int error, int from, char *out, size_t size)
     progress_end(&p);
     dup2(kept, STDERR_FILENO);
     close(kept);
-    fcntl(from, F_SETFL, O_NONBLOCK);
-    ssize_t n = read(from, out, size - 1);
-    out[n > 0 ? n : 0] = '\0';
-    return n > 0 ? (size_t)n : 0;
+    /* A terminal hands on what was written to it when the kernel finds the time. */
+    struct pollfd ready = {.fd = from, .events = POLLIN};
+    size_t used = 0;
+    while (used + 1 < size && poll(&ready, 1, SILENCE_MS) > 0) {
+        ssize_t n = read(from, out + used, size - 1 - used);
+        if (n <= 0)
+            break;
+        used += (size_t)n;
+    }
+    out[used] = '\0';
+    return used;
 }
 
 START_TEST(a_terminal_has_a_line_that_goes)
