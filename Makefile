@@ -296,7 +296,7 @@ check: deps
 check-full: deps
 	$(Q)$(MAKE) --no-print-directory -j2 all unit-tests oracles fuzzers $(UNITS:%=$(B)/release/unit/%) \
 	    $(B)/tsan/btraced $(B)/tsan/unit/test_pipeline $(B)/tsan/unit/test_trace_pool \
-	    $(B)/tsan/unit/test_parallel library virtual-board \
+	    $(B)/tsan/unit/test_parallel $(B)/tsan/unit/test_decode_pool library virtual-board \
 	    usb-tests reverse bench-programs
 	$(Q)tests/run.sh full
 

@@ -254,6 +254,7 @@ else
     step tsan build/tsan/unit/test_pipeline
     step tsan build/tsan/unit/test_trace_pool
     step tsan build/tsan/unit/test_parallel
+    BTRACED_PROPERTY_COUNT=10 step tsan build/tsan/unit/test_decode_pool
     for t in $(threaded); do
         either tsan build/tsan/btraced "$t"
     done

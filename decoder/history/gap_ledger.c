@@ -29,8 +29,7 @@ static bool grow_ledger(struct gap_ledger *g)
 
 void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
 {
-    bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
-    if (!gap || e->cause == BT_GAP_NONE || e->cause >= BT_GAP_CAUSES)
+    if (!gap_ledger_wants(e))
         return;
     struct gap_entry entry = {
         .position = e->position,

@@ -31,6 +31,13 @@ struct gap_ledger {
 void gap_ledger_init(struct gap_ledger *g, size_t limit);
 void gap_ledger_release(struct gap_ledger *g);
 
+/* The events that are gaps to it. */
+static inline bool gap_ledger_wants(const struct bt_event *e)
+{
+    bool gap = e->kind == BT_EVENT_GAP || e->kind == BT_EVENT_TRACE_ON;
+    return gap && e->cause != BT_GAP_NONE && e->cause < BT_GAP_CAUSES;
+}
+
 /*
  * Takes an event, in stream order; those that are no gap are passed over. Gaps of one cause at one
  * position are one entry. Without memory for an entry it is only counted.

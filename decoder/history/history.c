@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/history/history_parts.h"
 #include "history_internal.h"
 
 #include <stdlib.h>
@@ -236,7 +237,7 @@ static bool event_is_loud(const struct bt_event *e)
     return loud >> e->kind & 1;
 }
 
-static void reach_add(struct history_reach *r, const struct flow_out *out)
+void history_reach_add(struct history_reach *r, const struct flow_out *out)
 {
     uint64_t low = r->low, high = r->high;
     for (size_t i = 0; i < out->block_count; i++) {
@@ -258,7 +259,7 @@ static void flush_live(void *ctx, struct flow_out *out)
     for (size_t i = 0; i < out->event_count; i++)
         gap_ledger_take(&h->gaps, &out->events[i]);
     if (h->checkpoint_count)
-        reach_add(&h->checkpoints[h->checkpoint_count - 1].reach, out);
+        history_reach_add(&h->checkpoints[h->checkpoint_count - 1].reach, out);
     out->block_count = 0;
     out->event_count = 0;
 }
@@ -274,9 +275,7 @@ uint64_t history_gap_count(const struct history *h, enum bt_gap_cause cause)
     return (unsigned)cause < BT_GAP_CAUSES ? h->gaps.totals[cause] : 0;
 }
 
-static const struct history_reach reach_of_none = {.low = UINT64_MAX};
-
-static void reach_join(struct history_reach *r, const struct history_reach *other)
+void history_reach_join(struct history_reach *r, const struct history_reach *other)
 {
     r->low = other->low < r->low ? other->low : r->low;
     r->high = other->high > r->high ? other->high : r->high;
@@ -336,16 +335,16 @@ static void pair_windows(struct history *h)
     h->checkpoint_count = (count + 1) / 2;
     for (size_t i = 0; i < h->checkpoint_count; i++) {
         const struct history_reach *other =
-            2 * i + 1 < count ? &h->checkpoints[2 * i + 1].reach : &reach_of_none;
+            2 * i + 1 < count ? &h->checkpoints[2 * i + 1].reach : &history_reach_none;
         h->checkpoints[i] = h->checkpoints[2 * i];
-        reach_join(&h->checkpoints[i].reach, other);
+        history_reach_join(&h->checkpoints[i].reach, other);
     }
     h->window_bytes *= 2;
     history_states_pair(&h->states);
     forget_windows(h);
 }
 
-static uint64_t next_checkpoint(const struct history *h)
+uint64_t history_next_checkpoint(const struct history *h)
 {
     if (h->checkpoint_count == 0)
         return stream_offset(&h->live);
@@ -359,7 +358,7 @@ static int add_checkpoint(struct history *h)
         pair_windows(h);
     else if (full)
         drop_oldest(h, 1 + h->checkpoint_count / 16);
-    if (stream_offset(&h->live) < next_checkpoint(h))
+    if (stream_offset(&h->live) < history_next_checkpoint(h))
         return BT_OK; /* the last one had none to pair with: it goes on */
     if (h->checkpoint_count == h->checkpoint_max && !grow_checkpoints(h))
         return BT_ERR_NOMEM;
@@ -370,7 +369,7 @@ static int add_checkpoint(struct history *h)
     c->offset = stream_offset(&h->live);
     c->marks = h->mark_base + h->mark_count;
     c->instructions = stream_instructions(&h->live);
-    c->reach = reach_of_none;
+    c->reach = history_reach_none;
     return BT_OK;
 }
 
@@ -409,12 +408,16 @@ static int ring_reserve(struct history *h, uint64_t offset, size_t len)
     return BT_OK;
 }
 
-static void ring_write(struct history *h, uint64_t offset, const uint8_t *data, size_t len)
+int history_ring_put(struct history *h, uint64_t offset, const uint8_t *data, size_t len)
 {
+    int error = ring_reserve(h, offset, len);
+    if (error)
+        return error;
     size_t at = offset & (h->ring_size - 1);
     size_t first = len < h->ring_size - at ? len : h->ring_size - at;
     memcpy(h->ring + at, data, first);
     memcpy(h->ring, data + first, len - first);
+    return BT_OK;
 }
 
 static size_t or_default(size_t value, size_t otherwise)
@@ -431,6 +434,7 @@ int history_new(const struct history_config *config, const struct stream_config 
     if (!h)
         return BT_ERR_NOMEM;
     h->config = *config;
+    h->stream = *stream;
     h->config.checkpoint_bytes = or_default(config->checkpoint_bytes, DEFAULT_CHECKPOINT_BYTES);
     h->config.max_checkpoints = or_default(config->max_checkpoints, DEFAULT_MAX_CHECKPOINTS);
     h->config.max_states = or_default(config->max_states, DEFAULT_MAX_STATES);
@@ -480,10 +484,9 @@ static int append_piece(struct history *h, const uint8_t *data, size_t len)
 {
     uint64_t offset = stream_offset(&h->live);
     if (!h->config.read) {
-        int error = ring_reserve(h, offset, len);
+        int error = history_ring_put(h, offset, data, len);
         if (error)
             return error;
-        ring_write(h, offset, data, len);
     }
     stream_feed(&h->live, data, len, &h->sink);
     flush_live(h, &h->sink.out);
@@ -494,12 +497,12 @@ int history_append(struct history *h, const uint8_t *data, size_t len)
 {
     while (len > 0) {
         uint64_t offset = stream_offset(&h->live);
-        if (offset >= next_checkpoint(h)) {
+        if (offset >= history_next_checkpoint(h)) {
             int error = add_checkpoint(h);
             if (error)
                 return error;
         }
-        uint64_t room = next_checkpoint(h) - offset;
+        uint64_t room = history_next_checkpoint(h) - offset;
         size_t piece = len < room ? len : (size_t)room;
         int error = append_piece(h, data, piece);
         if (error)
@@ -632,16 +635,15 @@ size_t history_memory(const struct history *h)
     return n;
 }
 
-/* Stored bytes up to `end` through the live decoder, with checkpoints as on the first way. */
-static int append_stored(struct history *h, uint64_t end)
+int history_decode(struct history *h, uint64_t end)
 {
     while (stream_offset(&h->live) < end) {
-        if (stream_offset(&h->live) >= next_checkpoint(h)) {
+        if (stream_offset(&h->live) >= history_next_checkpoint(h)) {
             int error = add_checkpoint(h);
             if (error)
                 return error;
         }
-        uint64_t to = next_checkpoint(h) < end ? next_checkpoint(h) : end;
+        uint64_t to = history_next_checkpoint(h) < end ? history_next_checkpoint(h) : end;
         int error = decode_stored(h, &h->live, to, &h->sink);
         flush_live(h, &h->sink.out);
         if (error)
@@ -661,7 +663,7 @@ int history_again(struct history *h)
     stream_resume(&h->live, &saved, &h->code);
     gap_ledger_forget(&h->gaps, h->checkpoints[0].offset);
     h->checkpoint_count = 1;
-    h->checkpoints[0].reach = reach_of_none;
+    h->checkpoints[0].reach = history_reach_none;
     history_states_cut(&h->states);
     forget_windows(h);
     /* Checkpoints count the marks that come before them. */
@@ -671,14 +673,14 @@ int history_again(struct history *h)
         const struct mark *mark = &h->marks[h->mark_count];
         bool before = h->mark_base + h->mark_count < h->checkpoints[0].marks;
         if (!before)
-            error = append_stored(h, mark->offset);
+            error = history_decode(h, mark->offset);
         h->mark_count++;
         if (!before && !error)
             apply_mark(&h->live, mark, &h->sink);
     }
     h->mark_count = mark_count;
     if (!error)
-        error = append_stored(h, end);
+        error = history_decode(h, end);
     if (!error && h->finished)
         history_finish(h);
     return error;

@@ -85,9 +85,11 @@ struct history {
     struct stream_sink sink; /* of the live decode: blocks are counted and dropped */
     struct bt_block scratch_blocks[SCRATCH_BLOCKS];
     struct bt_event scratch_events[SCRATCH_EVENTS];
-    uint8_t *ring; /* power of two, holds [ring_tail, offset) */
+    struct stream_config stream;
+    uint8_t *ring; /* power of two, holds [ring_tail, offset) and what is not decoded yet */
     size_t ring_size;
     uint64_t ring_tail;
+    uint64_t stored_end;            /* of history_store(); past: there is nothing of it left */
     struct checkpoint *checkpoints; /* [0, checkpoint_count): oldest first */
     size_t checkpoint_count;
     size_t checkpoint_max;
@@ -105,5 +107,15 @@ struct history {
     struct window_slot windows[WINDOW_CACHE];
     struct window_scratch scratch;
 };
+
+static const struct history_reach history_reach_none = {.low = UINT64_MAX};
+void history_reach_add(struct history_reach *r, const struct flow_out *out);
+void history_reach_join(struct history_reach *r, const struct history_reach *other);
+
+/* Where the next window begins. */
+uint64_t history_next_checkpoint(const struct history *h);
+
+/* The next bytes, at `offset` of the stream. BT_ERR_NOMEM. */
+int history_ring_put(struct history *h, uint64_t offset, const uint8_t *data, size_t len);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/capture/pipeline.h"
 
+#include "decode_pool.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -10,6 +12,9 @@
 #define DEFAULT_RING (16u << 20)
 #define STEP         (64u << 10) /* bytes decoded between two looks at waiting readers */
 #define SPARE_SLOTS  64u
+#define THREAD_SHARE (256u << 10) /* bytes for each thread that are decoded together */
+#define CUT_LEAST    (16u << 10)  /* shorter windows are not worth a decode of their own */
+#define BATCH        64u          /* slots taken at once */
 
 /* One entry of the ring: bytes of a buffer that it holds, or what is missing (buffer NULL). */
 struct pipeline_slot {
@@ -24,7 +29,9 @@ struct pipeline_slot {
 struct pipeline {
     struct pipeline_config config;
     struct history *histories[PIPELINE_MAX_SOURCES];
-    int8_t source_of[128]; /* trace ID to index, -1: nobody's */
+    struct decode_pool *decoders; /* NULL: one thread decodes */
+    bool storing;                 /* of the decode thread: bytes wait for all threads */
+    int8_t source_of[128];        /* trace ID to index, -1: nobody's */
     struct formatter formatter;
     uv_thread_t thread;
     bool running;
@@ -64,8 +71,22 @@ static void pipeline_note_error(struct pipeline *p, int error)
     uv_mutex_unlock(&p->ring);
 }
 
+/* What was stored so far comes before what follows. */
+static void pipeline_decode_stored(struct pipeline *p)
+{
+    if (p->storing)
+        pipeline_note_error(p, decode_pool_run(p->decoders));
+}
+
+static void pipeline_source_bytes(struct pipeline *p, int source, const uint8_t *data, size_t len)
+{
+    struct history *h = p->histories[source];
+    pipeline_note_error(p, p->storing ? history_store(h, data, len) : history_append(h, data, len));
+}
+
 static void pipeline_gap_everywhere(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
 {
+    pipeline_decode_stored(p);
     for (unsigned i = 0; i < p->config.source_count; i++)
         pipeline_note_error(p, history_gap(p->histories[i], cause, bytes));
     if (p->config.passed.trace_id)
@@ -86,7 +107,7 @@ static void on_run(void *ctx, const struct formatter_run *run)
     if (run->id == p->config.passed.trace_id)
         p->config.passed.bytes(p->config.passed.ctx, run->data, run->len);
     if (source >= 0)
-        pipeline_note_error(p, history_append(p->histories[source], run->data, run->len));
+        pipeline_source_bytes(p, source, run->data, run->len);
 }
 
 static void on_ignored_run(void *ctx, const struct formatter_run *run)
@@ -100,7 +121,7 @@ static void pipeline_decode_step(struct pipeline *p, const struct pipeline_slot 
     if (!p->config.formatted && p->config.passed.trace_id)
         p->config.passed.bytes(p->config.passed.ctx, t->data + at, len);
     else if (!p->config.formatted)
-        pipeline_note_error(p, history_append(p->histories[0], t->data + at, len));
+        pipeline_source_bytes(p, 0, t->data + at, len);
     else
         formatter_feed(&p->formatter, t->data + at, len, on_run, p);
 }
@@ -113,13 +134,18 @@ static void pipeline_decode_loss(struct pipeline *p, const struct pipeline_slot 
     pipeline_gap_everywhere(p, t->cause, t->known ? t->lost : 0);
 }
 
+static void pipeline_own_histories(struct pipeline *p)
+{
+    while (atomic_load(&p->readers))
+        uv_sleep(0);
+    uv_mutex_lock(&p->store);
+}
+
 static void pipeline_decode_slot(struct pipeline *p, const struct pipeline_slot *t)
 {
     size_t at = 0;
     do {
-        while (atomic_load(&p->readers))
-            uv_sleep(0);
-        uv_mutex_lock(&p->store);
+        pipeline_own_histories(p);
         if (t->len == 0)
             pipeline_decode_loss(p, t);
         size_t n = t->len - at < STEP ? t->len - at : STEP;
@@ -130,33 +156,68 @@ static void pipeline_decode_slot(struct pipeline *p, const struct pipeline_slot 
     } while (at < t->len);
 }
 
-static bool pipeline_take_slot(struct pipeline *p, struct pipeline_slot *slot)
+/* By all threads, in one step. */
+static void pipeline_decode_together(struct pipeline *p, const struct pipeline_slot *slots,
+                                     unsigned count)
 {
+    pipeline_own_histories(p);
+    p->storing = true;
+    for (unsigned i = 0; i < count; i++) {
+        if (slots[i].len == 0)
+            pipeline_decode_loss(p, &slots[i]);
+        else
+            pipeline_decode_step(p, &slots[i], 0, slots[i].len);
+    }
+    pipeline_decode_stored(p);
+    p->storing = false;
+    p->stats.joined = decode_pool_joined(p->decoders);
+    uv_mutex_unlock(&p->store);
+}
+
+/* The oldest slots: as many as are worth it to all threads. 0: the end. */
+static unsigned pipeline_take_slots(struct pipeline *p, struct pipeline_slot *slots, size_t *bytes)
+{
+    size_t most = p->decoders ? THREAD_SHARE * p->config.threads : 1;
+    unsigned n = 0;
     uv_mutex_lock(&p->ring);
     while (p->taken == p->pushed && !p->stop)
         uv_cond_wait(&p->filled, &p->ring);
-    bool more = p->taken != p->pushed;
-    if (more)
-        *slot = p->slots[p->taken++ % p->slot_max];
+    for (*bytes = 0; p->taken != p->pushed && n < BATCH && *bytes < most; n++) {
+        slots[n] = p->slots[p->taken++ % p->slot_max];
+        *bytes += slots[n].len;
+    }
     uv_mutex_unlock(&p->ring);
-    return more;
+    return n;
+}
+
+static void pipeline_slots_decoded(struct pipeline *p, const struct pipeline_slot *slots,
+                                   unsigned count, size_t bytes)
+{
+    for (unsigned i = 0; i < count; i++)
+        trace_buffer_release(slots[i].buffer);
+    uv_mutex_lock(&p->ring);
+    p->stats.decoded += bytes;
+    p->stats.waiting -= bytes;
+    p->stats.aligned = !p->config.formatted || p->formatter.aligned;
+    p->stats.losses = p->formatter.losses;
+    p->decoded += count;
+    uv_cond_broadcast(&p->emptied);
+    uv_mutex_unlock(&p->ring);
 }
 
 static void pipeline_decode_thread(void *arg)
 {
     struct pipeline *p = arg;
+    struct pipeline_slot slots[BATCH];
+    size_t bytes;
     pthread_setname_np(pthread_self(), "decode"); /* for top and debuggers */
-    for (struct pipeline_slot t; pipeline_take_slot(p, &t);) {
-        pipeline_decode_slot(p, &t);
-        trace_buffer_release(t.buffer);
-        uv_mutex_lock(&p->ring);
-        p->stats.decoded += t.len;
-        p->stats.waiting -= t.len;
-        p->stats.aligned = !p->config.formatted || p->formatter.aligned;
-        p->stats.losses = p->formatter.losses;
-        p->decoded++;
-        uv_cond_broadcast(&p->emptied);
-        uv_mutex_unlock(&p->ring);
+    for (unsigned n; (n = pipeline_take_slots(p, slots, &bytes)) != 0;) {
+        bool together = p->decoders && bytes > STEP;
+        if (together)
+            pipeline_decode_together(p, slots, n);
+        for (unsigned i = 0; i < n && !together; i++)
+            pipeline_decode_slot(p, &slots[i]);
+        pipeline_slots_decoded(p, slots, n, bytes);
     }
 }
 
@@ -347,7 +408,12 @@ static int pipeline_make_histories(struct pipeline *p)
         if (error)
             return error;
     }
-    return BT_OK;
+    if (p->config.threads < 2 || p->config.source_count == 0)
+        return BT_OK;
+    bool cuts =
+        !p->config.history.checkpoint_bytes || p->config.history.checkpoint_bytes >= CUT_LEAST;
+    return decode_pool_new(p->config.threads, cuts, p->histories, p->config.source_count,
+                           &p->decoders);
 }
 
 int pipeline_new(const struct pipeline_config *config, struct pipeline **out)
@@ -394,6 +460,7 @@ void pipeline_free(struct pipeline *p)
     uv_mutex_unlock(&p->ring);
     if (p->running)
         uv_thread_join(&p->thread);
+    decode_pool_free(p->decoders);
     for (unsigned i = 0; i < p->config.source_count; i++)
         history_free(p->histories[i]);
     trace_buffer_release(p->fill);

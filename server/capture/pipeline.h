@@ -7,7 +7,9 @@
  * Threads and owners:
  *   - pipeline_room(), pipeline_push(): the capture thread alone (one producer);
  *   - pipeline_lost(): any thread;
- *   - the pipeline's own decode thread is the one consumer and the only writer of histories;
+ *   - the pipeline's own decode thread is the one consumer and the only writer of histories; with
+ *     much to do it has others decode with it (server/capture/decode_pool.h), while it holds the
+ * lock;
  *   - everything else: any thread. A history is read between pipeline_lock() and
  *     pipeline_unlock(); the decode thread waits meanwhile, and the ring takes what arrives.
  */
@@ -40,6 +42,7 @@ struct pipeline_config {
     bool formatted;           /* CoreSight frames */
     enum formatter_mode mode; /* of the frames */
     size_t ring_bytes;        /* captured bytes that may wait for the decoder; 0: 16 MiB */
+    unsigned threads;         /* that decode; 0: one */
     /* NULL, or who wants each piece before the decoder, in order and in pipeline_push(), also one
      * that is dropped: `buffer` may be held on; NULL: the piece is lost for want of memory. */
     void (*tap)(void *ctx, struct trace_buffer *buffer, const uint8_t *data, size_t len);
@@ -61,6 +64,7 @@ struct pipeline_stats {
     uint64_t waiting;  /* bytes in the ring */
     bool aligned;      /* frames are in lock */
     bool idle;         /* nothing that was pushed is still to be decoded */
+    uint64_t joined;   /* windows that were decoded ahead, or by another thread */
     int error;         /* first one of the decode thread (memory), or 0 */
     bool seen[128];    /* trace IDs that had data */
 };

@@ -30,7 +30,8 @@ struct elf_image;
 #define CONFIG_MAX_LISTEN   8
 #define CONFIG_MAX_NETWORKS 64
 #define CONFIG_VANISHED     45 /* seconds, without a board file */
-#define CONFIG_MAX_CHAIN    8  /* devices of a JTAG chain */
+#define CONFIG_MAX_THREADS  16
+#define CONFIG_MAX_CHAIN    8 /* devices of a JTAG chain */
 #define CONFIG_ALL_PORTS    UINT32_MAX
 #define CONFIG_NO_AP        UINT32_MAX
 
@@ -260,6 +261,7 @@ struct config {
     enum formatter_mode mode;  /* of the frames */
     size_t buffer;             /* bytes of a trace buffer that is read at each halt; 0: a stream */
     size_t ring;               /* bytes */
+    unsigned threads;          /* that decode; 0: as many as there are cores */
     _Atomic unsigned drain_ms; /* a stop waits so long for the trace of the last run */
     bool backpressure;         /* the source can be held up while the decoder catches up */
     unsigned sink;             /* enum config_sink */

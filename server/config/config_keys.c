@@ -78,6 +78,8 @@ static const struct config_key keys[] = {
      "bytes of the buffer, 64 to 64M; K and M may follow the number"},
     {"trace", "ring", CONFIG_SIZE, FIELD(ring), 64 * KIB, GIB, false, "16M",
      "bytes, 64K to 1G; K, M and G may follow the number"},
+    {"trace", "threads", CONFIG_COUNT, FIELD(threads), 1, CONFIG_MAX_THREADS, false, "auto",
+     "auto, or 1 to 16"},
     {"trace", "drain_ms", CONFIG_NUMBER, FIELD(drain_ms), 0, 60000, false, "200",
      "milliseconds, 0 to 60000"},
     {"trace", "backpressure", CONFIG_SWITCH, FIELD(backpressure), 0, 0, false, "no", "yes or no"},

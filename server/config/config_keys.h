@@ -15,6 +15,7 @@ enum config_kind {
     CONFIG_WORDS,     /* char **, NULL at the end */
     CONFIG_SIZE,      /* size_t, bytes: K, M and G are allowed */
     CONFIG_NUMBER,    /* unsigned */
+    CONFIG_COUNT,     /* unsigned; auto: 0 */
     CONFIG_SWITCH,    /* bool */
     CONFIG_FORMAT,    /* formatted and mode of struct config */
     CONFIG_FILE,      /* char[size], relative to the board file */

@@ -254,6 +254,11 @@ static bool take_number(const struct value *v, const char *text)
     return true;
 }
 
+static bool take_count(const struct value *v, const char *text)
+{
+    return strcmp(text, "auto") == 0 || take_number(v, text);
+}
+
 static bool take_switch(const struct value *v, const char *text)
 {
     bool *field = v->field;
@@ -673,20 +678,20 @@ static const struct {
 } kinds[] = {
     [CONFIG_TEXT] = {.store = store_text},         [CONFIG_STRING] = {.store = store_string},
     [CONFIG_ADDRESS] = {.store = store_address},   [CONFIG_SIZE] = {.take = take_size},
-    [CONFIG_NUMBER] = {.take = take_number},       [CONFIG_SWITCH] = {.take = take_switch},
-    [CONFIG_FORMAT] = {.store = store_format},     [CONFIG_FILE] = {.store = store_file},
-    [CONFIG_FREQUENCY] = {.take = take_frequency}, [CONFIG_COMPONENT] = {.take = take_component},
-    [CONFIG_RANGE] = {.take = take_range},         [CONFIG_RANGES] = {.take = take_ranges},
-    [CONFIG_USB_ID] = {.take = take_usb_id},       [CONFIG_CHAIN] = {.take = take_chain},
-    [CONFIG_WIRE] = {.take = take_word},           [CONFIG_AT_EXIT] = {.take = take_word},
-    [CONFIG_TARGET_EXIT] = {.take = take_word},    [CONFIG_SINK] = {.take = take_word},
-    [CONFIG_CAPTURE] = {.take = take_word},        [CONFIG_OTHERS] = {.take = take_word},
-    [CONFIG_RTOS] = {.take = take_word},           [CONFIG_PAST] = {.take = take_word},
-    [CONFIG_CHANNEL] = {.take = take_channel},     [CONFIG_LAYOUT] = {.take = take_layout},
-    [CONFIG_SIGNAL] = {.take = take_signal},       [CONFIG_LISTEN] = {.item = take_listen},
-    [CONFIG_NETWORKS] = {.item = take_network},    [CONFIG_NAMES] = {.item = take_name},
-    [CONFIG_RULES] = {.item = take_rule},          [CONFIG_MODE] = {.store = store_mode},
-    [CONFIG_OWNER] = {.store = store_owner},
+    [CONFIG_NUMBER] = {.take = take_number},       [CONFIG_COUNT] = {.take = take_count},
+    [CONFIG_SWITCH] = {.take = take_switch},       [CONFIG_FORMAT] = {.store = store_format},
+    [CONFIG_FILE] = {.store = store_file},         [CONFIG_FREQUENCY] = {.take = take_frequency},
+    [CONFIG_COMPONENT] = {.take = take_component}, [CONFIG_RANGE] = {.take = take_range},
+    [CONFIG_RANGES] = {.take = take_ranges},       [CONFIG_USB_ID] = {.take = take_usb_id},
+    [CONFIG_CHAIN] = {.take = take_chain},         [CONFIG_WIRE] = {.take = take_word},
+    [CONFIG_AT_EXIT] = {.take = take_word},        [CONFIG_TARGET_EXIT] = {.take = take_word},
+    [CONFIG_SINK] = {.take = take_word},           [CONFIG_CAPTURE] = {.take = take_word},
+    [CONFIG_OTHERS] = {.take = take_word},         [CONFIG_RTOS] = {.take = take_word},
+    [CONFIG_PAST] = {.take = take_word},           [CONFIG_CHANNEL] = {.take = take_channel},
+    [CONFIG_LAYOUT] = {.take = take_layout},       [CONFIG_SIGNAL] = {.take = take_signal},
+    [CONFIG_LISTEN] = {.item = take_listen},       [CONFIG_NETWORKS] = {.item = take_network},
+    [CONFIG_NAMES] = {.item = take_name},          [CONFIG_RULES] = {.item = take_rule},
+    [CONFIG_MODE] = {.store = store_mode},         [CONFIG_OWNER] = {.store = store_owner},
 };
 
 int config_store(struct config_parser *p, unsigned line, const struct config_key *key, void *base,

@@ -346,12 +346,21 @@ static void drop_live_trace(struct live *l)
         l->cores[i].source = -1;
 }
 
+static unsigned decode_threads(const struct config *config)
+{
+    unsigned cores = uv_available_parallelism();
+    if (config->threads)
+        return config->threads;
+    return cores < CONFIG_MAX_THREADS ? cores : CONFIG_MAX_THREADS;
+}
+
 static int start_sources(struct live *l, struct message *why)
 {
     struct pipeline_config p = {
         .formatted = l->config->formatted,
         .mode = l->config->mode,
         .ring_bytes = l->config->ring,
+        .threads = decode_threads(l->config),
         .tap = on_captured,
         .tap_ctx = l,
         .passed = live_itm_passed(l),

@@ -35,6 +35,8 @@ TIME_GROWTH = 1.1    # per MB, likewise
 VISIT_MS = 100       # to a random position of a recording, 99 % of them
 PARALLEL = 1.7       # times as soon with two threads
 PARALLEL_OTHERS = 0.1  # cores that other processes may have had, or the bar does not count
+PORT_SLOW = ["a9 parser, 150 MB/s"]  # more than two cores can do: 4 blocks a byte
+NEWEST_MS = 200      # so old may the newest position be
 LIVE_RATE = 44       # MB/s, what a High-Speed probe delivers, with nothing dropped
 LIVE_GROWTH = 1.1
 QUESTION_MS = 1000   # of the server's time, for an answer
@@ -286,18 +288,25 @@ def requests(rows, bars):
 
 def live(rows, bars):
     print("Live server under load; memory at three times: when its buffers are full, later, at the end")
+    print(f"* no bar: other processes had more than {PARALLEL_OTHERS} cores, or two cores cannot do it")
     print("trace from                 seconds      MB/s   dropped MB   gaps   CPU   memory MB")
     for r in rows:
         mark = " "
         if "45 MB/s" in r["name"]:
             mark = bars.most(r["name"], "dropped", r["dropped"], 0, " bytes")
+        alone = "age_ms" in r and r["others"] <= PARALLEL_OTHERS and r["name"] not in PORT_SLOW
+        if alone:
+            mark = bars.most(r["name"], "dropped", r["dropped"], 0, " bytes")
+            mark += bars.most(r["name"], "age of the newest position", r["age_ms"], NEWEST_MS, " ms").strip()
         if r["name"].startswith("socket, 45"):
             bars.least(r["name"], "rate", r["rate"], LIVE_RATE, " MB/s")
         grown = bars.most(r["name"], "memory at the end against the middle",
                           ratio(r["end_kb"], r["middle_kb"]), LIVE_GROWTH, " x")
         print(f"{r['name']:26.26}{r['seconds']:8.1f} {r['rate']:9.2f} {r['dropped'] / 1e6:12.2f}{mark}"
               f"{r['gaps']:6.0f} {r['cpu']:4.0f}%  {r['start_kb'] / 1024:.1f} "
-              f"{r['middle_kb'] / 1024:.1f} {r['end_kb'] / 1024:.1f}{grown}".rstrip())
+              f"{r['middle_kb'] / 1024:.1f} {r['end_kb'] / 1024:.1f}{grown}"
+              f"{'' if alone or 'age_ms' not in r else '*'}"
+              f"{' newest %.0f ms old' % r['age_ms'] if 'age_ms' in r else ''}".rstrip())
 
 
 def endpoint(rows, bars):

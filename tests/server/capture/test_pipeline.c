@@ -2,6 +2,7 @@
 /* The live pipeline: order, losses, waiting, and readers beside the decode thread. */
 #include "drivers/virtual/encoder/frame_builder.h"
 #include "server/capture/pipeline.h"
+#include "tests/support/history_difference.h"
 #include "tests/support/random_flow.h"
 #include "tests/support/unit_main.h"
 
@@ -404,6 +405,73 @@ START_TEST(losses_in_order)
 }
 END_TEST
 
+/* A stream of frames of two sources, over and over, with damage and losses; what waits is more than
+ * one thread is given. */
+static void push_damaged(struct pipeline *p, const struct trace_bytes *frames, unsigned seed)
+{
+    static uint8_t turn[1 << 20];
+    struct trace_random random = {seed};
+    ck_assert_uint_le(frames->size, sizeof turn);
+    for (unsigned i = 0; i < 24; i++) {
+        memcpy(turn, frames->data, frames->size);
+        if (trace_random_percent(&random, 30))
+            turn[trace_random_below(&random, (uint32_t)frames->size)] ^= 0x10;
+        for (size_t at = 0, n; at < frames->size; at += n) {
+            n = 1 + trace_random_below(&random, 2 * (uint32_t)TRACE_BUFFER_SIZE);
+            n = n < frames->size - at ? n : frames->size - at;
+            pipeline_push(p, turn + at, n, true);
+        }
+        if (trace_random_percent(&random, 20))
+            pipeline_lost(p, BT_GAP_LOST_BYTES, 5);
+    }
+    ck_assert(pipeline_drain(p, 60000));
+}
+
+START_TEST(several_threads)
+{
+    static struct fixture x;
+    struct pipeline *one, *many;
+    struct pipeline_stats s;
+    struct frame_options fo = {.full_sync_period = 16};
+    struct frame_builder b;
+    printf("seed %d\n", _i);
+    set_up(&x, true, 60000);
+    trace_bytes_release(&x.frames);
+    frame_builder_init(&b, &fo, &x.frames);
+    for (size_t at = 0, n; at < x.flow.trace.size; at += n) {
+        n = x.flow.trace.size - at < 1000 ? x.flow.trace.size - at : 1000;
+        frame_builder_write(&b, 0x10, x.flow.trace.data + at, n);
+        frame_builder_write(&b, 0x11, x.flow.trace.data + at, n);
+    }
+    frame_builder_flush(&b);
+    x.config.sources[1] = x.config.sources[0];
+    x.config.sources[1].trace_id = 0x11;
+    x.config.source_count = 2;
+    x.config.history.checkpoint_bytes = 16 << 10;
+    ck_assert_int_eq(pipeline_new(&x.config, &one), 0);
+    x.config.threads = 4;
+    ck_assert_int_eq(pipeline_new(&x.config, &many), 0);
+    push_damaged(one, &x.frames, (unsigned)_i);
+    push_damaged(many, &x.frames, (unsigned)_i);
+    pipeline_lock(one);
+    pipeline_lock(many);
+    for (unsigned i = 0; i < 2; i++) {
+        const char *difference =
+            history_difference(pipeline_history(one, i), pipeline_history(many, i));
+        ck_assert_msg(!difference, "source %u: %s", i, difference);
+        ck_assert_uint_gt(history_end(pipeline_history(many, i)), 20 * x.flow.traced_count);
+    }
+    pipeline_unlock(many);
+    pipeline_unlock(one);
+    pipeline_stats(many, &s);
+    ck_assert_uint_gt(s.joined, 0);
+    ck_assert_int_eq(s.error, 0);
+    pipeline_free(one);
+    pipeline_free(many);
+    tear_down(&x);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("pipeline");
@@ -416,5 +484,6 @@ Suite *unit_suite(void)
                a_slow_recorder_beside_the_decoder, 1, 9);
     unit_case(s, "pipeline: tiny pieces", tiny_pieces);
     unit_case(s, "pipeline: losses in order", losses_in_order);
+    unit_cases(s, "pipeline: several threads make the histories of one", several_threads, 1, 4);
     return s;
 }

@@ -155,6 +155,7 @@ START_TEST(defaults)
     ck_assert_int_eq(config.mode, FORMATTER_SYNC);
     ck_assert_int_eq(config.control.kind, ADDRESS_NONE);
     ck_assert_uint_eq(config.ring, 16u << 20);
+    ck_assert_uint_eq(config.threads, 0);
     ck_assert_uint_eq(config.drain_ms, 200);
     ck_assert_uint_eq(config.deadline_ms, 3000);
     ck_assert_uint_eq(config.connect_timeout, 0);
@@ -172,7 +173,7 @@ START_TEST(every_key)
     take("[board]\nname = n\ndescription = a board\n"
          "[target]\nconnect = unix:$RUN/gdb\ncommand = a \"b c\"\nreset = system_reset\n"
          "[trace]\nlisten = unix:$RUN/trace\ncontrol = [::1]:7\nformat = frames\nring = 0x100K\n"
-         "drain_ms = 0\nbackpressure = yes\n"
+         "threads = 3\ndrain_ms = 0\nbackpressure = yes\n"
          "[history]\nmemory = 2G\ncheckpoint = 8k\n[gdb]\nlisten = [::1]:0\n"
          "[record]\ndir = $DIR/rec\n"
          "[core a]\ntype = Cortex-A8\nprogram = $DIR/a.elf\nthread = 7\nSCTLR = 0x2000\n" CORE);
@@ -185,6 +186,7 @@ START_TEST(every_key)
     ck_assert_int_eq(config.mode, FORMATTER_ALIGNED);
     ck_assert_str_eq(config.control.host, "::1");
     ck_assert_uint_eq(config.ring, 0x100u << 10);
+    ck_assert_uint_eq(config.threads, 3);
     ck_assert_uint_eq(config.drain_ms, 0);
     ck_assert_uint_eq(config.memory, (size_t)2 << 30);
     ck_assert_uint_eq(config.checkpoint, 8192);
@@ -310,11 +312,12 @@ START_TEST(unknown_sections_and_keys)
         "[tls], [access], [limits], [metrics], [audit], [record], [setup], [flash], [core NAME]");
     refuse("[zebra]\n", "dir/b.conf:1: [zebra]: is not a section; allowed: [board]...");
     refuse("[corex]\n", "dir/b.conf:1: [corex]: is not a section; did you mean [core]?...");
-    refuse("[trace]\nfromat = raw\n",
-           "dir/b.conf:2: fromat: is not a key of [trace]; did you mean 'format'? allowed: listen, "
-           "connect, control, format, buffer, ring, drain_ms, backpressure, sink, swo_rate, "
-           "trace_clock, tpiu_width, "
-           "itm, itm_id, itm_timestamps, itm_console, itm_listen, dwt, watch");
+    refuse(
+        "[trace]\nfromat = raw\n",
+        "dir/b.conf:2: fromat: is not a key of [trace]; did you mean 'format'? allowed: listen, "
+        "connect, control, format, buffer, ring, threads, drain_ms, backpressure, sink, swo_rate, "
+        "trace_clock, tpiu_width, "
+        "itm, itm_id, itm_timestamps, itm_console, itm_listen, dwt, watch");
     refuse("[trace]\nFORMAT = raw\n",
            "dir/b.conf:2: FORMAT: is not a key of [trace]; did you mean 'format'?...");
     refuse("[target]\nformat = raw\n",
@@ -397,6 +400,8 @@ START_TEST(wrong_values)
         {"[trace]\nring =", "ring: has no value..."},
         {"[trace]\ndrain_ms = 1K", "drain_ms: '1K' is not possible..."},
         {"[trace]\ndrain_ms = 60001", "drain_ms: '60001' is not possible..."},
+        {"[trace]\nthreads = all", "threads: 'all' is not possible; allowed: auto, or 1 to 16"},
+        {"[trace]\nthreads = 0", "threads: '0' is not possible; allowed: auto, or 1 to 16"},
         {"[trace]\nbackpressure = on", "backpressure: 'on' is not possible; allowed: yes or no"},
         {"[trace]\nformat = etb",
          "format: 'etb' is not a format; allowed: tpiu, frames, orbflow or..."},
