@@ -130,11 +130,21 @@ static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64
         console_print(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
 }
 
-static bool knows_forward(const struct reverse_core *k, unsigned reg)
+static bool knows_forward(const struct reverse_core *k, unsigned reg, uint32_t *value)
 {
     const struct execute_regs *r =
         k->machine.forward ? reverse_forward_regs(k->machine.forward, k->reverse.position) : NULL;
+    *value = r ? (uint32_t)r->value[reg] : 0;
     return r && r->known >> reg & 1;
+}
+
+/* Of two that differ neither is shown. */
+static void explain_conflict(const struct console *c, uint32_t back, uint32_t forward)
+{
+    console_print(c,
+                  ": NOT shown: 0x%08" PRIx32 " from the halt back, 0x%08" PRIx32
+                  " from an earlier one on\n",
+                  back, forward);
 }
 
 /* `reported`: registers that GDB knows here. */
@@ -144,6 +154,9 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
 {
     const struct reverse *p = &k->reverse;
     struct values_answer a;
+    uint32_t ahead;
+    bool forward = knows_forward(k, reg, &ahead);
+    bool back = reverse_values_explain(&k->values, p->position, reg, &a);
     if (reg == TARGET_REG_PC) {
         console_print(c, "pc = 0x%08" PRIx64 ": known, it is the traced path\n", regs->value[reg]);
     } else if (reg == TARGET_REG_PSR) {
@@ -152,7 +165,10 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
                       ": the instruction set is traced, flags are known in part,"
                       " the rest is an estimate\n",
                       regs->value[reg]);
-    } else if (reverse_values_explain(&k->values, p->position, reg, &a)) {
+    } else if (back && forward && ahead != a.value) {
+        console_print(c, "%s", names[reg]);
+        explain_conflict(c, a.value, ahead);
+    } else if (back) {
         console_print(c, "%s = 0x%08" PRIx32 ": known%s, %s", names[reg], a.value,
                       a.inferred ? " if calls keep to the procedure call standard" : "",
                       values_how_name((enum values_how)a.how));
@@ -161,7 +177,7 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
         console_print(c, reported >> reg & 1 ? "\n"
                                              : "\nGDB has asked before that was known: "
                                                "`maint flush register-cache` shows it\n");
-    } else if (knows_forward(k, reg)) {
+    } else if (forward) {
         console_print(c, "%s = 0x%08" PRIx64 ": known, executed from an earlier halt on\n",
                       names[reg], regs->value[reg]);
     } else if (regs->known >> reg & 1) {
@@ -174,22 +190,50 @@ static void explain_register(struct reverse_motion *m, struct reverse_core *k, u
     }
 }
 
-/* A word of memory: what a search has come to know counts, too, as it does for GDB. */
-static void explain_word(struct reverse_motion *m, struct reverse_core *k, uint32_t address,
-                         const struct console *c)
+/* What is known forwards of those of a word's bytes that were asked for. */
+static bool explain_forward(const struct reverse_core *k, uint64_t address, unsigned size,
+                            const struct values_answer *back, const struct console *c)
+{
+    const struct reverse_machine *m = &k->machine;
+    uint8_t bytes[4];
+    uint32_t value = 0;
+    if (!m->forward ||
+        !reverse_forward_memory(m->forward, k->reverse.position, address, bytes, size))
+        return false;
+    for (unsigned i = 0; i < size; i++)
+        value |= (uint32_t)bytes[i] << 8 * (m->big_endian ? size - 1 - i : i);
+    bool differs = back && size == 4 && value != back->value;
+    if (!back || differs)
+        console_print(c, "0x%08" PRIx64, address);
+    if (!back)
+        console_print(c, " = 0x%0*" PRIx32 ": known, executed from an earlier halt on\n",
+                      (int)(2 * size), value);
+    if (differs)
+        explain_conflict(c, back->value, value);
+    return !back || differs;
+}
+
+/* `size` bytes of one word of memory: what a search has come to know counts, too, as it does for
+ * GDB. */
+static void explain_word(struct reverse_motion *m, struct reverse_core *k, uint64_t address,
+                         unsigned size, const struct console *c)
 {
     uint64_t position = k->reverse.position;
+    uint32_t word = (uint32_t)address & ~3u;
     struct values_answer a;
-    bool told = reverse_values_word(&k->values, position, address, &a);
+    bool wide = reverse_machine_is_a64(&k->machine);
+    bool told = !wide && reverse_values_word(&k->values, position, word, &a);
     const struct reverse_known *in = told ? &k->values.now : &k->watching.accesses.now;
-    if (!told && !reverse_accesses_word(&k->watching.accesses, position, address, &a)) {
-        console_print(c, "0x%08" PRIx32 ": not known at this place%s\n", address,
-                      reverse_values_may_be_stale(&k->values, &k->machine, address)
-                          ? ""
-                          : "; nobody says that it is RAM: shown as it is now");
+    told = told || (!wide && reverse_accesses_word(&k->watching.accesses, position, word, &a));
+    if (explain_forward(k, told ? word : address, told ? 4 : size, told ? &a : NULL, c))
+        return;
+    if (!told) {
+        bool present = !wide && !reverse_values_may_be_stale(&k->values, &k->machine, word);
+        console_print(c, "0x%08" PRIx64 ": not known at this place%s\n", address,
+                      present ? "; nobody says that it is RAM: shown as it is now" : "");
         return;
     }
-    console_print(c, "0x%08" PRIx32 " = 0x%08" PRIx32 ": known%s, %s", address, a.value,
+    console_print(c, "0x%08" PRIx32 " = 0x%08" PRIx32 ": known%s, %s", word, a.value,
                   a.inferred ? " if calls keep to the procedure call standard" : "",
                   values_how_name((enum values_how)a.how));
     if (a.step != UINT32_MAX)
@@ -197,44 +241,72 @@ static void explain_word(struct reverse_motion *m, struct reverse_core *k, uint3
     console_print(c, "\n");
 }
 
-static void explain_memory(struct reverse_motion *m, int core, uint32_t address, uint32_t size,
+static void explain_memory(struct reverse_motion *m, int core, uint64_t address, uint32_t size,
                            const struct console *c)
 {
-    uint32_t first = address & ~3u;
-    uint64_t end = (uint64_t)address + size;
-    for (unsigned i = 0; i < EXPLAINED_WORDS && first + UINT64_C(4) * i < end; i++)
-        explain_word(m, &m->cores[core], first + 4 * i, c);
-    if (end > first + UINT64_C(4) * EXPLAINED_WORDS)
-        console_print(c, "and %" PRIu64 " bytes more: 'monitor explain *ADDRESS'\n",
-                      end - (first + UINT64_C(4) * EXPLAINED_WORDS));
+    uint64_t at = address, end = at + size;
+    for (unsigned i = 0; i < EXPLAINED_WORDS && at < end; i++) {
+        uint64_t next = (at & ~UINT64_C(3)) + 4;
+        next = next < end ? next : end;
+        explain_word(m, &m->cores[core], at, (unsigned)(next - at), c);
+        at = next;
+    }
+    if (at < end)
+        console_print(c, "and %" PRIu64 " bytes more: 'monitor explain *ADDRESS'\n", end - at);
+}
+
+/* AArch64: nothing is known backwards. `name` "": those of the core, without SIMD. False: there is
+ * no such register. */
+static bool explain_a64(const struct reverse_machine *m, const char *name,
+                        const struct target_regs *regs, const struct console *c)
+{
+    bool found = false;
+    for (unsigned i = 0; i < (*name ? m->list_count : TARGET_A64_COUNT) && i < m->list_count; i++) {
+        uint64_t value;
+        if (*name && strcasecmp(m->list[i].name, name) != 0)
+            continue;
+        found = true;
+        bool pc = target_register_reg(&m->list[i]) == TARGET_REG_PC;
+        if (target_regs_get(regs, m->list, i, &value))
+            console_print(c, "%s = 0x%08" PRIx64 ": known, %s\n", m->list[i].name, value,
+                          pc ? "it is the traced path" : "executed from an earlier halt on");
+        else
+            console_print(c, "%s: not known at this place\n", m->list[i].name);
+    }
+    return found;
 }
 
 static void cmd_explain(struct reverse_motion *m, int core, const char *rest,
                         const struct console *c)
 {
     struct reverse_core *k = &m->cores[core];
-    uint32_t address, size;
+    uint64_t address = 0;
+    uint32_t size;
     unsigned reg = register_named(rest);
     uint32_t reported = k->reported;
     struct target_regs regs;
-    bool place = *rest && reg == TARGET_REG_COUNT && reverse_place(m, core, rest, &address, &size);
-    if (*rest && reg == TARGET_REG_COUNT && !place)
+    bool active = reverse_motion_active(m, core);
+    bool wide = active && reverse_machine_is_a64(&k->machine);
+    bool named = !*rest || (reg < TARGET_REG_COUNT && !wide);
+    bool place =
+        !named && reverse_place(m, core, rest, &address, &size) && (wide || address <= UINT32_MAX);
+    int error = active ? reverse_motion_regs(m, core, &regs) : BT_OK;
+    if (error)
+        console_print(c, "the history cannot be read\n");
+    else if (!(wide && explain_a64(&k->machine, rest, &regs, c)) && !named && !place)
         console_print(c,
                       "monitor explain REGISTER|VARIABLE|*ADDRESS: r0 to r12, sp, lr, pc, cpsr or "
-                      "xpsr, a variable of the program, or a word of memory, not '%s'\n",
+                      "xpsr (AArch64: x0 to x30), a variable of the program, or a word of memory, "
+                      "not '%s'\n",
                       rest);
-    else if (!reverse_motion_active(m, core))
+    else if (!active)
         console_print(c, "the core is shown as it is, all its registers are read\n");
-    else if (k->machine.profile == EXECUTE_PROFILE_A64)
-        console_print(c, "of AArch64 what is shown was executed from an earlier halt on\n");
-    else if (reverse_motion_regs(m, core, &regs) != BT_OK)
-        console_print(c, "the history cannot be read\n");
     else if (place)
         explain_memory(m, core, address, size, c);
-    else if (*rest)
+    else if (!wide && *rest)
         explain_register(m, k, reg, reported, &regs, c);
     else
-        for (reg = 0; reg <= TARGET_REG_PSR; reg++)
+        for (reg = 0; reg <= TARGET_REG_PSR && !wide; reg++)
             if (reg <= TARGET_REG_PC || reg == TARGET_REG_PSR)
                 explain_register(m, k, reg, reported, &regs, c);
     k->reported = reported; /* the question was not GDB's */

@@ -51,6 +51,7 @@ struct reverse_core {
     enum reverse_core_state state;
     bool goto_wanted; /* the next motion begins with it */
     uint64_t goto_position;
+    unsigned outside;  /* machine.forward->outside_found, when values were worked out */
     bool arrived;      /* the last motion was a step that reached the halted core */
     uint32_t reported; /* bit n: register n was known when GDB read them here last */
     bool waits;        /* what is worked out ahead waits for memory */
@@ -266,7 +267,7 @@ int reverse_search_some(struct reverse *p, struct reverse_search *s);
 int reverse_question_begin(struct reverse_motion *m, int core, const char *what, bool read,
                            target_print_fn print, void *to);
 /* A variable of the core's programs, or an address with or without '*': false if it is neither. */
-bool reverse_place(struct reverse_motion *m, int core, const char *text, uint32_t *address,
+bool reverse_place(struct reverse_motion *m, int core, const char *text, uint64_t *address,
                    uint32_t *size);
 
 /* server/reverse/reverse_monitor.c: "monitor" commands; BT_ERR_UNSUPPORTED:

@@ -31,33 +31,31 @@ struct access_question {
     struct reverse_motion *motion;
 };
 
-static bool find_variable(struct reverse_motion *m, int core, const char *name, uint32_t *address,
+static bool find_variable(struct reverse_motion *m, int core, const char *name, uint64_t *address,
                           uint32_t *size)
 {
     struct elf_image *const *elf;
     size_t count = m->host->programs(m->ctx, core, &elf);
     for (size_t i = 0; i < count; i++) {
-        uint64_t at, bytes;
-        if (!elf_image_variable(elf[i], name, &at, &bytes) || at > UINT32_MAX || !bytes)
+        uint64_t bytes;
+        if (!elf_image_variable(elf[i], name, address, &bytes) || !bytes)
             continue;
-        *address = (uint32_t)at;
         *size = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
         return true;
     }
     return false;
 }
 
-bool reverse_place(struct reverse_motion *m, int core, const char *text, uint32_t *address,
+bool reverse_place(struct reverse_motion *m, int core, const char *text, uint64_t *address,
                    uint32_t *size)
 {
     char *end;
     if (find_variable(m, core, text, address, size))
         return true;
     const char *digits = *text == '*' ? text + 1 : text;
-    unsigned long long at = strtoull(digits, &end, 0);
-    *address = (uint32_t)at;
+    *address = strtoull(digits, &end, 0);
     *size = 4;
-    return isdigit((unsigned char)*digits) && !*end && at <= UINT32_MAX;
+    return isdigit((unsigned char)*digits) && !*end;
 }
 
 /* "NAME [N]". */
@@ -78,8 +76,8 @@ static bool parse_question(struct access_question *q, const char *what)
             return false;
         lines = (unsigned)given;
     }
-    uint32_t address;
-    if (!reverse_place(q->motion, q->core, name, &address, &q->w.kind))
+    uint64_t address;
+    if (!reverse_place(q->motion, q->core, name, &address, &q->w.kind) || address > UINT32_MAX)
         return false;
     q->w.address = address;
     q->left = lines;
