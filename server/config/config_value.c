@@ -470,6 +470,7 @@ static const struct {
     {CONFIG_OTHERS, "observe", CONFIG_OTHERS_OBSERVE},
     {CONFIG_OTHERS, "queue", CONFIG_OTHERS_QUEUE},
     {CONFIG_PAST, "background", CONFIG_SNAPSHOT_BACKGROUND},
+    {CONFIG_PAST, "halt", CONFIG_SNAPSHOT_HALT},
     {CONFIG_PAST, "off", CONFIG_SNAPSHOT_OFF},
     {CONFIG_RTOS, "auto", RTOS_AUTO},
     {CONFIG_RTOS, "none", RTOS_NONE},

@@ -270,6 +270,15 @@ static void look_at_server(struct live *l)
     remote_link_again(&l->link);
 }
 
+void live_tell_halt(struct live *l)
+{
+    target_release_stop(l->target);
+    target_hold_clients(l->target, false);
+    if (l->run_after)
+        target_resume(l->target);
+    l->run_after = false;
+}
+
 /* Everything about this halt is known. */
 static void report_halt(struct live *l)
 {
@@ -279,12 +288,8 @@ static void report_halt(struct live *l)
     if (l->phase == LIVE_SERVING)
         l->halted(l->ctx, l);
     report_ready(l, BT_OK);
-    live_snapshot_halted(l);
-    target_release_stop(l->target);
-    target_hold_clients(l->target, false);
-    if (l->run_after)
-        target_resume(l->target);
-    l->run_after = false;
+    if (!live_snapshot_halted(l))
+        live_tell_halt(l);
 }
 
 static void measure_rate(struct live *l, uint64_t ms)

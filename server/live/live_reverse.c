@@ -104,9 +104,11 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     bool big = c->elf && c->elf->big_endian, shared = target_cores(l->target) > 1;
     enum values_memory kind = reverse_memory_kind(&c->elf, c->elf ? 1 : 0, address,
                                                   pc->regs.value[TARGET_REG_SP], shared);
+    const struct reverse_forward *forward = live_snapshot_forward(l, c);
     const uint8_t *bytes;
     uint8_t code[4];
-    if (kind == VALUES_MEMORY_RAM && is_shared(&c->config->shared, address))
+    if (kind == VALUES_MEMORY_RAM && (is_shared(&c->config->shared, address) ||
+                                      (forward && reverse_forward_outside(forward, address))))
         return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_CONST) {
         struct code_key key = {.core = (uint16_t)(c - l->cores), .generation = c->image.generation};

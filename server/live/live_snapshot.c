@@ -110,12 +110,15 @@ static void read_next_piece(struct live *l);
 
 static void snapshot_over(struct live *l, bool whole)
 {
-    l->snapshot.reading = false;
+    bool held = l->snapshot.reading == LIVE_SNAPSHOT_HOLDING;
+    l->snapshot.reading = LIVE_SNAPSHOT_IDLE;
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (l->snapshot.cores[i])
             reverse_forward_complete(&l->snapshot.cores[i]->forward, whole);
     record_states(l);
     live_reverse_known(l);
+    if (held)
+        live_tell_halt(l);
 }
 
 /* The answer to a question of an earlier halt is of no use. */
@@ -140,7 +143,7 @@ static void take_piece(struct live_snapshot_core *s, uint64_t address,
     l->snapshot.bytes += a->length;
     if (ns > PIECE_NS && l->snapshot.piece > PIECE_MIN)
         l->snapshot.piece /= 2;
-    else if (ns < PIECE_NS / 4 && l->snapshot.piece < PIECE_MAX)
+    else if (ns < PIECE_NS / 2 && l->snapshot.piece < PIECE_MAX)
         l->snapshot.piece *= 2;
 }
 
@@ -176,7 +179,8 @@ static bool ask_piece(struct live *l, unsigned core, uint64_t address, size_t le
                                      .core = live_thread(&l->cores[core]),
                                      .address = address,
                                      .length = length,
-                                     .background = !back};
+                                     .background =
+                                         !back && l->snapshot.reading != LIVE_SNAPSHOT_HOLDING};
     if (!q)
         return false;
     *q = (struct snapshot_question){l, core, l->snapshot.halt, address, back};
@@ -195,8 +199,9 @@ static void read_next_piece(struct live *l)
         if (!s || s->range >= s->range_count)
             continue;
         uint64_t left = s->ranges[s->range].to - s->next;
+        uint64_t room = l->config->past.snapshot_bytes - n->bytes;
+        left = left < room ? left : room;
         size_t length = left < n->piece ? (size_t)left : n->piece;
-        bool room = n->bytes + length <= l->config->past.snapshot_bytes;
         if (!room || !ask_piece(l, n->core, s->next, length, false))
             snapshot_over(l, false);
         return;
@@ -302,6 +307,8 @@ static void on_snapshot_registers(void *ctx, const struct target_answer *a)
         if (is_as_reset(core_of_snapshot(s), state))
             reverse_snapshot_reset(state);
         list_ranges(s, &state->regs);
+        if (state->whole) /* only registers were written since */
+            s->range = s->range_count;
         reverse_forward_unmap(&s->forward);
     }
     read_system_word(l, q.core, 0);
@@ -371,7 +378,7 @@ static void note_place(struct live *l, unsigned i, struct reverse *place)
     else
         state = reverse_forward_last(&s->forward);
     if (!state || !n->moved)
-        state = reverse_forward_halted(&s->forward, place, pc);
+        state = reverse_forward_halted(&s->forward, place, pc, n->ran);
     s->range_count = 0;
 }
 
@@ -400,10 +407,10 @@ static void note_halts(struct live *l)
     struct live_snapshot *n = &l->snapshot;
     for (unsigned i = 0; i < l->config->core_count; i++)
         note_halt(l, i);
-    n->moved = n->reset = n->stepped = false;
+    n->moved = n->reset = n->stepped = n->ran = false;
 }
 
-static void begin_reading(struct live *l)
+static void begin_reading(struct live *l, enum live_snapshot_reading how)
 {
     struct live_snapshot *n = &l->snapshot;
     note_halts(l);
@@ -411,25 +418,28 @@ static void begin_reading(struct live *l)
         n->piece = PIECE_MIN;
     n->core = 0;
     n->bytes = 0;
-    n->reading = true;
+    n->reading = how;
     read_next_registers(l);
 }
 
-void live_snapshot_halted(struct live *l)
+bool live_snapshot_halted(struct live *l)
 {
     struct live_snapshot *n = &l->snapshot;
-    if (l->config->past.snapshot == CONFIG_SNAPSHOT_OFF)
-        return;
+    enum config_snapshot kind = config_snapshot(l->config);
+    if (kind == CONFIG_SNAPSHOT_OFF)
+        return false;
     n->halt++;
     n->stepped = n->steps && !n->moved;
+    bool holds = kind == CONFIG_SNAPSHOT_HALT && !n->stepped;
     if (!n->stepped)
-        begin_reading(l);
+        begin_reading(l, holds ? LIVE_SNAPSHOT_HOLDING : LIVE_SNAPSHOT_READING);
+    return holds;
 }
 
 void live_snapshot_tick(struct live *l)
 {
     if (l->snapshot.stepped && target_is_idle(l->target))
-        begin_reading(l);
+        begin_reading(l, LIVE_SNAPSHOT_READING);
 }
 
 void live_snapshot_resumed(struct live *l)
@@ -445,7 +455,9 @@ void live_snapshot_resumed(struct live *l)
             reverse_forward_complete(&n->cores[i]->forward, false);
     }
     record_states(l);
-    n->reading = n->moved = n->reset = n->stepped = false;
+    n->moved = n->reset = n->stepped = false;
+    n->reading = LIVE_SNAPSHOT_IDLE;
+    n->ran = true;
     n->steps = target_steps(l->target);
 }
 

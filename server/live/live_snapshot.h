@@ -25,11 +25,20 @@ struct live_snapshot_core {
     uint64_t next;
 };
 
+/* READING: a question is under way, or its turn comes; HOLDING: and clients are not told of the
+ * halt before all is read. To IDLE from each, when it is over or the cores run. */
+enum live_snapshot_reading {
+    LIVE_SNAPSHOT_IDLE,
+    LIVE_SNAPSHOT_READING,
+    LIVE_SNAPSHOT_HOLDING,
+};
+
 struct live_snapshot {
+    enum live_snapshot_reading reading;
     struct live_snapshot_core *cores[TARGET_CORES_MAX]; /* NULL: its past is not worked out */
     uint32_t halt;     /* number of the halt, or of what was written at it */
     bool moved, reset; /* registers were written; all may be otherwise; to be looked at */
-    bool reading;      /* a question is under way, or its turn comes */
+    bool ran;          /* the cores have run since the latest state */
     bool steps;        /* the cores were let run for one instruction */
     bool stepped;      /* and have: nothing is kept of this halt until nobody asks any more */
     bool left_out;     /* a recording does not take more states, and it was said */
@@ -39,8 +48,9 @@ struct live_snapshot {
     uint64_t asked_ns; /* when the question under way was */
 };
 
-/* All else of a halt is known, and clients are about to be told. */
-void live_snapshot_halted(struct live *l);
+/* All else of a halt is known, and clients are about to be told. True: live_tell_halt() is called,
+ * maybe from within, when its RAM has been read, too. */
+bool live_snapshot_halted(struct live *l);
 /* Now and then: who steps waits for nothing; where stepping has come to rest is a halt as others.
  */
 void live_snapshot_tick(struct live *l);

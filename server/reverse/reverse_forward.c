@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define INTERVAL 8192u    /* instructions between points, at first */
+#define SOON     32768u   /* that are executed before an answer near the halt */
 #define CARRIED  4000000u /* and so many are executed for what a halt does not tell by itself */
 
 void reverse_forward_init(struct reverse_forward *f, const struct execute_core *core,
@@ -87,7 +88,7 @@ static void forget_stretch(struct reverse_forward *f, struct reverse_stretch *s)
     s->points = NULL;
     s->point_count = s->point_max = s->compared = 0;
     s->interval = INTERVAL;
-    s->differs = false;
+    s->differs = s->derives = s->believes = false;
     s->status = REVERSE_STRETCH_OPEN;
     s->why = REVERSE_WHY_NONE;
     s->reach = 0;
@@ -126,10 +127,19 @@ static void withdraw_stretches(struct reverse_forward *f)
 
 /* States. */
 
+/* States take half of the memory at most, but for the latest two. */
+static bool too_many_states(const struct reverse_forward *f)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < f->count; i++)
+        used += reverse_snapshot_memory(&f->stretches[i]->state);
+    return f->count == REVERSE_FORWARD_STATES || (f->count > 2 && used > f->budget.limit / 2);
+}
+
 static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t position,
                                             uint64_t decoded, uint64_t pc)
 {
-    if (f->count == REVERSE_FORWARD_STATES) {
+    while (too_many_states(f)) {
         free_stretch(f, f->stretches[0]);
         memmove(f->stretches, f->stretches + 1, --f->count * sizeof *f->stretches);
     }
@@ -182,12 +192,12 @@ static void lose_last(struct reverse_forward *f, uint64_t position)
 }
 
 struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struct reverse *p,
-                                                uint64_t pc)
+                                                uint64_t pc, bool ran)
 {
     struct reverse_snapshot *last = reverse_forward_last(f);
     uint64_t decoded = history_end(p->view.history);
     bool lost = last && reverse_path_begins_late(p, last->decoded, last->position);
-    bool ran = lost && last->decoded != decoded;
+    ran |= lost && last->decoded != decoded;
     if (last && last->position == p->end && last->pc == pc && !ran)
         return last;
     if (last && last->position > p->end)
@@ -441,7 +451,9 @@ static void stretch_cut(struct reverse_forward *f, struct reverse_stretch *s,
                         enum reverse_stretch_why why, uint64_t at)
 {
     end_walk(f);
-    s->status = REVERSE_STRETCH_CUT;
+    s->status = s->believes ? REVERSE_STRETCH_BROKEN : REVERSE_STRETCH_CUT;
+    if (s->believes)
+        return;
     s->why = why;
     s->reach = at;
 }
@@ -458,6 +470,9 @@ static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reve
 static void note_access(void *ctx, const struct execute_access *a)
 {
     struct reverse_forward *f = ctx;
+    for (uint64_t at = a->from / REVERSE_FORWARD_LINE, n = 0;
+         a->store && at * REVERSE_FORWARD_LINE < a->to && n < REVERSE_FORWARD_LINES; at++, n++)
+        f->stored[at % REVERSE_FORWARD_LINES / 32] |= 1u << at % 32;
     for (size_t i = 0; i < f->outside_count && !a->perhaps; i++)
         if (a->to > f->outside[i].from && a->from < f->outside[i].to &&
             f->walk.insn >= f->outside[i].touched) {
@@ -501,8 +516,11 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
         error = begin_state(f, i, &w->x);
     }
     set_path(f, w, i);
-    w->x.accessed = f->outside_count ? note_access : NULL;
+    w->believes = s->believes;
+    w->x.accessed = note_access;
     w->x.ctx = f;
+    if (!last)
+        memset(f->stored, 0, sizeof f->stored);
     if (error || last)
         return error;
     int stop = reverse_path_begin(w, p, &f->cache, s->state.pc);
@@ -516,9 +534,10 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
 }
 
 /* Up to the next point, or the end. */
-static int walk_on(struct reverse_forward *f, struct reverse *p, struct reverse_stretch *s,
-                   size_t budget)
+static int walk_on(struct reverse_forward *f, struct reverse *p, size_t i, size_t budget)
 {
+    struct reverse_stretch *s = f->stretches[i];
+    bool ends_at_halt = f->stretches[i + 1]->state.ends;
     struct reverse_path *w = &f->walk;
     const struct reverse_point *last = last_point(s);
     uint64_t next = last->position + s->interval, before = w->position;
@@ -541,6 +560,10 @@ static int walk_on(struct reverse_forward *f, struct reverse *p, struct reverse_
         return BT_OK;
     case REVERSE_PATH_WRONG:
         stretch_broken(f, s, REVERSE_WHY_PATH, w->position);
+        if (ends_at_halt) {
+            s->status = REVERSE_STRETCH_OPEN;
+            s->believes = true;
+        }
         return BT_OK;
     default:
         return stop;
@@ -577,7 +600,7 @@ int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t 
     if (f->walked != s)
         error = begin_walk(f, p, i);
     if (!error && f->walked == s)
-        error = walk_on(f, p, s, budget);
+        error = walk_on(f, p, i, budget);
     return error ? work_failed(f, s, error) : TARGET_PENDING;
 }
 
@@ -585,6 +608,22 @@ bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position)
 {
     size_t i = find_stretch(f, position);
     return i < f->count && !is_done(f->stretches[i]);
+}
+
+bool reverse_forward_open(const struct reverse_forward *f, uint64_t position, uint64_t *at,
+                          bool *soon)
+{
+    for (size_t i = 0; i + 1 < f->count; i++) {
+        const struct reverse_stretch *s = f->stretches[i];
+        const struct reverse_snapshot *end = &f->stretches[i + 1]->state;
+        if (!s->state.begins || is_done(s) || end->position <= position ||
+            end->position == s->state.position)
+            continue;
+        *at = s->state.position > position ? s->state.position : position;
+        *soon = end->complete && end->position - s->state.position <= SOON;
+        return true;
+    }
+    return false;
 }
 
 /* Answers. */

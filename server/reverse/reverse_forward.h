@@ -20,6 +20,8 @@
 
 #define REVERSE_FORWARD_MEMORY  (256u << 20) /* default budget */
 #define REVERSE_FORWARD_OUTSIDE 64u          /* ranges written from outside that are remembered */
+#define REVERSE_FORWARD_LINE    32u          /* bytes around one that somebody else has written, */
+#define REVERSE_FORWARD_LINES   65536u       /* and how many of them are told apart */
 #define REVERSE_FORWARD_STATES  512u         /* the oldest go */
 #define REVERSE_STACK_NEAR      16384u       /* bytes on either side of SP that are the stack */
 #define REVERSE_FORWARD_SLICE   8192u        /* instructions of a millisecond or less */
@@ -71,7 +73,10 @@ struct reverse_stretch {
     size_t point_count, point_max;
     uint64_t interval; /* instructions between points */
     size_t compared;   /* pieces of the state at its end */
-    bool differs;      /* one of them did */
+    bool differs;      /* one of them did, in memory that no instruction has stored to, */
+    bool derives;      /* or that one has: it may follow from such memory */
+    bool believes;     /* worked out against what contradicts the path at `reach`: to see what of
+                          memory differs at its end */
 };
 
 /* Memory that somebody else has written. */
@@ -102,12 +107,14 @@ struct reverse_forward {
     struct reverse_path_cache cache;
     struct execute_code *code; /* NULL: not made yet */
     struct reverse_path walk, view;
-    struct reverse_stretch *walked, *viewed; /* NULL: none */
+    struct reverse_stretch *walked, *viewed;     /* NULL: none */
+    uint32_t stored[REVERSE_FORWARD_LINES / 32]; /* while walking: lines that were stored to */
     struct reverse_outside outside[REVERSE_FORWARD_OUTSIDE];
     size_t outside_count;
-    unsigned rounds;    /* of finding such ranges, since the last state came */
-    uint64_t insns;     /* executed */
-    uint64_t conflicts; /* what is known backwards and forwards, and differs */
+    unsigned outside_found; /* changes when another one is found, or grows */
+    unsigned rounds;        /* of finding such ranges, since the last state came */
+    uint64_t insns;         /* executed */
+    uint64_t conflicts;     /* what is known backwards and forwards, and differs */
 };
 
 /*
@@ -125,11 +132,11 @@ void reverse_forward_clear(struct reverse_forward *f);
 
 /*
  * The core is halted at the end of `p`, and runs on from there. The state, to be filled; that of
- * the halt before when the core has not run since; NULL: no memory. It is valid until the next
- * call.
+ * the halt before when the core has not run since (`ran`: it has); NULL: no memory. It is valid
+ * until the next call.
  */
 struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struct reverse *p,
-                                                uint64_t pc);
+                                                uint64_t pc, bool ran);
 /*
  * The debugger writes at that halt: the state from now on, for what is written. `reset`: nothing
  * that was known is so any more.
@@ -160,6 +167,15 @@ int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t 
                          size_t budget);
 /* There is a stretch that may tell of the position, and does not yet. */
 bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position);
+/*
+ * The first such stretch from the position on, up to the halt: what is carried back from there
+ * rests on nobody else having written it. *at: where it is; *soon: all that it needs is there, and
+ * it takes a few milliseconds.
+ */
+bool reverse_forward_open(const struct reverse_forward *f, uint64_t position, uint64_t *at,
+                          bool *soon);
+/* Memory that somebody else has written, as far as that was found. */
+bool reverse_forward_outside(const struct reverse_forward *f, uint64_t address);
 
 /* The answers that follow are of this position; of the halt's own only if what leads to it is
  * proved. False: nothing is known of it. */

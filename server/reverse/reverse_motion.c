@@ -372,18 +372,44 @@ int reverse_motion_prepare(struct reverse_motion *m, int core)
     return error;
 }
 
-/* What is known from an earlier halt on is waited for after a jump, or where nothing else is. */
+/* Memory that somebody else has written is not carried back any more. */
+static void take_outside(struct reverse_core *c)
+{
+    const struct reverse_forward *f = c->machine.forward;
+    if (!f || c->outside == f->outside_found)
+        return;
+    c->outside = f->outside_found;
+    reverse_values_forget(&c->values);
+    reverse_accesses_forget(&c->watching.accesses);
+}
+
+/* What of the values forwards is worked out before the position is told of: all that it takes after
+ * a jump, or where nothing else is known; else what does not take long. */
+static bool wants_forward(const struct reverse_motion *m, const struct reverse_core *c,
+                          uint64_t *at)
+{
+    const struct reverse_forward *f = c->machine.forward;
+    uint64_t here = c->reverse.position, back = c->reverse.end - here;
+    bool soon;
+    *at = here;
+    if (!f)
+        return false;
+    if (reverse_machine_is_a64(&c->machine))
+        return reverse_forward_waits(f, here);
+    if (back > c->values.limit)
+        return !m->quick && reverse_forward_waits(f, here);
+    return reverse_forward_open(f, here, at, &soon) &&
+           (soon || !(m->quick || back < REVERSE_FIRST_WINDOW));
+}
+
 static int do_forward(struct reverse_motion *m, struct reverse_core *c)
 {
-    struct reverse_forward *f = c->machine.forward;
-    uint64_t at = c->reverse.position;
-    bool backwards = c->machine.profile != EXECUTE_PROFILE_A64 &&
-                     (m->quick || c->reverse.end - at < REVERSE_FIRST_WINDOW);
-    if (!f || backwards || !reverse_forward_waits(f, at))
+    uint64_t at;
+    if (!wants_forward(m, c, &at))
         return BT_OK;
-    int error = reverse_forward_work(f, &c->reverse, at, REVERSE_FORWARD_SLICE);
+    int error = reverse_forward_work(c->machine.forward, &c->reverse, at, REVERSE_FORWARD_SLICE);
     m->soon = error == TARGET_PENDING;
-    return error < 0 || !reverse_forward_waits(f, at) ? BT_OK : TARGET_PENDING;
+    return error < 0 || !wants_forward(m, c, &at) ? BT_OK : TARGET_PENDING;
 }
 
 /* Values of the position, before GDB is told of it: what it asks next is there. */
@@ -397,6 +423,7 @@ static int do_values(struct reverse_motion *m, int core)
         error = do_forward(m, c);
     if (error != BT_OK)
         return error;
+    take_outside(c);
     error = reverse_values_at(&c->values, &c->reverse, &c->machine, c->reverse.position, m->quick);
     if (error != BT_OK || !m->host->fetch || m->rounds++ >= ROUNDS_MAX)
         return error;
@@ -434,6 +461,7 @@ static bool work_ahead(struct reverse_motion *m)
     if (!more && error == BT_OK && c->machine.forward)
         more = reverse_forward_work(c->machine.forward, &c->reverse, c->reverse.position,
                                     REVERSE_FORWARD_SLICE) == TARGET_PENDING;
+    take_outside(c);
     m->state = REVERSE_IDLE;
     unlock_history(m);
     return more;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define FLAGS 0xf80f0000u /* NZCVQ and GE */
+
 /* Where it is in the history. */
 struct path_cursor {
     struct reverse_path *p;
@@ -191,6 +193,13 @@ static void next_in_window(const struct path_cursor *c, uint64_t position,
     insn->has_next = true;
 }
 
+/* Something that is known contradicts the path. */
+static int path_contradicts(struct reverse_path *p)
+{
+    p->x.regs.psr_known &= ~FLAGS;
+    return p->believes ? REVERSE_PATH_THERE : REVERSE_PATH_WRONG;
+}
+
 /* An exception or its return at p->position, and where the path goes on then. Another exception
  * may follow: then it is where that says. */
 static int run_exception(struct path_cursor *c, const struct bt_event *events, size_t count)
@@ -212,7 +221,7 @@ static int run_exception(struct path_cursor *c, const struct bt_event *events, s
     p->x.nonsecure = c->key.security == BT_SEC_NONSECURE;
     int error = e->kind == BT_EVENT_EXCEPTION ? execute_exception(&p->x, e, next)
                                               : execute_exception_return(&p->x, e, next);
-    return error == BT_ERR_RANGE ? REVERSE_PATH_WRONG : error ? error : REVERSE_PATH_THERE;
+    return error == BT_ERR_RANGE ? path_contradicts(p) : error ? error : REVERSE_PATH_THERE;
 }
 
 /* What happened right before the instruction at p->position: events[0], of `count`. */
@@ -265,13 +274,13 @@ static int run_insn(struct path_cursor *c, const struct execute_insn *insn)
     struct reverse_path *p = c->p;
     p->insn = p->position;
     p->pc = insn->address;
-    int error = execute_step(&p->x, insn);
-    if (error)
-        return error == BT_ERR_RANGE         ? (int)REVERSE_PATH_WRONG
-               : error == BT_ERR_UNSUPPORTED ? (int)REVERSE_PATH_CODE
-                                             : error;
-    p->position++;
-    return REVERSE_PATH_THERE;
+    int error = execute_step(&p->x, insn), stop = REVERSE_PATH_THERE;
+    if (error == BT_ERR_RANGE)
+        stop = path_contradicts(p);
+    else if (error)
+        return error == BT_ERR_UNSUPPORTED ? (int)REVERSE_PATH_CODE : error;
+    p->position += stop == REVERSE_PATH_THERE;
+    return stop;
 }
 
 /* Where the block at c->block ends, and how its last instruction went on. */

@@ -40,6 +40,7 @@ struct reverse_path {
     /* Where it ends: a halt, whose PC may be another one now that somebody has written it. */
     uint64_t end, end_pc;
     bool m_profile;
+    bool believes; /* the path, whatever contradicts it: flags are unknown then, and it goes on */
     uint64_t insn, pc; /* the one that ran last, which exceptions follow; for `x.accessed` */
 };
 

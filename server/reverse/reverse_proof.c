@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define COMPARED   65536u /* bytes of RAM at a time */
-#define LINE       32u    /* bytes around one that somebody else has written */
 #define ROUNDS_MAX 16u
 
 #define FLAGS 0xf80f0000u /* NZCVQ and GE */
@@ -40,7 +39,7 @@ static unsigned differing_register(const struct execute_regs *a, const struct ex
     return ALL_SAME;
 }
 
-static bool is_outside(const struct reverse_forward *f, uint64_t address)
+bool reverse_forward_outside(const struct reverse_forward *f, uint64_t address)
 {
     for (size_t i = 0; i < f->outside_count; i++)
         if (address >= f->outside[i].from && address < f->outside[i].to)
@@ -54,8 +53,8 @@ static bool add_outside(struct reverse_forward *f, uint64_t address)
     uint64_t start, size;
     const char *name = "";
     struct reverse_outside *last = f->outside_count ? &f->outside[f->outside_count - 1] : NULL;
-    struct reverse_outside now = {.from = address & ~(uint64_t)(LINE - 1)};
-    now.to = now.from + LINE;
+    struct reverse_outside now = {.from = address & ~(uint64_t)(REVERSE_FORWARD_LINE - 1)};
+    now.to = now.from + REVERSE_FORWARD_LINE;
     if (f->owner.variable && f->owner.variable(f->owner.ctx, address, &start, &size, &name)) {
         now.from = start;
         now.to = start + size;
@@ -70,9 +69,17 @@ static bool add_outside(struct reverse_forward *f, uint64_t address)
     return true;
 }
 
-/* One piece of RAM. False: too much of it differs. */
+static bool is_stored(const struct reverse_forward *f, uint64_t address)
+{
+    uint64_t line = address / REVERSE_FORWARD_LINE;
+    return f->stored[line % REVERSE_FORWARD_LINES / 32] >> line % 32 & 1;
+}
+
+/* One piece of RAM. What an instruction has stored may follow from other memory that differs: it
+ * counts if there is no such (`all`). False: too much of it differs. */
 static bool compare_piece(struct reverse_forward *f, struct reverse_stretch *s,
-                          struct execute_memory *memory, const struct reverse_piece *piece)
+                          struct execute_memory *memory, const struct reverse_piece *piece,
+                          bool all)
 {
     for (size_t at = 0; piece->bytes && at < piece->length; at++) {
         uint8_t now[16];
@@ -84,9 +91,13 @@ static bool compare_piece(struct reverse_forward *f, struct reverse_stretch *s,
             continue;
         }
         if (!execute_memory_read(memory, address, now, 1) || now[0] == piece->bytes[at] ||
-            is_outside(f, address))
+            reverse_forward_outside(f, address))
+            continue;
+        s->derives = true;
+        if (!all && is_stored(f, address))
             continue;
         s->differs = true;
+        f->outside_found++;
         if (!add_outside(f, address))
             return false;
     }
@@ -114,6 +125,8 @@ static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
     }
     if (s->differs) {
         break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
+    } else if (s->believes) {
+        s->status = REVERSE_STRETCH_BROKEN;
     } else if (reg != ALL_SAME) {
         break_at_end(s, REVERSE_WHY_REGISTER, reg, end->position);
     } else {
@@ -136,7 +149,7 @@ int reverse_proof(struct reverse_forward *f, size_t i)
     for (size_t bytes = 0; bytes < COMPARED && s->compared < end->piece_count; s->compared++) {
         const struct reverse_piece *piece = &end->pieces[s->compared];
         bytes += piece->length;
-        if (!compare_piece(f, s, memory, piece)) {
+        if (!compare_piece(f, s, memory, piece, false)) {
             break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
             return TARGET_PENDING;
         }
@@ -145,6 +158,11 @@ int reverse_proof(struct reverse_forward *f, size_t i)
         return TARGET_PENDING;
     if (!end->complete && !s->differs)
         return BT_OK;
+    for (size_t k = 0; !s->differs && s->derives && k < end->piece_count; k++)
+        if (!compare_piece(f, s, memory, &end->pieces[k], true)) {
+            break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
+            return TARGET_PENDING;
+        }
     return judge_stretch(f, s, end);
 }
 
@@ -167,8 +185,9 @@ static void report_stretch(const struct reverse_forward *f, size_t i, const stru
     uint64_t from = s->state.position, to = f->stretches[i + 1]->state.position;
     if (!s->state.begins || from == to)
         return;
-    console_print(c, "  %" PRIu64 " to %" PRIu64 ": %" PRIu64 " bytes of RAM known at its begin, ",
-                  from + 1, to, s->state.bytes);
+    console_print(c,
+                  "  %" PRIu64 " to %" PRIu64 ": %" PRIu64 " bytes of RAM known at its begin%s, ",
+                  from + 1, to, s->state.bytes, s->state.whole ? "" : " (not all)");
     switch (s->status) {
     case REVERSE_STRETCH_OPEN:
         console_print(c, "worked out when asked for\n");

@@ -294,7 +294,8 @@ def wide_story():
             "monitor record stop", "bt", "reverse-stepi", "reverse-finish", "bt", "reverse-finish",
             "reverse-finish", "bt", "tbreak new_topic", "reverse-continue", "bt", "info locals",
             "up", "p text", "finish", "reverse-step", "rwatch topics[0].kept", "reverse-continue",
-            "monitor written topics", "monitor explain sp", "disconnect"],
+            "monitor written topics", "monitor explain sp", "monitor explain topic_count", "p topic_count",
+            "monitor explain x99", "disconnect"],
             elf=elf, connect="target extended-remote")
         folder = recording(live, "wide")
         now, entry, vector, made = (frames(output) for output in done.all("bt"))
@@ -306,7 +307,11 @@ def wide_story():
         lacks(done["info locals"], "unavailable|Cannot")
         has(done.all("reverse-continue")[1], "reads are not looked for in the history of AArch64")
         has(done["monitor written topics"], "accesses are not looked for in the history of AArch64")
-        has(done["monitor explain sp"], "executed from an earlier halt on")
+        has(done["monitor explain sp"], "^sp = 0x[0-9a-f]+: known, executed from an earlier halt on$")
+        count = int(has(done["p topic_count"], r"= (\d+)")[1])
+        has(done["monitor explain topic_count"],
+            rf"^0x[0-9a-f]+ = {count:#010x}: known, executed from an earlier halt on$")
+        has(done["monitor explain x99"], "^monitor explain REGISTER.*not 'x99'$")
         with Server(folder, "--elf", str(elf)) as server:
             done = gdb(server.port, ["record stop", "bt", "reverse-stepi", "reverse-finish", "bt",
                                      "tbreak new_topic", "reverse-continue", "bt", "up", "p text",
@@ -365,6 +370,58 @@ def wide_watches(seed=SEED):
               f"{names}, on, seed {seed}")
 
 
+EXPLAINED = ("queue_put", "topic_count")
+
+
+def explained(kind="m3"):
+    """Words and variables whose values came forwards: those that GDB shows, and no others."""
+    elf = PROGRAMS / f"crash-{kind}.elf"
+    places = sorted(random.Random(f"{SEED} explained").sample(range(1000, 90000), 5))
+    ask = []
+    for place in places:
+        ask += [f"monitor goto {place}", "stepi"]
+        ask += [c for name in EXPLAINED for c in (f"monitor explain {name}", f"p/x {name}")]
+        ask += ["monitor explain *0xe000e010"]
+    with Live(board_file(f"virtual-{kind}")) as live:
+        done = gdb(live.port, ["tbreak stopped_here", "continue", "reverse-stepi", *ask, "disconnect"], elf=elf,
+                   connect="target extended-remote")
+    ahead = 0
+    for name in EXPLAINED:
+        for told, shown in zip(done.all(f"monitor explain {name}"), done.all(f"p/x {name}")):
+            value = int(has(told, r"^0x[0-9a-f]{8} = (0x[0-9a-f]+): known")[1], 16)
+            equal(value, int(has(shown, "= (0x[0-9a-f]+)")[1], 16), f"{name} as it is explained")
+            ahead += "executed from an earlier halt on" in told
+    expect(ahead >= len(places), f"only {ahead} are told to come forwards, seed {SEED}")
+    for told in done.all("monitor explain *0xe000e010"):
+        has(told, "^0xe000e010: not known at this place; nobody says that it is RAM")
+
+
+def known_bytes(past):
+    return [int(number) for number in re.findall(r": (\d+) bytes of RAM known at its begin", past)]
+
+
+def budgets():
+    """What is read at a halt, in bytes: with `halt` all of it, though the core is told to go on at once; no more than
+    the board file allows."""
+    elf = PROGRAMS / "crash-m3.elf"
+    go = ["tbreak main", "continue", "tbreak file_message", "continue", "tbreak stopped_here", "continue",
+          "monitor goto 50000", "stepi", "monitor past", "disconnect"]
+    pasts = {}
+    for kind, keys in (("halt", {}), ("halt", {"snapshot_bytes": "4K"}), ("background", {"snapshot_bytes": "4K"})):
+        path = board_file("virtual-m3", snapshot=kind + "".join(f"\n{key} = {keys[key]}" for key in keys))
+        with Live(path) as live:
+            done = gdb(live.port, go, elf=elf, connect="target extended-remote")
+        pasts[kind, *keys] = done["monitor past"]
+    all_of_it = known_bytes(pasts["halt",])
+    expect(len(all_of_it) == 3 and min(all_of_it) > 4096, f"{all_of_it} bytes are read")
+    lacks(pasts["halt",], "not all")
+    for kind in ("halt", "background"):
+        known = known_bytes(pasts[kind, "snapshot_bytes"])
+        expect(max(known) <= 4096, f"{known} bytes were read, and 4096 are allowed")
+        has(pasts[kind, "snapshot_bytes"], r"begin \(not all\), ")
+    equal(known_bytes(pasts["halt", "snapshot_bytes"]), [4096] * 3, "bytes that were read at each halt")
+
+
 def with_tasks(kind):
     reason = bench.missing()
     if reason:
@@ -382,6 +439,8 @@ for chip in ("m3", "m4", "m7", "m33"):
     suite.test(f"values forwards: registers and RAM of virtual-{chip}")(
         lambda chip=chip: forward(chip))
 
+suite.test("values forwards: explained")(explained)
+suite.test("values forwards: all at a halt, and no more than is allowed")(budgets)
 suite.test("values forwards: AArch64 in GDB")(wide_story)
 suite.test("values forwards: AArch64, watchpoints")(wide_watches)
 # Five motions that GDB does not look into, and then a value that is the one it saw first.

@@ -11,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 from probe_gdb import Board
-from replay_gdb import Suite, equal, expect, folder, has, tool
+from replay_gdb import Suite, equal, expect, folder, has, lacks, tool
 
 suite = Suite()
 SOURCE = Path(__file__).resolve().parent / "target" / "two_stacks.c"
@@ -134,6 +134,20 @@ def _(core):
     expect(HANDLER in frames[-1], f"no handler: {frames[-1]}")
     out = next(n for n in range(1, 100) if HANDLER not in frames[-n])
     equal(int(has(s["p/x $pc"], r"0x\w+")[0], 16), ran[-out], "PC where the interrupt came")
+
+
+@each("values of the past from an earlier halt on, without a key of the board file")
+def _(core):
+    with board(core) as b:
+        s = b.session("tbreak main", "continue", "shell sleep 1", "tbreak count_tick", "continue", "shell sleep 1",
+                      b.mark(), "monitor goto -200", "stepi", "monitor explain", "monitor explain ticks", "p/x ticks",
+                      "monitor past")
+    has(s["monitor past"], r"bytes of RAM known at its begin, the halt at its end proves it")
+    lacks(s["monitor past"], "NOT shown")
+    lacks(s["monitor explain"], "not known|NOT")
+    has(s["monitor explain"], "executed from an earlier halt on")
+    value = int(has(s["p/x ticks"], "= (0x[0-9a-f]+)")[1], 16)
+    has(s["monitor explain ticks"], rf"^0x[0-9a-f]{{8}} = {value:#010x}: known")
 
 
 suite.run()

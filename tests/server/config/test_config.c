@@ -153,6 +153,7 @@ START_TEST(defaults)
     ck_assert_uint_eq(config.trace.port, 5678);
     ck_assert(!config.trace_listens && config.formatted && !config.backpressure);
     ck_assert_int_eq(config.mode, FORMATTER_SYNC);
+    ck_assert_uint_eq(config_snapshot(&config), CONFIG_SNAPSHOT_OFF);
     ck_assert_int_eq(config.control.kind, ADDRESS_NONE);
     ck_assert_uint_eq(config.ring, 16u << 20);
     ck_assert_uint_eq(config.threads, 0);

@@ -53,6 +53,7 @@ START_TEST(defaults)
     ck_assert_uint_eq(config.probe.ap, 0);
     ck_assert(!config.probe.connect_under_reset && !config.attach);
     ck_assert_uint_eq(config.probe.at_exit, CONFIG_EXIT_RUN);
+    ck_assert_uint_eq(config_snapshot(&config), CONFIG_SNAPSHOT_BACKGROUND);
     ck_assert_uint_eq(config.probe.jtag_chain.count, 0);
     ck_assert_int_eq(config.target.kind, ADDRESS_NONE);
     ck_assert_int_eq(config.trace.kind, ADDRESS_NONE);
@@ -62,6 +63,25 @@ START_TEST(defaults)
     ck_assert_uint_eq(config.cores[0].funnel_port, CONFIG_ALL_PORTS);
     ck_assert_uint_eq(trace_id(0), 0x10);
     config_release(&config);
+}
+END_TEST
+
+START_TEST(snapshots)
+{
+    static const struct {
+        const char *text;
+        enum config_snapshot kind;
+    } cases[] = {
+        {PROBE ETB "[past]\nsnapshot = off\n" CPU, CONFIG_SNAPSHOT_OFF},
+        {PROBE ETB "[past]\nsnapshot = halt\n" CPU, CONFIG_SNAPSHOT_HALT},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        accepts(cases[i].text);
+        ck_assert_uint_eq(config_snapshot(&config), cases[i].kind);
+        config_release(&config);
+    }
+    refuse(PROBE ETB "[past]\nsnapshot = on\n" CPU,
+           "dir/b.conf:6: snapshot: 'on' is not possible; allowed: background, halt or off");
 }
 END_TEST
 
@@ -343,6 +363,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("config_probe");
     unit_case(s, "config: a probe's defaults", defaults);
+    unit_case(s, "config: when RAM is read for the past", snapshots);
     unit_case(s, "config: every key of probes and sinks", every_key);
     unit_case(s, "config: sinks", sinks);
     unit_case(s, "config: probe and target exclude each other", probe_and_target);

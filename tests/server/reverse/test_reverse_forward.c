@@ -45,7 +45,7 @@ static void note_numbers(uint64_t from)
 
 static void note_halt(struct reverse_forward *f, struct reverse *p)
 {
-    struct reverse_snapshot *s = reverse_forward_halted(f, p, r.pc);
+    struct reverse_snapshot *s = reverse_forward_halted(f, p, r.pc, true);
     ck_assert_ptr_nonnull(s);
     memset(&s->regs, 0, sizeof s->regs);
     s->regs.value[0] = counter[r.ran_count];
@@ -104,10 +104,37 @@ START_TEST(values_are_told_of_what_ran_behind_their_halt)
 }
 END_TEST
 
+/* Of what is read at halts the latest is kept, in half of the memory. */
+START_TEST(states_take_no_more_than_their_part)
+{
+    static const struct execute_core core = {.profile = EXECUTE_PROFILE_M};
+    static const struct reverse_forward_owner owner = {.map = no_memory};
+    static uint8_t piece[40000];
+    struct reverse_forward f;
+    mtb_loop_init(&r, program, "FORWARD_SEED");
+    reverse_forward_init(&f, &core, &owner, 1u << 20);
+    for (unsigned halt = 0; halt < 100; halt++) {
+        mtb_loop_run(&r);
+        const struct btrace_view view = mtb_loop_view(&r);
+        struct reverse p;
+        int error = reverse_init(&p, &view);
+        ck_assert(error == BT_OK || error == BT_ERR_RANGE);
+        ck_assert_ptr_nonnull(reverse_forward_halted(&f, &p, r.pc, true));
+        reverse_release(&p);
+        ck_assert_int_eq(reverse_forward_read(&f, 0x20000000, piece, sizeof piece), BT_OK);
+        ck_assert_uint_lt(f.budget.used, (1u << 19) + 2 * sizeof piece);
+    }
+    ck_assert_uint_gt(f.count, 10);
+    reverse_forward_release(&f);
+    mtb_loop_release(&r);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("reverse_forward");
     unit_case(s, "values_are_told_of_what_ran_behind_their_halt",
               values_are_told_of_what_ran_behind_their_halt);
+    unit_case(s, "states_take_no_more_than_their_part", states_take_no_more_than_their_part);
     return s;
 }
