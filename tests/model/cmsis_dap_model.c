@@ -5,6 +5,8 @@
 #include <string.h>
 #include <time.h>
 
+#define MICROFRAME_NS 125000u
+
 #define STATUS_OK    0x00
 #define STATUS_ERROR 0xff
 
@@ -374,6 +376,23 @@ static void execute(struct cmsis_dap_model *c, struct cmsis_dap_reader *r,
     }
 }
 
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* A packet comes a microframe after it was sent, one is executed after the other, and the answer
+ * comes a microframe after that. */
+static uint64_t end_of_packet(struct cmsis_dap_model *c, uint64_t clocks)
+{
+    uint64_t begins = now_ns() + MICROFRAME_NS;
+    begins = begins > c->busy_until ? begins : c->busy_until;
+    c->busy_until = begins + clocks * 1000000000 / c->clock;
+    return c->busy_until + MICROFRAME_NS;
+}
+
 static void run_packet(struct cmsis_dap_model *c, const uint8_t *packet, size_t size)
 {
     unsigned slot = (c->response_first + c->response_count) % CMSIS_DAP_QUEUE;
@@ -381,7 +400,9 @@ static void run_packet(struct cmsis_dap_model *c, const uint8_t *packet, size_t 
     struct cmsis_dap_reader r = {packet, size, false};
     struct cmsis_dap_writer w = {out->bytes, 0, c->options.packet_size, false};
     unsigned waits = c->counters.pin_waits;
+    uint64_t clocks = c->clocks;
     execute(c, &r, &w);
+    out->due = c->options.timed ? end_of_packet(c, c->clocks - clocks) : 0;
     if (c->options.quirks.pin_wait && c->counters.pin_waits != waits)
         w.size = 0;
     c->counters.malformed += r.bad;
@@ -403,6 +424,12 @@ void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t s
         return;
     }
     run_packet(c, packet, size);
+}
+
+bool cmsis_dap_answers(const struct cmsis_dap_model *c)
+{
+    uint64_t due = c->response[c->response_first].due;
+    return c->response_count && (!due || due <= now_ns());
 }
 
 size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes)

@@ -43,6 +43,7 @@ struct cmsis_dap_options {
     unsigned packet_count; /* up to CMSIS_DAP_QUEUE */
     uint8_t capabilities;
     struct cmsis_dap_quirks quirks;
+    bool timed; /* answers take the time that they take on the wire and on a High-Speed bus */
     const char *vendor, *product, *serial, *version; /* NULL: length 0 */
     void *ctx;
     void (*nreset)(void *ctx, bool low);                   /* NULL: pin not connected */
@@ -66,6 +67,7 @@ struct cmsis_dap_counters {
 struct cmsis_dap_packet {
     uint8_t bytes[CMSIS_DAP_PACKET_MAX];
     size_t size;
+    uint64_t due; /* timed: nanoseconds of the monotonic clock */
 };
 
 struct cmsis_dap_reader {
@@ -116,6 +118,8 @@ struct cmsis_dap_model {
     struct cmsis_dap_model_swo swo;
     struct cmsis_dap_packet response[CMSIS_DAP_QUEUE];
     unsigned response_first, response_count;
+    uint64_t clocks;     /* of the wire, since the start */
+    uint64_t busy_until; /* timed: with packets that it has taken, nanoseconds */
 };
 
 /* Copies the options; `dap` must outlive the model. 0, or -1 for options out of range. */
@@ -127,6 +131,9 @@ void cmsis_dap_replug(struct cmsis_dap_model *c);
 
 /* One command packet arrives, and is executed. */
 void cmsis_dap_submit(struct cmsis_dap_model *c, const uint8_t *packet, size_t size);
+
+/* Whether there is one that the host gets now. */
+bool cmsis_dap_answers(const struct cmsis_dap_model *c);
 
 /* The oldest response: its size, 0 when there is none. `bytes` holds packet_size. */
 size_t cmsis_dap_response(struct cmsis_dap_model *c, uint8_t *bytes);

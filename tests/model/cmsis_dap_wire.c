@@ -14,6 +14,7 @@
 
 static void drive(struct cmsis_dap_model *c, uint64_t bits, unsigned count)
 {
+    c->clocks += count;
     for (unsigned i = 0; i < count; i++)
         dap_swd_clock(c->dap, !c->deaf, (unsigned)(bits >> i & 1));
 }
@@ -21,6 +22,7 @@ static void drive(struct cmsis_dap_model *c, uint64_t bits, unsigned count)
 static uint64_t sample(struct cmsis_dap_model *c, unsigned count)
 {
     uint64_t bits = 0;
+    c->clocks += count;
     for (unsigned i = 0; i < count; i++)
         bits |= (uint64_t)dap_swd_clock(c->dap, false, 0) << i;
     return bits;
@@ -73,6 +75,7 @@ static unsigned swd_once(struct cmsis_dap_model *c, unsigned request, uint32_t *
 
 static unsigned clock_jtag(struct cmsis_dap_model *c, unsigned tms, unsigned tdi)
 {
+    c->clocks++;
     return tap_chain_clock(&c->chain, c->dap, tms, tdi);
 }
 

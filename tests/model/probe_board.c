@@ -139,6 +139,7 @@ int probe_board_init(struct probe_board *b, const struct probe_board_options *op
         .packet_count = options->packet_count ? options->packet_count : 4,
         .capabilities = CMSIS_DAP_CAP_SWD | CMSIS_DAP_CAP_JTAG | CMSIS_DAP_CAP_ATOMIC,
         .quirks = options->quirks,
+        .timed = options->timed,
         .vendor = "btraced",
         .product = "Model CMSIS-DAP",
         .serial = "MODEL0001",

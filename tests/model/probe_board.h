@@ -49,6 +49,7 @@ struct probe_board_options {
     unsigned packet_count;
     enum probe_swo swo;
     struct cmsis_dap_quirks quirks;
+    bool timed;             /* see struct cmsis_dap_options */
     const char *chain;      /* on JTAG, as for tap_chain_parse(); NULL: the DAP alone */
     bool dpv2;              /* DPIDR of version 2, starts dormant */
     bool jtag;              /* the wire starts as JTAG, DPIDR of a JTAG-DP part */

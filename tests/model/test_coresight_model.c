@@ -156,7 +156,7 @@ START_TEST(test_bus_errors)
     ck_assert_uint_eq(sys.counters.sub_word, 1);
     ck_assert_int_eq(bus.write(bus.ctx, 0x20000003, 1, 0x5a), 0);
     ck_assert_uint_eq(R(0x20000000), 0x5a000000);
-    ck_assert_int_lt(bus.write(bus.ctx, 0x2000ffff + 1, 4, 0), 0);
+    ck_assert_int_lt(bus.write(bus.ctx, 0x2003ffff + 1, 4, 0), 0);
     teardown();
 }
 END_TEST

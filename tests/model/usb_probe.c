@@ -163,7 +163,7 @@ int usb_probe_response(struct usb_device *d, struct cmsis_dap_model *probe, bool
     uint8_t response[CMSIS_DAP_PACKET_MAX] = {0};
     if (d->halted)
         return -EPIPE;
-    if (probe->response_count == 0)
+    if (!cmsis_dap_answers(probe))
         return USB_DEVICE_WAIT;
     if (usb_device_due(&d->faults.stall_after)) {
         d->halted = true;

@@ -43,6 +43,8 @@ QUESTION_MS = 1000   # of the server's time, for an answer
 ANSWER_MS = 100      # for others, and for Ctrl-C, whatever one client asks
 LOOP_MS = 50         # of processor time in one round of the event loop
 SIGTERM_MS = 2000
+KNOWN_MS = 1000      # until 256 KiB of RAM are known behind a High-Speed probe at 10 MHz
+PIECE_MS = 20        # for a client meanwhile, at any clock
 REVERSE_MS = {"reverse-stepi": 5, "a slice ahead": 5, "reverse-stepi, TCP": 5, "reverse-next, GDB": 50,
            "bc over": 1000}  # each of them, but over TCP 99 %
 FORWARD_RATE = 20    # million instructions/s
@@ -375,10 +377,21 @@ def questions(rows, bars):
               f"event loop worked {r['work']:.1f} ms at most in a round, and was away {r['away']:.1f} ms{mark}".rstrip())
 
 
+def snapshot(rows, bars):
+    print("RAM of 256 KiB, read in the background of a halt behind a modelled High-Speed CMSIS-DAP probe: ms until")
+    print("it is known, and the longest that a client has waited for an answer")
+    print("clock                       known      wait")
+    for r in rows:
+        mark = bars.most(r["name"], "RAM known", r["known"], KNOWN_MS, " ms") if r["name"] == "10 MHz" else " "
+        mark += bars.most(r["name"], "an answer", r["wait"], PIECE_MS, " ms")
+        print(f"{r['name']:26.26}{r['known']:7.0f}{r['wait']:10.1f}{mark}".rstrip())
+
+
 TABLES = [("decode", decode), ("decode", packets), ("counts", counted), ("formatter", formatter),
           ("history", history), ("parallel", parallel), ("gdb", halt), ("requests", requests),
           ("live", live), ("endpoint", endpoint), ("step", step), ("reverse", reverse),
           ("execute", forward),
+          ("snapshot", snapshot),
           ("question", question), ("questions", questions)]
 
 

@@ -94,6 +94,7 @@ if [ -z "${BENCH_ONLY:-}" ]; then
     for core in m4 m33 a9-t32 a9-a32; do
         bench "$programs"/bench_execute "$core" "build/bench-programs/numbers-$core.elf" "${core:0:1}"
     done
+    bench tests/performance/bench_snapshot.py
     bench tests/performance/bench_questions.py "$programs"/bench_history
 fi
 for ((turn = 0; turn < ${BENCH_AGAIN:-2}; turn++)); do

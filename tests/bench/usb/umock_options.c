@@ -34,6 +34,7 @@ const char umock_options_usage[] =
     "  --quick-registers  S_REGRDY is set at the first look, else at the second\n"
     "  --wrap-1k        the AHB-AP's increment wraps at 1 KiB, not at 4\n"
     "  --packet-size N, --packet-count N\n"
+    "  --timed          answers take the time of the wire and of a High-Speed bus\n"
     "  --quirks LIST    what other firmware does, comma separated: deaf: a missing answer leaves\n"
     "                   SWDIO an input until the next Connect; pin-wait: a wait in SWJ_Pins is\n"
     "                   never answered; polled: SWO has no endpoint; no-swo\n"
@@ -97,6 +98,7 @@ enum {
     ETM_PAIRS,
     WINDOW,
     QUIRKS,
+    TIMED,
 };
 
 static int parse_core(struct umock_options *o, const char *text)
@@ -303,6 +305,9 @@ static int parse_stream(struct umock_options *o, int option, char *text)
         return parse_resets(o, text);
     case QUIRKS:
         return parse_quirks(&o->board, text);
+    case TIMED:
+        o->board.timed = true;
+        return 0;
     default:
         return -1;
     }
@@ -448,6 +453,7 @@ int umock_options_parse(struct umock_options *o, int argc, char **argv)
         {"window", required_argument, NULL, WINDOW},
         {"resets", required_argument, NULL, RESETS},
         {"quirks", required_argument, NULL, QUIRKS},
+        {"timed", no_argument, NULL, TIMED},
         {"kind", required_argument, NULL, KIND},
         {"etm-pairs", required_argument, NULL, ETM_PAIRS},
         {"v1", no_argument, NULL, '1'},
