@@ -270,7 +270,7 @@ static void look_at_server(struct live *l)
     remote_link_again(&l->link);
 }
 
-void live_tell_halt(struct live *l)
+static void tell_halt(struct live *l)
 {
     target_release_stop(l->target);
     target_hold_clients(l->target, false);
@@ -289,7 +289,7 @@ static void report_halt(struct live *l)
         l->halted(l->ctx, l);
     report_ready(l, BT_OK);
     if (!live_snapshot_halted(l))
-        live_tell_halt(l);
+        tell_halt(l);
 }
 
 static void measure_rate(struct live *l, uint64_t ms)
@@ -358,6 +358,7 @@ int live_start(struct live *l, uv_loop_t *loop, struct config *config,
     l->loop = loop;
     l->board = -1;
     l->known = report_halt;
+    l->tell = tell_halt;
     l->wait = live_work_and_look;
     l->ready = ready;
     l->halted = halted;

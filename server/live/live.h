@@ -175,6 +175,7 @@ struct live {
     uv_timer_t timer; /* for deadlines, and once a second the rate */
     uint64_t rate, rate_bytes, rate_time;
     void (*known)(struct live *l); /* all about this halt; from live_halt.c */
+    void (*tell)(struct live *l);  /* clients of it; from live_snapshot.c */
     /* A worker's part of a halt; live_look() follows. False: it cannot be started. */
     bool (*wait)(struct live *l, uv_work_cb work);
     void (*ready)(void *ctx, struct live *l, int error);

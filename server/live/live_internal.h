@@ -191,8 +191,6 @@ void live_join_describe(const struct live *l, char *text, size_t size);
 
 /* live.c: the target has started over: [setup] is due again. */
 void live_was_reset(struct live *l);
-/* Likewise: everything about this halt is known, clients are told. */
-void live_tell_halt(struct live *l);
 
 /* live_monitor.c: a line of `monitor`, as gdb_host.monitor. */
 int live_monitor(struct live_client *k, int core, const char *text, target_print_fn print,

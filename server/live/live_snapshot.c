@@ -118,7 +118,7 @@ static void snapshot_over(struct live *l, bool whole)
     record_states(l);
     live_reverse_known(l);
     if (held)
-        live_tell_halt(l);
+        l->tell(l);
 }
 
 /* The answer to a question of an earlier halt is of no use. */

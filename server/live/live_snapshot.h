@@ -48,7 +48,7 @@ struct live_snapshot {
     uint64_t asked_ns; /* when the question under way was */
 };
 
-/* All else of a halt is known, and clients are about to be told. True: live_tell_halt() is called,
+/* All else of a halt is known, and clients are about to be told. True: live.tell() is called,
  * maybe from within, when its RAM has been read, too. */
 bool live_snapshot_halted(struct live *l);
 /* Now and then: who steps waits for nothing; where stepping has come to rest is a halt as others.
