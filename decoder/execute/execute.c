@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CODE_SLOTS 8192u /* a power of two */
+#define STATUS_T   (1u << 24) /* M profile: an instruction that runs has found it set */
+#define CODE_SLOTS 8192u      /* a power of two */
 #define CCR        0xe000ed14u
 #define FPCCR      0xe000ef34u
+#define MPU_CTRL   0xe000ed94u
 
 struct execute_code {
     struct {
@@ -150,8 +152,13 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
         store_bit(w, address, width, v);
         return;
     }
-    if (x->core.profile == EXECUTE_PROFILE_M && (address == CCR || address == FPCCR))
-        execute_write(w, address == CCR ? EXECUTE_CCR : EXECUTE_FPCCR, v);
+    if (x->core.profile == EXECUTE_PROFILE_M &&
+        (address == CCR || address == FPCCR || address == MPU_CTRL))
+        execute_write(w,
+                      address == CCR     ? EXECUTE_CCR
+                      : address == FPCCR ? EXECUTE_FPCCR
+                                         : EXECUTE_MPU_CTRL,
+                      v);
     execute_swap(x, bytes, width);
     if (x->core.v4t && odd) { /* the word or halfword that holds it */
         address &= ~(uint32_t)(width - 1);
@@ -207,8 +214,10 @@ static void check_target(struct execute_work *w, struct execute_value v)
     const struct execute_insn *i = w->insn;
     bool m = w->x->core.profile == EXECUTE_PROFILE_M;
     bool magic = m && v.number >= 0xf0000000u;
-    if (m)
+    if (m) {
         w->x->regs.returning = magic && v.known && !w->maybe ? v.number : 0;
+        execute_set_psr(w, STATUS_T, v.number << 24, v.known ? STATUS_T : 0);
+    }
     if (v.known && i->has_next && !w->maybe && !magic &&
         (v.number & ~1u) != ((uint32_t)i->next & ~1u) && i->next != i->address)
         w->error = BT_ERR_RANGE;
@@ -440,6 +449,81 @@ static void run(struct execute_work *w)
     }
 }
 
+/* Of M profile as DDI 0403E.e B1.5 numbers them; a data abort of the A and R profiles. */
+#define NUMBER_MEM_MANAGE 4
+#define NUMBER_BUS_FAULT  5
+#define NUMBER_SVC        11
+#define NUMBER_ABORT      12
+
+static bool fetch(struct execute *x, const struct bt_exception *e, struct execute_insn *i)
+{
+    uint8_t b[4];
+    uint8_t isa = x->core.profile == EXECUTE_PROFILE_M ? BT_ISA_T32 : e->return_isa;
+    *i = (struct execute_insn){.address = e->return_address, .isa = isa, .size = 4};
+    if (!execute_memory_read(&x->memory, i->address, b, 2))
+        return false;
+    i->size = i->isa == BT_ISA_T32 && b[1] < 0xe8 ? 2 : 4;
+    if (i->size == 4 && !execute_memory_read(&x->memory, i->address, b, 4))
+        return false;
+    uint32_t low = (uint32_t)b[1] << 8 | b[0], high = (uint32_t)b[3] << 8 | b[2];
+    i->opcode = i->size == 2 ? low : i->isa == BT_ISA_T32 ? low << 16 | high : high << 16 | low;
+    return true;
+}
+
+/*
+ * What the exception is to come back to is not in the path, but may have begun: of a load or store
+ * of several registers any part may be done, only its base is as it was (DDI 0403E.e B1.5.10).
+ */
+static int begin_abandoned(struct execute *x, const struct bt_exception *e)
+{
+    bool m = x->core.profile == EXECUTE_PROFILE_M, fault = m ? e->number < NUMBER_SVC : true;
+    struct insn_effect local, effect;
+    struct execute_insn i;
+    if (!e->has_return || (e->number == NUMBER_SVC && m) || (e->number != NUMBER_ABORT && !m))
+        return BT_OK;
+    if (x->core.big_endian || !fetch(x, e, &i)) {
+        x->regs.known &= ~UINT64_C(0x5fff);
+        x->regs.bounded &= ~0x5fffu;
+        x->regs.vector_known = x->regs.vector_known64 = 0;
+        execute_forget_memory(x);
+        return BT_OK;
+    }
+    effect = *effect_of(x, &i, false, &local);
+    bool in_it = i.isa == BT_ISA_T32 && (x->regs.psr_known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS &&
+                 it_state(x->regs.psr);
+    unsigned cond = in_it ? it_state(x->regs.psr) >> 4 : effect.cond;
+    if (cond < EFFECT_ALWAYS && execute_flags_pass(&x->regs, cond) == 0)
+        return BT_OK;
+    bool several =
+        (effect.list & (effect.list - 1)) || effect.words > 1 || effect.rt2 != EFFECT_NO_REG;
+    if (effect.kind != EFFECT_MEMORY || !(several || (fault && (!effect.load || effect.words))))
+        return BT_OK;
+    effect.writeback = false;
+    effect.list &= effect.load ? (uint16_t) ~(1u << 15 | 1u << effect.rn) : 0xffffu;
+    struct execute_work w = {.x = x, .insn = &i, .e = &effect};
+    w.maybe = e->number != NUMBER_MEM_MANAGE && e->number != NUMBER_BUS_FAULT;
+    if (m && effect.words && x->core.fpu)
+        execute_m_before(&w, true);
+    w.maybe = true;
+    if (effect.list || effect.words || effect.rt != EFFECT_NO_REG)
+        access_memory(&w);
+    return w.error;
+}
+
+int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
+{
+    if (x->core.profile == EXECUTE_PROFILE_A64) {
+        a64_exception(x, &event->u.exception, next);
+        return BT_OK;
+    }
+    int error = begin_abandoned(x, &event->u.exception);
+    if (error)
+        return error;
+    if (x->core.profile == EXECUTE_PROFILE_AR && execute_ar_exception(x, event))
+        return BT_OK;
+    return execute_m_exception(x, event);
+}
+
 static bool goes_on(const struct execute_insn *i)
 {
     return !i->has_next || i->next == i->address + i->size;
@@ -543,6 +627,10 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     w.e = effect_of(x, insn, it != 0, &local);
     x->insns++;
     x->returned = false;
+    if (x->core.profile == EXECUTE_PROFILE_M) {
+        r->psr |= STATUS_T;
+        r->psr_known |= STATUS_T;
+    }
     if (x->core.profile == EXECUTE_PROFILE_AR)
         execute_ar_before(x, insn);
     execute_translation_before(x);

@@ -27,6 +27,7 @@ struct execute_core {
     bool security; /* v8-M: Secure and Non-secure state */
     bool v4t;
     bool bit_band; /* the regions of a Cortex-M3 or M4 */
+    bool limits;   /* v8-M: stacks have limits, CONTROL has SFPA */
 };
 
 /* Registers of A32 and T32 code; indexes of execute_regs.value. Stack pointers and other banked
@@ -45,12 +46,14 @@ enum execute_reg {
     EXECUTE_FAULTMASK,
     EXECUTE_MSPLIM,
     EXECUTE_PSPLIM,
-    /* CCR, FPCCR, FPCAR and FPDSCR are in memory; without them exception frames are not known:
-     * CCR for its STKALIGN, FPCCR for ASPEN, LSPEN and LSPACT (FPCAR is where then). */
+    /* CCR, FPCCR, FPCAR, FPDSCR and MPU_CTRL are in memory; without them exception frames are not
+     * known: CCR for its STKALIGN, FPCCR for ASPEN, LSPEN and LSPACT (FPCAR is where then),
+     * MPU_CTRL as it may keep a frame from being written. */
     EXECUTE_CCR,
     EXECUTE_FPCCR,
     EXECUTE_FPCAR,
     EXECUTE_FPDSCR,
+    EXECUTE_MPU_CTRL,
     /* A and R profile: SP, LR and SPSR by mode, in the order of enum execute_bank; those in use are
      * r13 and r14. Then r8 to r12 of FIQ mode and of the others, while they are not in use. */
     EXECUTE_BANKS = 32,

@@ -3,25 +3,29 @@
  * M profile: special registers, exception entry and return (DDI 0403E.e B1.5). Cores with a
  * Security Extension are not followed through exceptions.
  */
-#include "execute_a64.h"
 #include "execute_work.h"
 
-#define IPSR        0x1ffu
-#define IT_HIGH     0xfc00u
-#define ALIGNED     (1u << 9) /* stacked xPSR: SP was not a multiple of 8 */
-#define STATUS_T    (1u << 24)
-#define STATUS_SFPA (1u << 20) /* v8-M in Secure state, stacked */
-#define FLAGS       0xf80f0000u
-#define SPSEL       2u
-#define FPCA        4u
-#define CCR_ALIGN   (1u << 9)
-#define FPCCR_ASPEN (1u << 31)
-#define FPCCR_LSPEN (1u << 30)
-#define FPCCR_ACT   1u
-#define BASIC       0x20u /* bytes of a frame */
-#define WITH_FLOATS 0x68u
-#define FLOATS      16u         /* registers in a frame, and FPSCR behind them */
-#define FPSCR_NEW   0x07ff0000u /* bits that FPDSCR gives */
+#define IPSR         0x1ffu
+#define IT_HIGH      0xfc00u
+#define ALIGNED      (1u << 9) /* stacked xPSR: SP was not a multiple of 8 */
+#define STATUS_T     (1u << 24)
+#define STATUS_SFPA  (1u << 20) /* v8-M in Secure state, stacked */
+#define FLAGS        0xf80f0000u
+#define SPSEL        2u
+#define FPCA         4u
+#define CONTROL_SFPA 8u
+#define MPU_ENABLE   1u
+#define HARD_FAULT   3
+#define MEM_MANAGE   4
+#define USAGE_FAULT  6
+#define CCR_ALIGN    (1u << 9)
+#define FPCCR_ASPEN  (1u << 31)
+#define FPCCR_LSPEN  (1u << 30)
+#define FPCCR_ACT    1u
+#define BASIC        0x20u /* bytes of a frame */
+#define WITH_FLOATS  0x68u
+#define FLOATS       16u         /* registers in a frame, and FPSCR behind them */
+#define FPSCR_NEW    0x07ff0000u /* bits that FPDSCR gives */
 
 static const uint8_t frame_regs[6] = {0, 1, 2, 3, 12, EXECUTE_LR};
 
@@ -97,6 +101,8 @@ static void write_control(struct execute_work *w, struct execute_value v)
     int process = uses_process_stack(x);
     bool handler = in_handler(x) == 1;
     uint32_t mask = x->core.fpu ? 7 : 3;
+    if (x->core.limits && x->core.fpu)
+        v.number &= ~CONTROL_SFPA;
     if (handler) { /* SPSEL is not written there */
         uint32_t old = (uint32_t)x->regs.value[EXECUTE_CONTROL];
         v.known = v.known && is_known(x, EXECUTE_CONTROL);
@@ -148,6 +154,8 @@ bool execute_m_special(struct execute_work *w)
         return false;
     if (place && is_privileged(w->x) && !w->x->core.security && which != 19)
         v = execute_read(w, place);
+    if (which == 20 && w->x->core.limits && w->x->core.fpu) /* SFPA is not followed */
+        v = (struct execute_value){v.number & ~CONTROL_SFPA, false, v.known ? CONTROL_SFPA : 0};
     if (which == 5)
         v = (struct execute_value){w->x->regs.psr & IPSR, (w->x->regs.psr_known & IPSR) == IPSR, 0};
     if ((op >> 8 & 15) < EXECUTE_PC)
@@ -157,10 +165,10 @@ bool execute_m_special(struct execute_work *w)
 
 /* Between two handlers in a row the core may leave out that it takes a frame and puts it there
  * again (DDI 0403E.e B1.5.12). */
-static void tell_frame(struct execute *x, uint32_t frame, bool store)
+static void tell_frame(struct execute *x, uint32_t frame, bool store, bool perhaps)
 {
     for (unsigned i = 0; i < BASIC / 4; i++)
-        execute_tell(x, frame + 4 * i, 4, store, x->chains);
+        execute_tell(x, frame + 4 * i, 4, store, perhaps || x->chains);
 }
 
 static void forget_low_floats(struct execute *x)
@@ -294,33 +302,78 @@ static int push_floats(struct execute *x, uint32_t at)
     return forget_floats_at(x, at);
 }
 
-/* `pc`: where it is to return to. SP becomes the frame. */
-static int push_frame(struct execute *x, struct execute_value pc, bool floats)
+/* A word of a frame, or perhaps not: what was there is known if it is the same. */
+static void push_word(struct execute *x, uint32_t at, uint32_t word, uint32_t known, bool perhaps,
+                      int *error)
+{
+    struct execute_value old = execute_get_word(x, at);
+    if (perhaps && !(old.known && old.number == word))
+        known = 0;
+    execute_put_word(x, at, word, known, error);
+}
+
+/*
+ * Does a fault perhaps come from a frame that found no room? The memory protection unit may have
+ * kept it from being written, or parts of it (MSTKERR).
+ */
+static bool is_doubtful(const struct execute *x, unsigned number)
+{
+    bool off = is_known(x, EXECUTE_MPU_CTRL) && !(x->regs.value[EXECUTE_MPU_CTRL] & MPU_ENABLE);
+    return (number == HARD_FAULT || number == MEM_MANAGE) && !off;
+}
+
+/*
+ * v8-M: a frame that would go below the stack's limit is not written, or only what is above it, and
+ * SP is that limit (DDI 0553B.v, PushStack()). 1: so it is, 0: it is not, -1: the limit is not
+ * known.
+ */
+static int is_below_limit(const struct execute *x, unsigned number, bool process, uint32_t frame)
+{
+    unsigned limit = process ? EXECUTE_PSPLIM : EXECUTE_MSPLIM;
+    if (!x->core.limits || (number != HARD_FAULT && number != USAGE_FAULT))
+        return 0;
+    return is_known(x, limit) ? frame < (uint32_t)x->regs.value[limit] : -1;
+}
+
+/* `number`: of the exception. `pc`: where it is to return to. SP becomes the frame. */
+static int push_frame(struct execute *x, unsigned number, struct execute_value pc, bool floats)
 {
     int error = BT_OK;
     uint32_t sp = (uint32_t)x->regs.value[EXECUTE_SP];
+    bool process = uses_process_stack(x) == 1;
     if (!is_known(x, EXECUTE_SP) || (sp & 4 && !is_known(x, EXECUTE_CCR)))
         return push_somewhere(x);
     bool padded = sp & 4 && (floats || x->regs.value[EXECUTE_CCR] & CCR_ALIGN);
     uint32_t frame = sp - (floats ? WITH_FLOATS : BASIC) - (padded ? 4 : 0);
+    int below = is_below_limit(x, number, process, frame);
+    bool perhaps = below || is_doubtful(x, number);
     for (unsigned i = 0; i < 6; i++) {
         unsigned reg = frame_regs[i];
         bool known = is_known(x, reg), bounded = !known && x->regs.bounded >> reg & 1;
-        execute_put_word(x, frame + 4 * i, (uint32_t)x->regs.value[reg], known ? UINT32_MAX : 0,
-                         &error);
-        if (bounded && !error)
+        push_word(x, frame + 4 * i, (uint32_t)x->regs.value[reg], known ? UINT32_MAX : 0, perhaps,
+                  &error);
+        if (bounded && !perhaps && !error)
             execute_memory_bound(&x->memory, frame + 4 * i, (uint32_t)x->regs.value[reg],
                                  x->regs.range[reg]);
     }
-    execute_put_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, &error);
-    uint32_t status = (x->regs.psr & ~ALIGNED) | STATUS_T | (padded ? ALIGNED : 0),
-             known = x->regs.psr_known | STATUS_T | ALIGNED;
+    push_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, perhaps, &error);
+    uint32_t status = (x->regs.psr & ~ALIGNED) | (padded ? ALIGNED : 0),
+             known = x->regs.psr_known | ALIGNED;
     known = floats ? known & ~STATUS_SFPA : known;
-    execute_put_word(x, frame + 28, status, known, &error);
-    execute_memory_set_bits(&x->memory, frame + 28, status, known);
-    tell_frame(x, frame, true);
-    set_register(x, EXECUTE_SP, frame, true);
-    return floats && !error ? push_floats(x, frame + BASIC) : error;
+    push_word(x, frame + 28, status, known, perhaps, &error);
+    if (!perhaps)
+        execute_memory_set_bits(&x->memory, frame + 28, status, known);
+    tell_frame(x, frame, true, perhaps);
+    uint32_t top =
+        below > 0 ? (uint32_t)x->regs.value[process ? EXECUTE_PSPLIM : EXECUTE_MSPLIM] : frame;
+    set_register(x, EXECUTE_SP, top, below >= 0);
+    if (!floats || error)
+        return error;
+    if (!perhaps)
+        return push_floats(x, frame + BASIC);
+    forget_low_floats(x);
+    x->regs.float_settled = x->regs.float_pending = false;
+    return forget_floats_at(x, frame + BASIC);
 }
 
 static void enter_handler(struct execute *x, const struct bt_event *event, uint32_t lr)
@@ -328,8 +381,8 @@ static void enter_handler(struct execute *x, const struct bt_event *event, uint3
     for (unsigned i = 0; i < 5; i++)
         set_register(x, frame_regs[i], 0, false);
     set_register(x, EXECUTE_LR, lr, true);
-    x->regs.psr = (x->regs.psr & ~IPSR) | (event->u.exception.number & IPSR);
-    x->regs.psr_known = (x->regs.psr_known & ~FLAGS) | IPSR;
+    x->regs.psr = (x->regs.psr & ~IPSR) | STATUS_T | (event->u.exception.number & IPSR);
+    x->regs.psr_known = (x->regs.psr_known & ~FLAGS) | IPSR | STATUS_T;
     execute_set_it(&x->regs, 0);
     x->regs.handler = true;
 }
@@ -358,7 +411,7 @@ static bool chain_handler(struct execute *x, const struct bt_event *event, int *
     if (same)
         return true;
     x->regs.psr_known &= ~IPSR;
-    *error = push_frame(x, to, false);
+    *error = push_frame(x, event->u.exception.number, to, false);
     enter_handler(x, event, x->nonsecure ? 0xffffffb0u : 0xfffffff1u);
     x->returned = false;
     return true;
@@ -385,16 +438,10 @@ static void chain_floats(struct execute *x)
     forget_low_floats(x);
 }
 
-int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
+int execute_m_exception(struct execute *x, const struct bt_event *event)
 {
     struct execute_value pc;
     int error = BT_OK;
-    if (x->core.profile == EXECUTE_PROFILE_A64) {
-        a64_exception(x, &event->u.exception, next);
-        return BT_OK;
-    }
-    if (x->core.profile == EXECUTE_PROFILE_AR && execute_ar_exception(x, event))
-        return BT_OK;
     if (chain_handler(x, event, &error))
         return error;
     if (!is_followed(x, event) || !return_of(x, event, &pc)) {
@@ -405,7 +452,7 @@ int execute_exception(struct execute *x, const struct bt_event *event, uint64_t 
     }
     bool handler = in_handler(x) == 1, process = uses_process_stack(x) == 1;
     bool floats = x->core.fpu && x->regs.value[EXECUTE_CONTROL] & FPCA;
-    error = push_frame(x, pc, floats);
+    error = push_frame(x, event->u.exception.number, pc, floats);
     if (floats && !is_known(x, EXECUTE_SP)) {
         forget_low_floats(x);
         x->regs.float_settled = x->regs.float_pending = false;
@@ -455,7 +502,7 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
     bool there = is_known(x, EXECUTE_SP);
     uint32_t frame = (uint32_t)x->regs.value[EXECUTE_SP];
     if (there)
-        tell_frame(x, frame, false);
+        tell_frame(x, frame, false, false);
     else
         execute_tell_any(x, false);
     if (there && floats)
@@ -475,8 +522,8 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
         x->regs.range[EXECUTE_SP] = 4;
         x->regs.bounded |= 1u << EXECUTE_SP;
     }
-    x->regs.psr = (status & ~ALIGNED) | STATUS_T;
-    x->regs.psr_known = known | STATUS_T;
+    x->regs.psr = status & ~ALIGNED;
+    x->regs.psr_known = known;
     x->regs.it_unknown = (known & EXECUTE_IT_BITS) == EXECUTE_IT_BITS ? 0 : EXECUTE_IT_LENGTH;
     x->reloaded = false;
     if (floats)

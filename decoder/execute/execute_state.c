@@ -2,7 +2,9 @@
 /* What all parts of forward execution do to a state. */
 #include "execute_work.h"
 
-#define SYSTEM 0xe0000000u /* from there on are CCR and FPCCR */
+#define SYSTEM 0xe0000000u /* from there on are these registers */
+#define SYSTEM_REGS                                                                                \
+    (UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR | UINT64_C(1) << EXECUTE_MPU_CTRL)
 
 void execute_set_it(struct execute_regs *r, uint8_t it)
 {
@@ -39,7 +41,7 @@ void execute_clobber_store(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
     w->x->clobbers++;
-    r->known &= ~(UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR);
+    r->known &= ~SYSTEM_REGS;
     execute_forget_memory(w->x);
 }
 
@@ -53,7 +55,7 @@ void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t si
         return;
     }
     if (system)
-        x->regs.known &= ~(UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR);
+        x->regs.known &= ~SYSTEM_REGS;
     if (bits) { /* whole words: a big-endian core has the bytes in the other order */
         uint32_t end = execute_bit_byte(address + size - 1) | 3;
         address = execute_bit_byte(address) & ~3u;

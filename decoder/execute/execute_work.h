@@ -144,8 +144,10 @@ bool execute_ar_system(struct execute_work *w);
 void execute_ar_before(struct execute *x, const struct execute_insn *insn);
 bool execute_ar_exception(struct execute *x, const struct bt_event *event);
 
-/* execute_m.c: MRS and MSR, false if it is neither; what comes before an instruction. */
+/* execute_m.c: MRS and MSR, false if it is neither; what comes before an instruction; an exception,
+ * also of another profile's core that is not followed. */
 bool execute_m_special(struct execute_work *w);
 void execute_m_before(struct execute_work *w, bool uses_floats);
+int execute_m_exception(struct execute *x, const struct bt_event *event);
 
 #endif

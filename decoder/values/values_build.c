@@ -181,8 +181,11 @@ static void execute_arithmetic(struct build *b, const struct insn_effect *e)
     uint32_t nz = e->set_flags ? make_value(b, RULE_NZ, d, 0, 0, 0) : 0;
     if (e->rd < 15)
         build_assign(b, e->rd, d);
+    bool results = !b->pred || b->cur[EFFECT_NZ] == b->result_nz;
     if (nz)
         build_assign(b, EFFECT_NZ, nz);
+    if (nz && results)
+        b->result_nz = b->cur[EFFECT_NZ];
     if (c)
         build_assign(b, EFFECT_C, c);
     if (v)
@@ -284,33 +287,6 @@ static void execute_branch(struct build *b, const struct insn_effect *e)
     build_assign(b, 14, build_constant(b, i->isa == BT_ISA_T32 ? back | 1 : back));
 }
 
-/* Registers that a load or store may have written before it was given up;
- * its base is given back. */
-static uint32_t memory_writes(const struct insn_effect *e)
-{
-    uint32_t regs = e->clobber;
-    if (!e->load)
-        return regs;
-    regs |= e->list;
-    if (e->rt != EFFECT_NO_REG)
-        regs |= 1u << e->rt;
-    if (e->rt2 != EFFECT_NO_REG)
-        regs |= 1u << e->rt2;
-    return regs & EFFECT_ALL_REGS & ~(1u << 15) & ~(1u << e->rn);
-}
-
-/* What an instruction that did not complete may have written: parts of what it writes. */
-static void execute_canceled(struct build *b, const struct insn_effect *e)
-{
-    bool stores = e->kind == EFFECT_MEMORY && !e->load;
-    if (e->clobber_memory || stores)
-        build_clobber_memory(b);
-    if (e->kind == EFFECT_OTHER || e->kind == EFFECT_SYSTEM || b->w->v4t)
-        build_clobber(b, e->kind == EFFECT_NONE ? 0 : EFFECT_ALL_REGS);
-    else if (e->kind == EFFECT_MEMORY)
-        build_clobber(b, memory_writes(e));
-}
-
 /* A change of translation counts. */
 static void build_settle(struct build *b)
 {
@@ -335,7 +311,7 @@ static void build_context(struct build *b, const struct insn_effect *e)
 static void build_execute(struct build *b, const struct insn_effect *e)
 {
     if (b->canceled) {
-        execute_canceled(b, e);
+        build_canceled(b, e);
         return;
     }
     if (e->kind == EFFECT_SYSTEM) {
@@ -398,6 +374,7 @@ static void enter_exception(struct build *b, const struct bt_event *event)
     if (x->has_return) {
         if (b->jumped && b->w->m_profile)
             build_m_perhaps_chained(b, (uint32_t)x->return_address);
+        build_abandoned(b, x);
         if (b->jumped)
             build_pair(b, (uint32_t)x->return_address, false);
         if (b->returned)
@@ -603,6 +580,7 @@ static bool check_condition(struct build *b, const struct insn_effect *e, bool b
     if (e->cond >= EFFECT_ALWAYS && !blind)
         return true;
     uint32_t nz = b->cur[EFFECT_NZ], p = rules_value(rules);
+    uint32_t any = nz == b->result_nz || e->zero ? 0 : RULE_ANY_FLAGS;
     if (e->zero && !blind) {
         nz = rules_value(rules);
         rules_add(rules, &(struct values_rule){
@@ -618,7 +596,7 @@ static bool check_condition(struct build *b, const struct insn_effect *e, bool b
                                                .slot = {p, tests & 1 ? nz : 0,
                                                         tests & 2 ? b->cur[EFFECT_C] : 0,
                                                         tests & 4 ? b->cur[EFFECT_V] : 0},
-                                               .k = e->cond,
+                                               .k = e->cond | any,
                                                .step = b->step});
     rules_run(rules);
     if (rules_known(rules, p))

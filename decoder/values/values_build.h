@@ -79,6 +79,7 @@ struct build {
     uint32_t step;                   /* instruction that is looked at */
     uint32_t from;                   /* first state that sees what is defined */
     uint32_t pred;                   /* value: the instruction runs if it is 1; 0: it runs */
+    uint32_t result_nz;              /* value: N and Z of a result, which are never both set */
     size_t event;                    /* next one */
     const struct bt_event *behind;   /* the first behind the instruction that is not passive */
     struct build_next next;
@@ -167,6 +168,11 @@ void build_track_stack(struct build *b, const struct insn_effect *e, const uint3
 void build_save_it(struct build *b, uint32_t address);
 void build_restore_it(struct build *b, uint32_t address);
 
+/* values_canceled.c: parts of what an instruction does that did not complete; of the one that the
+ * exception is to come back to. */
+void build_canceled(struct build *b, const struct insn_effect *e);
+void build_abandoned(struct build *b, const struct bt_exception *x);
+
 /* values_m.c: exceptions of M-profile cores; one whose return was chained to the next; the path
  * is lost; an instruction has run. */
 void build_m_entry(struct build *b, const struct bt_event *event);
@@ -179,6 +185,8 @@ void build_m_chained(struct build *b, const struct bt_event *event);
 void build_m_lost(struct build *b);
 void build_m_states(struct build *b); /* first: does the window change the security state? */
 void build_m_executed(struct build *b);
+void build_m_floats_used(struct build *b,
+                         bool certain); /* or perhaps, by what is not in the path */
 void build_m_decoded(uint32_t op, struct insn_effect *e); /* an MSR changes less */
 bool build_m_special(struct build *b);                    /* an MRS or MSR of the stacks: true */
 

@@ -122,15 +122,17 @@ static void learn_handler(struct build *b)
     rules_run(&b->r->rules);
 }
 
-/* An access of the core itself. */
+/* An access of the core itself. `with`: value that is 1 if it is made; 0: it is. */
 static void stack_word(struct build *b, enum access_kind kind, uint32_t base, uint32_t offset,
-                       uint32_t data, enum values_saved saved)
+                       uint32_t data, enum values_saved saved, uint32_t with)
 {
     struct values_access *a = build_access(b, kind, base, offset, data);
     if (!a)
         return;
     a->stack = true;
     a->saved = (uint8_t)saved;
+    if (with)
+        a->cond = with;
 }
 
 /* Floating-point registers: now, or when a handler uses some (lazily), or never. `with`: value that
@@ -161,25 +163,25 @@ static enum values_saved stacked_by(const struct bt_event *entry)
 
 /* The eight words at the exception's frame; those loaded become the registers. */
 static void stack_frame(struct build *b, uint32_t base, uint32_t xpsr, const struct bt_event *entry,
-                        enum values_saved saved)
+                        enum values_saved saved, uint32_t with)
 {
     static const uint8_t order[6] = {0, 1, 2, 3, 12, 14};
     enum access_kind kind = entry ? ACCESS_STORE : ACCESS_LOAD;
     uint32_t loaded[6];
     for (unsigned i = 0; i < 6; i++) {
         loaded[i] = entry ? b->cur[order[i]] : rules_value(&b->r->rules);
-        stack_word(b, kind, base, i * 4, loaded[i], saved);
+        stack_word(b, kind, base, i * 4, loaded[i], saved, with);
     }
     if (!entry)
-        stack_word(b, kind, base, 24, rules_value(&b->r->rules), saved);
+        stack_word(b, kind, base, 24, rules_value(&b->r->rules), saved, 0);
     if (entry) {
         uint32_t pc =
             entry->u.exception.has_return
                 ? rules_constant(&b->r->rules, (uint32_t)entry->u.exception.return_address, b->step)
                 : 0;
-        stack_word(b, kind, base, 24, pc, saved);
+        stack_word(b, kind, base, 24, pc, saved, with);
     }
-    stack_word(b, kind, base, 28, xpsr, saved);
+    stack_word(b, kind, base, 28, xpsr, saved, with);
     for (unsigned i = 0; i < 6 && !entry; i++)
         build_assign(b, order[i], loaded[i]);
 }
@@ -349,6 +351,37 @@ static void stack_floats(struct build *b, uint32_t frame, uint32_t basic)
     b->pending_with = with;
 }
 
+/* Exceptions that stacking may be the reason of. */
+#define HARD_FAULT  3
+#define MEM_MANAGE  4
+#define USAGE_FAULT 6
+
+/*
+ * A fault may be that of a frame that found no room: memory was protected, or the stack of a v8-M
+ * core at its limit, where SP is then (DDI 0553B.v, PushStack()). Nothing is known to be stacked
+ * before the return address is found in its place. Value that is 1 if it is; 0: no doubt.
+ */
+static uint32_t check_frame(struct build *b, const struct bt_event *event, uint32_t *frame,
+                            uint32_t *pc)
+{
+    const struct bt_exception *x = &event->u.exception;
+    unsigned number = x->number & NUMBER_MASK;
+    bool limit = !b->w->m_bit_band && (number == HARD_FAULT || number == USAGE_FAULT);
+    if (number != HARD_FAULT && number != MEM_MANAGE && !limit)
+        return 0;
+    uint32_t there = build_fresh(b);
+    *pc = build_fresh(b);
+    if (x->has_return) {
+        uint32_t apart = stack_rule(b, RULE_XOR, *pc, 0, (uint32_t)x->return_address);
+        there = stack_rule(b, RULE_COND, stack_rule(b, RULE_NZ, apart, 0, 0), 0, 0);
+    }
+    if (limit)
+        *frame = choose_value(b, BUILD_IS_PERHAPS, there, *frame, build_fresh(b));
+    for (uint32_t offset = 0; offset < 32; offset += 4)
+        stack_word(b, ACCESS_KILL, *frame, offset, 0, SAVED_NOT, 0);
+    return there;
+}
+
 void build_m_entry(struct build *b, const struct bt_event *event)
 {
     uint32_t context = b->cur[VALUES_MODE], basic = b->cur[VALUES_BASIC], sp = b->cur[SP];
@@ -363,7 +396,10 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     uint32_t frame = build_fresh(b), xpsr = build_fresh(b);
     frame_rule(b, frame, sp, xpsr, basic, RULE_STACKED_ENTRY);
     enum values_saved saved = stacked_by(event);
-    stack_frame(b, frame, xpsr, event, saved);
+    uint32_t pc = 0, with = check_frame(b, event, &frame, &pc);
+    stack_frame(b, frame, xpsr, event, saved, with);
+    if (with)
+        stack_word(b, ACCESS_LOAD, frame, STACKED_PC, pc, SAVED_NOT, 0);
     if (event->u.exception.has_return)
         turns_interrupted(
             b, &(struct values_turn){.address = (uint32_t)event->u.exception.return_address,
@@ -377,7 +413,8 @@ void build_m_entry(struct build *b, const struct bt_event *event)
     build_assign(b, SP, frame);
     leave_stack(b);
     enter_context(b);
-    note_frame(b, frame, sp, number);
+    if (!with)
+        note_frame(b, frame, sp, number);
     note_saved(b, saved);
     build_clobber(b, FRAME_REGS | EFFECT_FLAGS);
     build_assign(b, SP, b->cur[VALUES_MSP]);
@@ -434,7 +471,7 @@ void build_m_return(struct build *b, uint32_t address)
     uint32_t basic = b->cur[VALUES_BASIC];
     frame_rule(b, frame, sp, xpsr, basic, 0);
     note_switch(b, address, frame, sp);
-    stack_frame(b, frame, xpsr, NULL, saved);
+    stack_frame(b, frame, xpsr, NULL, saved, 0);
     turns_returned(b, &(struct values_turn){.address = address,
                                             .frame = frame,
                                             .sp = sp,
@@ -602,14 +639,24 @@ static bool uses_floats(const struct values_insn *i)
 
 void build_m_executed(struct build *b)
 {
+    if (uses_floats(&b->w->insns[b->step]))
+        build_m_floats_used(b, true);
+}
+
+void build_m_floats_used(struct build *b, bool certain)
+{
     uint32_t number;
-    if (!uses_floats(&b->w->insns[b->step]))
+    if (!b->w->m_fpu)
         return;
     bool used = known_number(b, b->cur[VALUES_BASIC], &number) && !number;
     if (!used && b->pending_anywhere)
         build_clobber_memory(b);
     if (b->pending)
         fill_frame(b, b->pending, b->pred ? 0 : b->pending_with);
+    if (!used && !certain)
+        build_clobber(b, 1u << VALUES_BASIC);
+    if (!certain)
+        return;
     if (!b->pred) {
         b->pending = 0;
         b->pending_anywhere = false;

@@ -279,7 +279,7 @@ static void apply_select(struct values_rules *r, const struct values_rule *rule)
 #define WITH_N 0xccccu
 #define WITH_C 0xf0f0u
 #define WITH_V 0xff00u
-#define STATES 0x7777u /* N and Z are never both set */
+#define STATES 0x7777u /* of a result: N and Z are never both set */
 
 /* Those that a condition passes in. */
 static unsigned states_passing(unsigned cond)
@@ -304,7 +304,8 @@ static unsigned states_where(uint32_t flag, unsigned set)
 static void apply_condition(struct values_rules *r, const struct values_rule *rule)
 {
     uint32_t d, in[3];
-    unsigned possible = STATES, pass = states_passing(rule->k);
+    uint32_t k = rule->k & ~RULE_ANY_FLAGS;
+    unsigned possible = rule->k & RULE_ANY_FLAGS ? 0xffffu : STATES, pass = states_passing(k);
     if (known_number(r, rule->slot[1], &in[0]))
         possible &= states_where(in[0] & 1, WITH_Z) & states_where(in[0] & 2, WITH_N);
     if (known_number(r, rule->slot[2], &in[1]))
@@ -318,10 +319,10 @@ static void apply_condition(struct values_rules *r, const struct values_rule *ru
         return;
     if (rule->k < 2 && (rule->k == 0) == (d != 0))
         learn_value(r, rule->slot[1], 1, VALUES_CONDITION, rule->step); /* Z is set, so N is not */
-    else if (rule->k == 2 || rule->k == 3)
-        learn_value(r, rule->slot[2], (rule->k == 2) == (d != 0), VALUES_CONDITION, rule->step);
-    else if (rule->k == 6 || rule->k == 7)
-        learn_value(r, rule->slot[3], (rule->k == 6) == (d != 0), VALUES_CONDITION, rule->step);
+    else if (k == 2 || k == 3)
+        learn_value(r, rule->slot[2], (k == 2) == (d != 0), VALUES_CONDITION, rule->step);
+    else if (k == 6 || k == 7)
+        learn_value(r, rule->slot[3], (k == 6) == (d != 0), VALUES_CONDITION, rule->step);
 }
 
 static void apply_nz(struct values_rules *r, const struct values_rule *rule)

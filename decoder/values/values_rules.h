@@ -42,6 +42,7 @@ enum rule_op {
     RULE_RBIT,
 };
 
+#define RULE_ANY_FLAGS       16u /* RULE_COND: N and Z may both be set */
 #define RULE_STACKED_ENTRY   1u
 #define RULE_STACKED_FLOAT   2u /* with room for floating-point registers */
 #define RULE_STACKED_ALIGNED 4u /* assumed: the core is set to align */

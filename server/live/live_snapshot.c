@@ -216,15 +216,15 @@ struct register_question {
     unsigned word; /* of system_words */
 };
 
-/* Words that say how exceptions stack (DDI 0403E.e B3.2.8, B3.2.20 to B3.2.22). */
+/* Words that say how exceptions stack (DDI 0403E.e B3.2.8, B3.2.20 to B3.2.22), and whether memory
+ * is protected. */
 static const struct {
     uint32_t address;
     enum execute_reg reg;
     bool fpu;
 } system_words[] = {
-    {0xe000ed14, EXECUTE_CCR, false},
-    {0xe000ef34, EXECUTE_FPCCR, true},
-    {0xe000ef38, EXECUTE_FPCAR, true},
+    {0xe000ed14, EXECUTE_CCR, false},   {0xe000ed94, EXECUTE_MPU_CTRL, false},
+    {0xe000ef34, EXECUTE_FPCCR, true},  {0xe000ef38, EXECUTE_FPCAR, true},
     {0xe000ef3c, EXECUTE_FPDSCR, true},
 };
 
@@ -352,7 +352,8 @@ static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
                                       .fpu = program.has_float,
                                       .security = live_is_m_profile(c) && program.two_states,
                                       .v4t = reverse_is_v4t(c->config->type),
-                                      .bit_band = reverse_has_bit_band(c->config->type)};
+                                      .bit_band = reverse_has_bit_band(c->config->type),
+                                      .limits = reverse_has_limits(c->config->type)};
     const struct reverse_forward_owner owner = {map_snapshot, variable_of_snapshot, s};
     s->live = l;
     s->core = i;

@@ -182,7 +182,8 @@ int replay_known_give(struct replay_known *known, struct replay_core *c)
                                       .security =
                                           known->profile == EXECUTE_PROFILE_M && program.two_states,
                                       .v4t = reverse_is_v4t(c->device->type),
-                                      .bit_band = reverse_has_bit_band(c->device->type)};
+                                      .bit_band = reverse_has_bit_band(c->device->type),
+                                      .limits = reverse_has_limits(c->device->type)};
     uint64_t bytes = 0;
     int error = BT_OK;
     c->forward = calloc(1, sizeof *c->forward);

@@ -141,6 +141,16 @@ bool reverse_has_bit_band(const char *type)
     return strcasecmp(type, "Cortex-M3") == 0 || strcasecmp(type, "Cortex-M4") == 0;
 }
 
+bool reverse_has_limits(const char *type)
+{
+    static const char *const names[] = {"Cortex-M0", "Cortex-M0+", "Cortex-M0plus", "Cortex-M1",
+                                        "Cortex-M3", "Cortex-M4",  "Cortex-M7"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcasecmp(type, names[i]) == 0)
+            return false;
+    return strncasecmp(type, "Cortex-M", 8) == 0;
+}
+
 bool reverse_is_v4t(const char *type)
 {
     static const char *const names[] = {"ARM7TDMI", "ARM7TDMI-S", "ARM720T", "ARM9TDMI",

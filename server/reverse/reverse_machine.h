@@ -24,6 +24,7 @@ enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_
 
 /* "ARM7TDMI" and the like: see decoder/values/values.h. */
 bool reverse_has_bit_band(const char *type);
+bool reverse_has_limits(const char *type); /* of stacks: an M-profile core of ARMv8-M */
 bool reverse_is_v4t(const char *type);
 
 #endif

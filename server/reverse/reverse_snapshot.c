@@ -14,6 +14,7 @@ static const struct {
 } m_names[] = {
     {"msp", EXECUTE_MSP},         {"psp", EXECUTE_PSP},         {"control", EXECUTE_CONTROL},
     {"primask", EXECUTE_PRIMASK}, {"basepri", EXECUTE_BASEPRI}, {"faultmask", EXECUTE_FAULTMASK},
+    {"msplim", EXECUTE_MSPLIM},   {"psplim", EXECUTE_PSPLIM},
 };
 
 static void set_execute_reg(struct execute_regs *r, unsigned reg, uint64_t value)
@@ -131,8 +132,8 @@ void reverse_snapshot_mpidr(struct reverse_snapshot *s, uint32_t mpidr)
 
 void reverse_snapshot_reset(struct reverse_snapshot *s)
 {
-    static const uint8_t zero[] = {EXECUTE_CONTROL, EXECUTE_PRIMASK, EXECUTE_BASEPRI,
-                                   EXECUTE_FAULTMASK};
+    static const uint8_t zero[] = {EXECUTE_CONTROL,   EXECUTE_PRIMASK, EXECUTE_BASEPRI,
+                                   EXECUTE_FAULTMASK, EXECUTE_MSPLIM,  EXECUTE_PSPLIM};
     for (size_t i = 0; i < sizeof zero; i++)
         if (!(s->regs.known >> zero[i] & 1))
             set_execute_reg(&s->regs, zero[i], 0);

@@ -7,14 +7,16 @@
 
 #include "drivers/virtual/encoder/waypoint.h"
 
-#define IPSR(psr)         ((psr)&0x1ff)
-#define HIDDEN            1u        /* IPSR */
-#define PSR_PADDED        (1u << 9) /* of a frame: a word more was pushed to align it */
-#define IS_EXC_RETURN(lr) (((lr)&0xffffff00u) == 0xffffff00u)
-#define RETURN_PSP        (1u << 2) /* EXC_RETURN: the frame is on the process stack */
-#define RETURN_BASIC      (1u << 4) /* EXC_RETURN: no floating-point registers in it */
-#define BASIC_FRAME       0x20u
-#define EXTENDED_FRAME    0x68u
+#define IPSR(psr)          ((psr)&0x1ff)
+#define HIDDEN             1u        /* IPSR */
+#define PSR_PADDED         (1u << 9) /* of a frame: a word more was pushed to align it */
+#define IS_EXC_RETURN(lr)  (((lr)&0xffffff00u) == 0xffffff00u)
+#define RETURN_PSP         (1u << 2) /* EXC_RETURN: the frame is on the process stack */
+#define RETURN_BASIC       (1u << 4) /* EXC_RETURN: no floating-point registers in it */
+#define NUMBER_HARD_FAULT  3
+#define NUMBER_USAGE_FAULT 6
+#define BASIC_FRAME        0x20u
+#define EXTENDED_FRAME     0x68u
 
 /* EXC_RETURN of a core with security states. */
 #define RETURN_TO_SECURE (1u << 0) /* ES: the exception was taken to Secure state */
@@ -311,6 +313,27 @@ static bool board_exception_m_commit(struct board_cpu *c, const struct board_ins
     return true;
 }
 
+/* PUSH of core registers: what finds no room on a stack itself. */
+static bool pushes(const struct board_insn *insn)
+{
+    return insn->size == 2 ? (insn->opcode & 0xfe00) == 0xb400 : insn->opcode >> 16 == 0xe92d;
+}
+
+/* A fault because there is no room for a frame, or for what is pushed: what is where the frame
+ * should be tells nothing. */
+static bool has_no_frame(const struct board_cpu *c, const struct board_insn *pending,
+                         struct taken *t)
+{
+    if (t->number < NUMBER_HARD_FAULT || t->number > NUMBER_USAGE_FAULT ||
+        !IS_EXC_RETURN(t->exc_return) || (pending && pending->cls == WAYPOINT_INDIRECT))
+        return false;
+    t->psr = NUMBER(c->handlers.current);
+    t->preferred = (uint32_t)c->next.address;
+    if (pending)
+        t->preferred = (uint32_t)pending->address + (pushes(pending) ? 0 : pending->size);
+    return true;
+}
+
 static bool board_exception_m_take(struct board_cpu *c, const struct board_insn *pending,
                                    struct board_place to)
 {
@@ -319,8 +342,12 @@ static bool board_exception_m_take(struct board_cpu *c, const struct board_insn 
     const struct board_insn *cancelled;
     bool preempts;
 
-    if (n == 0 || !board_exception_m_commit(c, pending, &chain[n - 1], &cancelled, &preempts))
-        return false;
+    if (n == 0 || !board_exception_m_commit(c, pending, &chain[n - 1], &cancelled, &preempts)) {
+        n = 1;
+        if (!has_no_frame(c, pending, &chain[0]) ||
+            !board_exception_m_commit(c, pending, &chain[0], &cancelled, &preempts))
+            return false;
+    }
     while (n-- > 0) {
         const struct taken *t = &chain[n];
         c->nonsecure = interrupted_nonsecure(c, t);

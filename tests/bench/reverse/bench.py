@@ -109,6 +109,7 @@ class Case:
 
     more, more_truth = (), {}  # arguments of QEMU, of the plugin that knows the truth
     more_code = ()             # (address, bytes)
+    patience = 60              # seconds that a run may take
 
     def __init__(self, folder, kind, level, rounds=1, sources=None, build=None):
         self.machine, extra = build or (KINDS | V4_KINDS | TRAP_KINDS)[kind]
@@ -151,7 +152,7 @@ class Case:
         run(["qemu-system-arm", "-M", machine.qemu, "-display", "none", "-monitor", "none",
              "-serial", "none", "-audiodev", "none,id=none", *quiet, "-semihosting-config",
              "enable=on,target=native", "-icount", "shift=5,sleep=off", *secure.board.one_instruction_a_block(),
-             "-kernel", str(self.elf), *self.more, *plugins])
+             "-kernel", str(self.elf), *self.more, *plugins], self.patience)
         self.load()
         self.write_recording()
         return self
@@ -173,21 +174,22 @@ class Case:
             raise BenchError(f"{self.name}: the run goes on after its end")
 
     def _leave_out(self, path):
-        """Instructions that began and gave an exception instead are not in the path."""
+        """Instructions that began and gave an exception instead are not in the path. What they had stored by then was."""
         thumb = 24 if self.machine.m_profile else 5
-        kept, numbers, dropped = array.array("I"), {}, False
+        kept, numbers, dropped = array.array("I"), {}, {}
         for position in range(self.count + 1):
             number = len(kept) // STATE
             here = self.pc(position) | self.psr(position) >> thumb & 1
             if position < self.count and number < len(path) and path[number] != here:
-                dropped = True
+                dropped[position] = number
                 continue
             numbers[position] = number
             kept.extend(self.states[position * STATE:(position + 1) * STATE])
         if not dropped:
             return
         self.states, self.count = kept, len(kept) // STATE - 1
-        self.accesses = [(numbers[a[0]], *a[1:]) for a in self.accesses if a[0] in numbers]
+        self.accesses = [(numbers[a[0]], *a[1:]) if a[0] in numbers else (dropped[a[0]], *a[1:3], a[3] | FRAME, a[4])
+                         for a in self.accesses if a[0] in numbers or a[3] & STORE]
         if (stacks := self.folder / "stacks").exists():
             old = stacks.read_bytes()
             stacks.write_bytes(b"".join(old[8 * position:8 * position + 8] for position in numbers))

@@ -100,7 +100,7 @@ static void begin(struct forward *f)
         r->value[EXECUTE_MSP] = state[13];
         r->value[EXECUTE_CCR] = 0x200;
         r->value[EXECUTE_FPCCR] = 0xc0000000;
-        for (unsigned i = EXECUTE_MSP; i <= EXECUTE_FPDSCR; i++)
+        for (unsigned i = EXECUTE_MSP; i <= EXECUTE_MPU_CTRL; i++)
             r->known |= UINT64_C(1) << i;
         r->known &= ~(UINT64_C(1) << EXECUTE_PSP);
     }
@@ -201,7 +201,8 @@ void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool
     f.x.core =
         (struct execute_core){.profile = p->m_profile ? EXECUTE_PROFILE_M : EXECUTE_PROFILE_AR,
                               .fpu = fpu,
-                              .bit_band = p->bit_band};
+                              .bit_band = p->bit_band,
+                              .limits = p->limits};
     f.x.code = execute_code_new();
     execute_memory_init(&f.x.memory, &f.budget, kind_of, &f);
     begin(&f);

@@ -161,6 +161,7 @@ void path_load(struct path *p, const char *folder, const struct truth *t, bool d
     p->m_profile = strncmp(source->core->type, "Cortex-M", 8) == 0;
     p->bit_band = strcmp(source->core->type, "Cortex-M3") == 0 ||
                   strcmp(source->core->type, "Cortex-M4") == 0;
+    p->limits = strcmp(source->core->type, "Cortex-M33") == 0;
     if (recording_history_init(&p->history, &p->recording, source, NULL, NULL) != BT_OK)
         fail("history", 0);
     p->insns = calloc(t->count + 1, sizeof *p->insns);

@@ -17,6 +17,7 @@ struct path {
     size_t event_count;
     bool m_profile;
     bool bit_band;
+    bool limits;
 };
 
 /*

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests execute_ar.c, too.
+# Tests execute_ar.c and values_canceled.c, too.
 """Reconstructed values of firmware, compared with all that the core did: small programs that do what
-rules about calls and exceptions must not be led astray by, and firmware from a seed (firmware.py).
+rules about calls and exceptions must not be led astray by, firmware from a seed (firmware.py), and
+blocks of random instructions among faults and interrupts (corners.py).
 No value that is called known may be wrong, with assumptions and without, nor one that is executed
 forwards from the beginning.
 
@@ -17,6 +18,7 @@ import sys
 import tempfile
 
 import bench
+import corners
 import firmware
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -36,6 +38,7 @@ BANDS = 5  # up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt
 GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
 FORWARD = ("registers", "registers_known", "sp_known", "words", "words_known")
 TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which there is none here
+CORNERS = 12 if FULL else 2  # programs of corners.py on each core
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
 
@@ -100,6 +103,9 @@ def main():
                 for steps in LENGTHS:
                     case = firmware.Firmware(place, kind, level, number, steps)
                     good &= check(f"{case.name}, seed {number}, {steps} steps", case, False, known=known)
+        for kind in KINDS:
+            for case in corners.programs(place, kind, seed, CORNERS):
+                good &= check(f"{case.name}, corners of seed {case.seed}", case, False)
         for kind in A_KINDS:
             r = random.Random(f"{seed} {kind}")
             case = bench.Case(place, kind, r.choice(LEVELS), r.choice((1, 2, 3)))

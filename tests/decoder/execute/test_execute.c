@@ -21,11 +21,26 @@ static enum execute_memory_kind all_ram(void *context, uint64_t address, uint64_
     return *from == RAM ? EXECUTE_MEMORY_RAM : EXECUTE_MEMORY_OTHER;
 }
 
+/* Below it there are NOPs, from 0x1200 on. */
+static enum execute_memory_kind code_and_ram(void *context, uint64_t address, uint64_t *from,
+                                             uint64_t *to, const uint8_t **bytes)
+{
+    static uint8_t nops[0xf000];
+    if (address < 0x1200 || address >= 0x1200 + sizeof nops)
+        return all_ram(context, address, from, to, bytes);
+    for (unsigned i = 1; i < sizeof nops; i += 2)
+        nops[i] = 0xbf;
+    *from = 0x1200;
+    *to = *from + sizeof nops;
+    *bytes = nops;
+    return EXECUTE_MEMORY_CONST;
+}
+
 static void begin(struct execute *x, struct execute_budget *budget)
 {
     *x = (struct execute){.core = {.profile = EXECUTE_PROFILE_M}};
     *budget = (struct execute_budget){.limit = 1 << 20};
-    execute_memory_init(&x->memory, budget, all_ram, NULL);
+    execute_memory_init(&x->memory, budget, code_and_ram, NULL);
     x->regs.psr_known = UINT32_MAX;
     x->regs.psr = 1u << 24;
     x->regs.known = UINT64_MAX;
@@ -176,6 +191,106 @@ START_TEST(test_frame)
     ck_assert_uint_eq(x.regs.value[EXECUTE_CONTROL], _i ? 6 : 2);
     ck_assert_uint_eq(x.regs.psr, 1u << 29 | 1u << 24);
     ck_assert(x.regs.known & 1u << EXECUTE_SP);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* What the exception comes back to has begun, perhaps: an LDM or STM in part, or not at all. */
+START_TEST(test_begun)
+{
+    static const uint16_t opcodes[] = {0xcc24, 0xc424, 0x6822}; /* LDM, STM r4!, {r2, r5}; LDR r2 */
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, RAM + 0x400);
+    uint32_t old = 0x105, word;
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    x.regs.value[4] = RAM + 0x100;
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x100, &(uint32_t){1}, 4), BT_OK);
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x104, &old, 4), BT_OK);
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x400, &opcodes[_i], 2), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    uint32_t frame = (uint32_t)x.regs.value[EXECUTE_PSP];
+    ck_assert_uint_eq(x.regs.value[4], RAM + 0x100);
+    ck_assert_uint_eq(x.regs.known >> 4 & 3, 3); /* r5 is what would be loaded */
+    ck_assert_int_eq(execute_memory_read(&x.memory, frame + 8, &word, 4), _i != 0);
+    ck_assert_int_eq(execute_memory_read(&x.memory, RAM + 0x100, &word, 4), _i != 1);
+    ck_assert(execute_memory_read(&x.memory, RAM + 0x104, &word, 4));
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* Memory may be protected, the stack of a v8-M core at its limit: no frame then. */
+START_TEST(test_no_room)
+{
+    static const struct {
+        uint8_t number, mpu;
+        bool limits;
+        uint32_t limit; /* 1: not known */
+        bool written, sp;
+    } rows[] = {{3, 0, false, 0, true, true},           {3, 1, false, 0, false, true},
+                {4, 1, false, 0, false, true},          {6, 1, false, 0, true, true},
+                {6, 0, true, RAM + 0xfe8, false, true}, {6, 0, true, RAM, true, true},
+                {6, 0, true, 1, false, false},          {15, 0, true, 1, true, true}};
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(rows[_i].number, 0x1234);
+    uint32_t pc;
+    begin(&x, &budget);
+    x.core.limits = rows[_i].limits;
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    x.regs.value[EXECUTE_SP] = RAM + 0x1000;
+    x.regs.value[EXECUTE_MPU_CTRL] = rows[_i].mpu;
+    x.regs.value[EXECUTE_PSPLIM] = rows[_i].limit;
+    if (rows[_i].limit == 1)
+        x.regs.known &= ~(UINT64_C(1) << EXECUTE_PSPLIM);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_int_eq(execute_memory_read(&x.memory, RAM + 0xfe0 + 24, &pc, 4), rows[_i].written);
+    ck_assert_int_eq(x.regs.known >> EXECUTE_PSP & 1, rows[_i].sp);
+    if (rows[_i].sp)
+        ck_assert_uint_eq(x.regs.value[EXECUTE_PSP],
+                          rows[_i].limit > RAM + 0xfe0 ? rows[_i].limit : RAM + 0xfe0);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* A branch to an even address: the fault's frame has no T bit. */
+START_TEST(test_even)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(6, 0x2000);
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    x.regs.value[EXECUTE_MPU_CTRL] = 0;
+    x.regs.value[EXECUTE_SP] = RAM + 0x1000;
+    x.regs.value[3] = 0x2000 + _i % 2;
+    if (_i == 2)
+        x.regs.known &= ~8u;
+    ck_assert_int_eq(step(&x, 0x4718, 0x1300, 0x2000), BT_OK); /* BX r3 */
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    uint32_t status, known = execute_memory_bits(&x.memory, RAM + 0xffc, &status);
+    if (_i < 2)
+        ck_assert_uint_eq(word(&x, RAM + 0xffc) >> 24 & 1, _i);
+    else
+        ck_assert_uint_eq(known & 1u << 24, 0);
+    ck_assert_uint_eq(x.regs.psr & x.regs.psr_known & 1u << 24, 1u << 24);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* v8-M: CONTROL.SFPA is not followed. */
+START_TEST(test_control)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.core.fpu = true;
+    x.core.limits = _i;
+    x.regs.value[EXECUTE_CONTROL] = 4;
+    ck_assert_int_eq(step(&x, 0xf3ef8014, 0x1300, 0x1304), BT_OK); /* MRS r0, CONTROL */
+    ck_assert_int_eq(x.regs.known & 1, !_i);
+    ck_assert_uint_eq(x.regs.value[0], 4);
     execute_memory_release(&x.memory);
 }
 END_TEST
@@ -549,6 +664,10 @@ Suite *unit_suite(void)
     unit_case(s, "execute: memory that states share", test_memory_shared);
     unit_case(s, "execute: conditions, and what contradicts the path", test_conditions);
     unit_cases(s, "execute: M-profile exception frame", test_frame, 0, 2);
+    unit_cases(s, "execute: what an exception comes back to has begun", test_begun, 0, 3);
+    unit_cases(s, "execute: no room for a frame", test_no_room, 0, 8);
+    unit_cases(s, "execute: a branch to an even address", test_even, 0, 3);
+    unit_cases(s, "execute: CONTROL of v8-M", test_control, 0, 2);
     unit_cases(s, "execute: a handler behind another one", test_tail_chain, 0, 2);
     unit_cases(s, "execute: a handler behind a return", test_return_chain, 0, 2);
     unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);

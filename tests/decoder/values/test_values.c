@@ -134,25 +134,34 @@ START_TEST(test_condition_unknown)
 {
     struct path p;
     begin(&p, BT_ISA_A32);
+    add(&p, 0xe3530000, BT_COND_PASS);    /* cmp r3, #0 */
     add(&p, 0xe3a00005, BT_COND_PASS);    /* mov r0, #5 */
     add(&p, 0x03a00006, BT_COND_UNKNOWN); /* moveq r0, #6 */
+    add(&p, 0xe3a03000, BT_COND_PASS);    /* mov r3, #0 */
     add(&p, 0xe1a01000, BT_COND_PASS);    /* mov r1, r0 */
     add(&p, 0xe3a00000, BT_COND_PASS);    /* mov r0, #0 */
     add(&p, 0xe3a01000, BT_COND_PASS);    /* mov r1, #0 */
     struct values *r = work(&p);
-    ck_assert(is_known(r, 1, 0, 5));
-    ck_assert(!is_known(r, 2, 0, 0));
+    ck_assert(is_known(r, 2, 0, 5));
+    ck_assert(!is_known(r, 3, 0, 0));
     values_free(r);
 
-    p.w.count = 4; /* r1 is what it became: the condition passed */
+    p.w.count = 6; /* r1 is what it became: the condition passed */
     p.next -= 4;
     p.w.final[1] = 6;
     r = work(&p);
-    uint32_t mask, inferred, flags = values_flags(r, 1, &mask, &inferred);
-    ck_assert(is_known(r, 2, 0, 6));
+    uint32_t mask, inferred, flags = values_flags(r, 2, &mask, &inferred);
+    ck_assert(is_known(r, 3, 0, 6));
     ck_assert_uint_eq(mask & 0x40000000, 0x40000000);
     ck_assert_uint_eq(flags & 0x40000000, 0x40000000);
     ck_assert_uint_eq(inferred, 0);
+    values_free(r);
+
+    p.insns[0].opcode = 0xe128f003; /* msr CPSR_f, r3: N may be set, too */
+    r = work(&p);
+    flags = values_flags(r, 2, &mask, &inferred);
+    ck_assert(is_known(r, 3, 0, 6));
+    ck_assert_uint_eq(mask & 0xc0000000, 0);
     values_free(r);
 }
 END_TEST

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests decoder/values/values_m.c and values_turns.c: exceptions, stacks and security states of the
- * M-profile, by hand. Everything at once: tests/bench/values. */
+/* Tests decoder/values/values_canceled.c, values_m.c and values_turns.c: exceptions, stacks and
+ * security states of the M-profile, by hand. Everything at once: tests/bench/values. */
 #include "tests/decoder/values/values_path.h"
 
 /* ARMv7-M: the frame that an exception pushed has LR, xPSR bit 9 tells of the alignment. */
@@ -53,6 +53,90 @@ START_TEST(test_exception_frame)
     values_counts(r, &c);
     ck_assert_uint_eq(c.conflicts, 0);
     values_free(r);
+}
+END_TEST
+
+/* What the exception comes back to may have begun: any part of an LDM or STM may be done. */
+START_TEST(test_begun)
+{
+    static const struct {
+        uint32_t opcode;
+        bool load, several;
+    } rows[] = {{0xcc24, true, true},   /* ldmia r4!, {r2, r5} */
+                {0xc424, false, true},  /* stmia r4!, {r2, r5} */
+                {0x6822, true, false},  /* ldr r2, [r4] */
+                {0xbf00, true, false}}; /* nop */
+    for (unsigned i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        struct path p;
+        struct values_answer a;
+        bool comes_back = i & 1;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = true;
+        for (unsigned k = 0; k < 4; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0x2200, BT_COND_PASS); /* movs r2, #0 */
+        add(&p, 0x2500, BT_COND_PASS); /* movs r5, #0 */
+        p.events[0] = (struct bt_event){
+            .position = 6,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = p.next, .has_return = true, .m_profile = true}};
+        p.w.event_count = 1;
+        uint32_t back = p.next;
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        if (comes_back) {
+            p.events[p.w.event_count++] =
+                (struct bt_event){.position = 7, .kind = BT_EVENT_EXCEPTION_RET};
+            p.next = back;
+            add(&p, rows[i / 2].opcode, BT_COND_PASS);
+            add(&p, 0x2200, BT_COND_PASS);
+            add(&p, 0x2500, BT_COND_PASS);
+        }
+        p.w.final[4] = RAM + 16;
+        p.w.final[13] = RAM + 0x80;
+        p.ram[10] = 5;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 5, 2, 0));
+        /* Where it is not in the path the code is 0xc0de....: STMIA. */
+        bool loads = comes_back && rows[i / 2].load && rows[i / 2].several;
+        ck_assert_int_eq(is_known(r, 6, 5, 0), !loads);
+        if (comes_back && !loads)
+            ck_assert_int_eq(values_word(r, 6, RAM + 8, &a), rows[i / 2].load);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A fault whose return address is not where its frame should be has found no room for it. */
+START_TEST(test_no_room)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct path p;
+        bool there = i & 1, limits = i & 2;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = true;
+        p.w.m_bit_band = !limits;
+        for (unsigned k = 0; k < 5; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.events[0] = (struct bt_event){
+            .position = 5,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 3, .return_address = p.next, .has_return = true, .m_profile = true}};
+        p.w.event_count = 1;
+        uint32_t back = p.next;
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.w.final[13] = RAM + 0x40;
+        p.ram[16] = 1000;
+        p.ram[22] = there ? back : 0;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 5, 13, RAM + 0x40));
+        ck_assert_int_eq(is_known(r, 4, 13, RAM + 0x60), there);
+        ck_assert_int_eq(is_known(r, 4, 0, 1000), there);
+        values_free(r);
+    }
 }
 END_TEST
 
@@ -451,6 +535,8 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("values_m");
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
+    unit_case(s, "values: what an exception comes back to has begun", test_begun);
+    unit_case(s, "values: M-profile, no room for a frame", test_no_room);
     unit_case(s, "values: M-profile, two stacks", test_two_stacks);
     unit_case(s, "values: M-profile, a task that waits", test_task_waits);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
