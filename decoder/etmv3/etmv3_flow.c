@@ -192,15 +192,26 @@ static uint16_t etmv3_architectural(uint16_t number)
 
 /* State of the instructions that follow. */
 
+/* Events that change who executes. */
+static struct flow_out *etmv3_key_events(struct etmv3_flow *f, struct flow_out *out,
+                                         struct flow_out *tray)
+{
+    etmv3_rebase(f);
+    etmv3_split(f, out);
+    struct flow_out *to = etmv3_events(f, out, tray);
+    if (to == tray && !f->keyed)
+        flow_core_key(&f->core, &f->key);
+    f->keyed |= to == tray;
+    return to;
+}
+
 static void set_security(struct etmv3_flow *f, const struct etmv3_packet *k,
                          enum bt_security security, struct flow_out *out)
 {
     struct flow_out tray;
     if (f->core.cur.security == security)
         return;
-    etmv3_rebase(f);
-    etmv3_split(f, out);
-    struct flow_out *to = etmv3_events(f, out, &tray);
+    struct flow_out *to = etmv3_key_events(f, out, &tray);
     flow_set_security(&f->core, to, k->offset, security, true);
     etmv3_events_end(f, to, &tray);
 }
@@ -213,10 +224,8 @@ static void etmv3_set_context(struct etmv3_flow *f, const struct etmv3_packet *k
     bool same = f->core.cur.has_context && f->core.cur.context == k->context;
     if (!(k->flags & ETMV3_HAS_CONTEXT) || (same && !repeat))
         return;
-    etmv3_rebase(f);
-    etmv3_split(f, out);
+    struct flow_out *to = etmv3_key_events(f, out, &tray);
     f->core.cur.has_context = false;
-    struct flow_out *to = etmv3_events(f, out, &tray);
     flow_set_context(&f->core, to, k->offset, k->context);
     etmv3_events_end(f, to, &tray);
 }
@@ -224,9 +233,7 @@ static void etmv3_set_context(struct etmv3_flow *f, const struct etmv3_packet *k
 static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct flow_out tray;
-    etmv3_rebase(f);
-    etmv3_split(f, out);
-    struct flow_out *to = etmv3_events(f, out, &tray);
+    struct flow_out *to = etmv3_key_events(f, out, &tray);
     flow_set_vmid(&f->core, to, k->offset, (uint8_t)k->value);
     etmv3_events_end(f, to, &tray);
 }

@@ -81,11 +81,13 @@ struct etmv3_flow {
     uint8_t since;    /* atoms since the latest trace-on, up to 2 */
     uint8_t reason;   /* of the latest trace-on */
     uint8_t queued;
+    uint8_t keyed; /* 1: `queue` tells of another context or security state than `key` */
     struct etmv3_pending_block pending_block;
     struct etmv3_packet deferred; /* an I-sync that waits for its cycle count */
     struct etmv3_data data;
     struct etmv3_waiting waiting[3];
     struct bt_event queue[ETMV3_QUEUE];
+    struct code_key key; /* if `keyed`: who has executed what is pending */
 };
 
 /* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */

@@ -181,6 +181,7 @@ void etmv3_release(struct etmv3_flow *f, struct flow_out *out)
         out->events[out->event_count++] = f->queue[i];
     }
     f->queued = 0;
+    f->keyed = 0;
     f->return_pending = false;
 }
 

@@ -5,7 +5,7 @@
 static bool loses_context(enum bt_gap_cause cause)
 {
     return cause == BT_GAP_BAD_PACKET || cause == BT_GAP_WIRE || cause == BT_GAP_LOST_BYTES ||
-           cause == BT_GAP_OVERWRITTEN || cause == BT_GAP_SILENT;
+           cause == BT_GAP_OVERWRITTEN || cause == BT_GAP_SILENT || cause == BT_GAP_OVERFLOW;
 }
 
 void flow_track_key(struct code_key *key, const struct bt_event *event)

@@ -234,7 +234,13 @@ bool stream_started(const struct stream *s)
 
 void stream_code_key(const struct stream *s, struct code_key *key)
 {
+    const struct etmv3_flow *f = &s->u.etmv3.flow;
     flow_core_key(const_core(s), key);
+    if (s->protocol != STREAM_ETMV3 || !f->keyed)
+        return;
+    uint32_t generation = key->generation;
+    *key = f->key;
+    key->generation = generation;
 }
 
 bool stream_position(const struct stream *s, uint64_t *address, enum bt_isa *isa)

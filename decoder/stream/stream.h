@@ -180,7 +180,7 @@ uint64_t stream_atoms_dropped(const struct stream *s); /* atoms on an unknown po
 /* A synchronising packet that gives the position was seen since the beginning. */
 bool stream_started(const struct stream *s);
 
-/* Who looks at the program image at this point of the flow. */
+/* Who looks at the program image at this point of the flow: who executes what comes out next. */
 void stream_code_key(const struct stream *s, struct code_key *key);
 
 /* Where execution goes on. False if that is not known. */

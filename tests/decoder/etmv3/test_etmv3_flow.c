@@ -200,6 +200,32 @@ START_TEST(the_queue_is_bounded)
 }
 END_TEST
 
+static uint32_t context_of(const struct fixture *x)
+{
+    struct code_key key;
+    stream_code_key(&x->straight.stream, &key);
+    ck_assert(key.has_context);
+    return key.context;
+}
+
+/* Whoever looks at the code in between looks at that of what comes out next. */
+START_TEST(a_context_waits_behind_the_pending_block)
+{
+    static struct fixture x;
+    set_up(&x, 0x4000, 0); /* context IDs of a byte */
+    memset(x.code, 0, CODE);
+    FEED(&x, 0, 0, 0, 0, 0, 0x80, 0x08, 0x11, 0x21, 0, 0x80, 0, 0);
+    FEED(&x, 0x88, 0x0c);
+    ck_assert_uint_eq(context_of(&x), 0x11);
+    FEED(&x, 0x6e, 0x22);
+    FEED(&x, 0x6e, 0x33, 0x0c);
+    ck_assert_uint_eq(context_of(&x), 0x11);
+    FEED(&x, 0x84);
+    ck_assert_uint_eq(context_of(&x), 0x33);
+    tear_down(&x);
+}
+END_TEST
+
 /* Values that never come are told at the end, in the order of their tags. */
 START_TEST(lost_values_are_reported)
 {
@@ -248,6 +274,8 @@ Suite *unit_suite(void)
                24);
     unit_case(s, "etmv3 flow: the last block is held back", the_last_block_is_held_back);
     unit_case(s, "etmv3 flow: the queue is bounded", the_queue_is_bounded);
+    unit_case(s, "etmv3 flow: a context waits behind the pending block",
+              a_context_waits_behind_the_pending_block);
     unit_case(s, "etmv3 flow: lost values are told", lost_values_are_reported);
     unit_case(s, "etmv3 flow: lost bytes end the run", lost_bytes_end_the_run);
     return s;

@@ -3,6 +3,7 @@
  * A history whose bytes are kept elsewhere, as a property: with few states and few windows it shows
  * the same as one that keeps everything, in any order, and nothing of it goes,
  * however long it is. */
+#include "decoder/flow/flow.h"
 #include "decoder/history/history_internal.h"
 #include "tests/support/random_sample.h"
 #include "tests/support/unit_main.h"
@@ -256,6 +257,29 @@ static void check_random(struct fixture *x, size_t limit)
         ck_assert_uint_le(same_window(x, pick(x, 100 + i, (unsigned)x->windows)), most);
 }
 
+/* Who executes at the begin of a window is what the events of all those before say. */
+static void check_keys(struct fixture *x)
+{
+    struct history_window w;
+    struct code_key key;
+    for (size_t i = 0; i < x->windows; i++) {
+        ck_assert_int_eq(history_window_index(x->whole, i, &w), 0);
+        if (i == 0)
+            key = w.key;
+        key.generation = w.key.generation;
+        if (!key.has_context)
+            key.context = w.key.context;
+        if (!key.has_vmid)
+            key.vmid = w.key.vmid;
+        ck_assert_msg(same_key(&key, &w.key),
+                      "window %zu: context %d 0x%x, not %d 0x%x; security %d, not %d", i,
+                      w.key.has_context, w.key.context, key.has_context, key.context,
+                      w.key.security, key.security);
+        for (size_t k = 0; k < w.event_count; k++)
+            flow_track_key(&key, &w.events[k]);
+    }
+}
+
 /* All the orders that one can look in. */
 static void check_all(struct fixture *x, size_t limit)
 {
@@ -263,6 +287,7 @@ static void check_all(struct fixture *x, size_t limit)
     ck_assert_uint_eq(history_end(x->bounded), history_end(x->whole));
     ck_assert_uint_eq(history_window_count(x->bounded), x->windows);
     ck_assert_uint_eq(history_window_count(x->whole), x->windows);
+    check_keys(x);
     check_backward(x);
     check_random(x, limit);
     check_forward(x);
