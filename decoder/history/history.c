@@ -28,6 +28,11 @@ bool history_has_all_conditions(const struct history *h)
     return stream_facts(&h->live).all_conditions;
 }
 
+bool history_traces_context(const struct history *h)
+{
+    return h->traces_context;
+}
+
 /* A contiguous piece of stored bytes at `offset`, at most `len` long;
  * in `buffer` or in the ring. */
 static int stored_bytes(struct history *h, uint64_t offset, size_t len, uint8_t *buffer,
@@ -451,6 +456,7 @@ int history_new(const struct history_config *config, const struct stream_config 
     stream_code_options(stream, &options);
     code_cache_init(&h->code, image, &options);
     stream_init(&h->live, stream, &h->code);
+    h->traces_context = stream_traces_context(stream);
     h->scratch.counted = stream_counts_blocks(stream);
     h->window_bytes = h->config.checkpoint_bytes;
     history_states_init(&h->states, stream_state_size(stream),

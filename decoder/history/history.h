@@ -109,6 +109,9 @@ void history_totals(const struct history *h, struct history_totals *out);
  * all before it have run. */
 bool history_has_all_conditions(const struct history *h);
 
+/* The trace has context IDs. */
+bool history_traces_context(const struct history *h);
+
 /* Where execution goes on after the last instruction. False if that is not known. */
 bool history_position(const struct history *h, uint64_t *address, enum bt_isa *isa);
 

@@ -101,7 +101,7 @@ struct history {
     size_t mark_max;
     uint64_t mark_base;
     struct gap_ledger gaps;
-    bool finished;
+    bool finished, traces_context;
     uint64_t clock;   /* for the window cache */
     size_t looked_at; /* the window that was wanted last */
     struct window_slot windows[WINDOW_CACHE];

@@ -128,9 +128,9 @@ struct gdb_host {
     void (*interrupt)(void *ctx);
 
     /*
-     * Optional, both or none. Is some core's kernel known? Tasks of the halted cores: BT_OK,
-     * TARGET_PENDING (gdb_session_go_on() follows, then this is called again), or an error: none
-     * are shown.
+     * Optional, both or none. Is it known of some core what its tasks are, now or in the past?
+     * Tasks of the halted cores: BT_OK, TARGET_PENDING (gdb_session_go_on() follows, then this is
+     * called again), or an error: none are shown.
      */
     bool (*has_tasks)(void *ctx);
     int (*tasks)(void *ctx, struct gdb_tasks *out);

@@ -32,11 +32,12 @@ struct task_search {
     uint32_t sites[SITES];
     unsigned site_count;
     struct task_queue told, ran;
-    uint64_t offset;   /* bytes of the core's trace so far */
-    uint64_t active;   /* `offset` of the newest store, or loss */
-    uint64_t position; /* when both were silent last: up to here it is certain */
-    bool lost;         /* they are not in step */
-    bool blind, deaf;  /* nothing came of the path, of the ITM, since the loss: no silence */
+    uint64_t offset;     /* bytes of the core's trace so far */
+    uint64_t active;     /* `offset` of the newest store, or loss */
+    uint64_t position;   /* when both were silent last: up to here it is certain */
+    bool lost;           /* they are not in step */
+    bool blind, deaf;    /* nothing came of the path, of the ITM, since the loss: no silence */
+    struct code_key key; /* of context IDs */
     int error;
 };
 
@@ -265,10 +266,8 @@ static void search_context(void *ctx, const struct bt_event *e, uint64_t cycles)
 {
     struct task_search *s = ctx;
     (void)cycles;
-    if (e->kind == BT_EVENT_GAP)
-        search_add(s, e->position, 0);
-    else if (e->kind == BT_EVENT_CONTEXT)
-        search_add(s, e->position, EXPORT_CONTEXT | e->u.context.id);
+    flow_track_key(&s->key, e);
+    search_add(s, e->position, export_context(&s->key));
 }
 
 /* One ID all the time, as of programs without an operating system, is no task. */

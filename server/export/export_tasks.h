@@ -19,6 +19,12 @@
 #define EXPORT_TASKS_LAG 128u
 #define EXPORT_CONTEXT   ((uint64_t)1 << 62) /* and a context ID: a task; no address has it alone */
 
+/* The task of whom context ID `key` has; 0: it has none. */
+static inline uint64_t export_context(const struct code_key *key)
+{
+    return key->has_context ? EXPORT_CONTEXT | key->context : 0;
+}
+
 /* From `position` on (an instruction, from 0) `task` is the current one. */
 struct export_switch {
     uint64_t position;

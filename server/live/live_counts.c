@@ -26,6 +26,8 @@ struct counting_core {
     struct counts counts;
     struct calls *calls; /* of the profile */
     struct export_tasks tasks;
+    bool contexts; /* are the tasks */
+    uint64_t task; /* of those, that was told last */
 };
 
 struct live_counting {
@@ -111,18 +113,26 @@ static uint64_t counting_function(void *ctx, uint64_t address)
     return export_function(&c->job->names, address);
 }
 
+static void counting_tell(struct counting_core *c, uint64_t number)
+{
+    uint64_t task = c->contexts ? export_context(&c->counts.key) : 0;
+    export_tasks_tell(&c->tasks, c->calls, number);
+    if (task != c->task)
+        calls_switch(c->calls, c->task = task, number);
+}
+
 static void counting_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                               uint64_t cycles)
 {
     struct counting_core *c = ctx;
-    export_tasks_tell(&c->tasks, c->calls, number);
+    counting_tell(c, number);
     calls_transfer(c->calls, edge, number, cycles);
 }
 
 static void counting_event(void *ctx, const struct bt_event *event, uint64_t cycles)
 {
     struct counting_core *c = ctx;
-    export_tasks_tell(&c->tasks, c->calls, event->position);
+    counting_tell(c, event->position);
     calls_event(c->calls, event, cycles);
 }
 
@@ -168,10 +178,14 @@ static int begin_core(struct counting_core *c, const struct history_window *w)
                                    .transfer = counting_transfer,
                                    .event = counting_event,
                                    .ctx = c};
+    struct code_key key = w->key;
+    for (size_t i = 0; i < w->event_count && w->events[i].position < c->from; i++)
+        flow_track_key(&key, &w->events[i]);
     int error = calls_init(c->calls, &calls);
     if (!error)
-        error = counts_init(&c->counts, &config, &core->image, &w->key);
+        error = counts_init(&c->counts, &config, &core->image, &key);
     c->begun = true;
+    c->contexts = !m_profile && history_traces_context(c->history);
     c->counts.number = c->calls->number = c->from > w->first ? c->from : w->first;
     return error;
 }

@@ -11,6 +11,7 @@
 #include "server/export/profile.h"
 #include "server/history/call_history.h"
 #include "server/live/live.h"
+#include "server/tasks/contexts.h"
 
 #include <strings.h>
 

@@ -378,8 +378,10 @@ static int cmd_reload(const struct live_line *q)
 
 static int cmd_tasks(const struct live_line *q)
 {
-    live_tasks_command(q->client, q->thread, q->rest, q->c);
-    return BT_OK;
+    int code = contexts_command(&q->client->motion, q->thread, q->rest, q->c);
+    if (code == BT_ERR_UNSUPPORTED)
+        live_tasks_command(q->client, q->thread, q->rest, q->c);
+    return code == TARGET_PENDING ? code : BT_OK;
 }
 
 static int cmd_help(const struct live_line *q);

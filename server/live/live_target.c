@@ -222,7 +222,11 @@ static void op_changes(void *ctx, const struct target_request *r)
 
 static bool op_has_tasks(void *ctx)
 {
-    return tasks_has(((const struct live_client *)ctx)->live->tasks);
+    const struct live *l = ((const struct live_client *)ctx)->live;
+    bool has = tasks_has(l->tasks);
+    for (unsigned i = 0; l->pipeline && i < l->config->core_count && !has; i++)
+        has = l->cores[i].source >= 0 && history_traces_context(live_history(l, (int)i));
+    return has;
 }
 
 static int op_tasks(void *ctx, struct gdb_tasks *out)

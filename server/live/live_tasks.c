@@ -158,7 +158,8 @@ void live_tasks_status(struct live_client *k, int core, char *text, size_t size)
 {
     char name[64];
     uint32_t task;
-    if (!reverse_motion_status(&k->motion, core, text, size) || !tasks_has(k->live->tasks) ||
+    if (!reverse_motion_status(&k->motion, core, text, size) ||
+        contexts_status(&k->motion, core, text, size) || !tasks_has(k->live->tasks) ||
         !task_at(k, core, &task))
         return;
     task_text(k->live, core, task, name, sizeof name);

@@ -4,6 +4,7 @@
 
 #include "server/history/btrace_blocks.h"
 #include "server/reverse/reverse_machine.h"
+#include "server/tasks/contexts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -465,7 +466,10 @@ static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *byt
 
 static void op_core_status(void *ctx, int core, char *text, size_t size)
 {
-    if (!reverse_motion_status(&((struct replay_client *)ctx)->reverse, core, text, size))
+    struct replay_client *k = ctx;
+    if (reverse_motion_status(&k->reverse, core, text, size))
+        contexts_status(&k->reverse, core, text, size);
+    else
         snprintf(text, size, "%s", "");
 }
 

@@ -3,6 +3,7 @@
 #include "server/history/call_history.h"
 #include "server/monitor/status.h"
 #include "server/replay/replay.h"
+#include "server/tasks/contexts.h"
 
 #include <inttypes.h>
 
@@ -201,7 +202,9 @@ static int cmd_tasks(struct replay_client *k, int core, const char *rest, const 
 {
     struct tasks *t = k->replay->tasks;
     struct gdb_tasks tasks;
-    (void)core, (void)rest;
+    int code = contexts_command(&k->reverse, core, rest, c);
+    if (code != BT_ERR_UNSUPPORTED)
+        return code;
     if (tasks_has(t) && tasks_at(t, &k->target, &tasks) == BT_OK)
         tasks_report(t, c);
     else
@@ -222,7 +225,8 @@ static const struct {
     {"gaps", cmd_gaps, "the same"},
     {"history", cmd_history, "[N]: the last N calls, indented by depth, exceptions marked"},
     {"when", cmd_when, "FUNCTION|0xADDRESS: where it ran last"},
-    {"tasks", cmd_tasks, "tasks of the real-time kernel at the end, and their threads"},
+    {"tasks", cmd_tasks,
+     "tasks of the real-time kernel at the end; of context IDs history [N]|previous|next"},
     {"status", cmd_numbers, "clients, history, gaps"},
     {"clients", cmd_clients, "who is connected"},
     {"reload", cmd_reload, "read the file of --config again; says what holds from now on"},

@@ -195,7 +195,7 @@ bool reverse_ran(struct reverse *p, uint64_t address)
     return false;
 }
 
-int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security)
+int reverse_key(struct reverse *p, uint64_t position, struct code_key *key)
 {
     struct reverse_history_window s;
     size_t index;
@@ -203,7 +203,7 @@ int reverse_security(struct reverse *p, uint64_t position, enum bt_security *sec
     if (!error)
         error = reverse_history_window(p, index, &s);
     if (!error)
-        *security = (enum bt_security)window_key_at(&s, position).security;
+        *key = window_key_at(&s, position);
     return error;
 }
 

@@ -61,9 +61,9 @@ bool reverse_is_a64(struct reverse *p, uint64_t position);
 /* Does an instruction that was executed near the position lie in the four bytes there? */
 bool reverse_ran(struct reverse *p, uint64_t address);
 
-/* The security state that the instruction at a position less than p->end was executed in. BT_OK,
- * BT_ERR_RANGE, or what reading the history returned. */
-int reverse_security(struct reverse *p, uint64_t position, enum bt_security *security);
+/* Who has executed the instruction at a position less than p->end: security state, context ID.
+ * BT_OK, BT_ERR_RANGE, or what reading the history returned. */
+int reverse_key(struct reverse *p, uint64_t position, struct code_key *key);
 
 /* Number of windows, and each of them, oldest first. As history_window_index(). */
 static inline size_t reverse_history_window_count(const struct reverse *p)
@@ -88,6 +88,10 @@ static inline void reverse_block(const struct reverse_history_window *s, size_t 
 /* Index of the block of `s` that holds `position`; returns the number of its first instruction. */
 uint64_t reverse_block_find(const struct reverse_history_window *s, uint64_t position,
                             size_t *index);
+
+/* Index of the instruction at `address`, which lies in the block; false if none begins there. */
+bool reverse_index_of(struct reverse *p, const struct reverse_history_window *s,
+                      const struct bt_block *block, uint64_t address, uint64_t *index);
 
 /* The event means that instructions are missing at its position. */
 bool reverse_is_gap(const struct reverse *p, const struct bt_event *event);

@@ -61,11 +61,9 @@ static void cmd_goto(struct reverse_motion *m, int core, const char *rest, const
                       k->reverse.first + 1, k->reverse.end + 1);
         return;
     }
-    if (m->host->lock)
-        m->host->lock(m->ctx);
+    reverse_motion_lock(m);
     int error = reverse_pc(&k->reverse, position, &pc, &isa);
-    if (m->host->unlock)
-        m->host->unlock(m->ctx);
+    reverse_motion_unlock(m);
     k->goto_wanted = true;
     k->goto_position = position;
     if (error)
@@ -121,11 +119,9 @@ static void report_step(struct reverse_motion *m, struct reverse_core *k, uint64
 {
     uint64_t pc;
     enum bt_isa isa;
-    if (m->host->lock)
-        m->host->lock(m->ctx);
+    reverse_motion_lock(m);
     int error = reverse_pc(&k->reverse, step, &pc, &isa);
-    if (m->host->unlock)
-        m->host->unlock(m->ctx);
+    reverse_motion_unlock(m);
     if (!error && step < k->reverse.end)
         console_print(c, ", by instruction %" PRIu64 " at 0x%08" PRIx64, step + 1, pc);
 }

@@ -116,18 +116,6 @@ bool reverse_motion_status(const struct reverse_motion *m, int core, char *text,
     return true;
 }
 
-static void lock_history(struct reverse_motion *m)
-{
-    if (m->host->lock)
-        m->host->lock(m->ctx);
-}
-
-static void unlock_history(struct reverse_motion *m)
-{
-    if (m->host->unlock)
-        m->host->unlock(m->ctx);
-}
-
 int reverse_motion_open(struct reverse_motion *m, int core, struct target_error *why)
 {
     struct reverse_core *c = &m->cores[core];
@@ -135,7 +123,7 @@ int reverse_motion_open(struct reverse_motion *m, int core, struct target_error 
     if (c->state != REVERSE_CORE_CLOSED)
         return BT_OK;
     memset(&view, 0, sizeof view);
-    lock_history(m);
+    reverse_motion_lock(m);
     int error = m->host->view(m->ctx, core, &view, why);
     if (!error) {
         error = reverse_init(&c->reverse, &view);
@@ -145,7 +133,7 @@ int reverse_motion_open(struct reverse_motion *m, int core, struct target_error 
         if (error)
             reverse_release(&c->reverse);
     }
-    unlock_history(m);
+    reverse_motion_unlock(m);
     reverse_values_init(&c->values, m->limit, m->infer, m->memory);
     if (!error)
         c->state = REVERSE_CORE_OPEN;
@@ -453,7 +441,7 @@ static bool work_ahead(struct reverse_motion *m)
     struct reverse_core *c = &m->cores[m->core];
     if (c->state != REVERSE_CORE_PREPARED || c->waits || !reverse_motion_active(m, m->core))
         return false;
-    lock_history(m);
+    reverse_motion_lock(m);
     m->state = REVERSE_AHEAD;
     int error =
         reverse_values_ahead(&c->values, &c->reverse, &c->machine, c->reverse.position, AHEAD);
@@ -463,7 +451,7 @@ static bool work_ahead(struct reverse_motion *m)
                                     REVERSE_FORWARD_SLICE) == TARGET_PENDING;
     take_outside(c);
     m->state = REVERSE_IDLE;
-    unlock_history(m);
+    reverse_motion_unlock(m);
     return more;
 }
 
@@ -484,7 +472,7 @@ void reverse_motion_fetched(struct reverse_motion *m, int core)
 static int run_motion_once(struct reverse_motion *m, bool *soon)
 {
     int error = BT_OK;
-    lock_history(m);
+    reverse_motion_lock(m);
     if (is_searching(m)) {
         error = do_search(m);
         *soon = error == TARGET_PENDING && !m->waits;
@@ -493,7 +481,7 @@ static int run_motion_once(struct reverse_motion *m, bool *soon)
     if (error == BT_OK && m->state == REVERSE_VALUES)
         error = do_values(m, m->core);
     *soon |= m->soon;
-    unlock_history(m);
+    reverse_motion_unlock(m);
     return error;
 }
 
@@ -534,9 +522,9 @@ static int end_motion(struct reverse_motion *m, int error, struct target_error *
 static void question_go_on(struct reverse_motion *m)
 {
     bool done;
-    lock_history(m);
+    reverse_motion_lock(m);
     done = m->question->work(m);
-    unlock_history(m);
+    reverse_motion_unlock(m);
     if (done) {
         end_question(m);
         m->host->answered(m->ctx);
@@ -592,10 +580,10 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
     m->core = core;
     m->quick = step && !c->goto_wanted;
     c->arrived = false;
-    lock_history(m);
+    reverse_motion_lock(m);
     if (take_watches(m, c) && watches_reads(&c->watching) &&
         reverse_is_a64(&c->reverse, c->reverse.position)) {
-        unlock_history(m);
+        reverse_motion_unlock(m);
         snprintf(why->text, sizeof why->text,
                  "reads are not looked for in the history of AArch64: delete these watchpoints");
         return BT_ERR_UNSUPPORTED;
@@ -614,7 +602,7 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
     } else {
         error = begin_search(m, back);
     }
-    unlock_history(m);
+    reverse_motion_unlock(m);
     if (error == BT_OK)
         error = run_motion(m);
     if (error == TARGET_PENDING)
@@ -676,12 +664,12 @@ static void work_out(struct reverse_core *c)
 int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *regs)
 {
     struct reverse_core *c = &m->cores[core];
-    lock_history(m);
+    reverse_motion_lock(m);
     work_out(c);
     uint32_t estimated = 0;
     int error = reverse_values_regs(&c->values, &c->reverse, &c->machine, c->reverse.position, regs,
                                     &estimated);
-    unlock_history(m);
+    reverse_motion_unlock(m);
     c->reported = regs->known & ~estimated;
     return error;
 }
@@ -690,9 +678,9 @@ int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *
  */
 static bool is_code_that_ran(struct reverse_motion *m, struct reverse_core *c, uint64_t address)
 {
-    lock_history(m);
+    reverse_motion_lock(m);
     bool ran = reverse_ran(&c->reverse, address);
-    unlock_history(m);
+    reverse_motion_unlock(m);
     return ran;
 }
 
@@ -713,9 +701,9 @@ size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t addres
                              size_t len)
 {
     struct reverse_core *c = &m->cores[core];
-    lock_history(m);
+    reverse_motion_lock(m);
     work_out(c);
-    unlock_history(m);
+    reverse_motion_unlock(m);
     /* GDB compares what it watches with what it has seen there: that is no status with holes. */
     bool unwinds = !reverse_watch_covers(&c->watching, address, len);
     size_t done = 0;

@@ -160,6 +160,19 @@ int reverse_motion_init(struct reverse_motion *m, const struct reverse_host *hos
                         int core_count);
 void reverse_motion_release(struct reverse_motion *m);
 
+/* Around what reads a core's history. */
+static inline void reverse_motion_lock(const struct reverse_motion *m)
+{
+    if (m->host->lock)
+        m->host->lock(m->ctx);
+}
+
+static inline void reverse_motion_unlock(const struct reverse_motion *m)
+{
+    if (m->host->unlock)
+        m->host->unlock(m->ctx);
+}
+
 /* All cores are as they are: they are about to run, or a new GDB has come. */
 void reverse_motion_forget(struct reverse_motion *m);
 

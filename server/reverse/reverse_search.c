@@ -29,9 +29,8 @@ int reverse_search_open(struct reverse *p, struct reverse_search *s)
     return reverse_history_window_find(p, in, &s->next);
 }
 
-/* Index of the instruction at `address`, which lies in the block; false if none begins there. */
-static bool index_of_address(struct reverse *p, const struct reverse_history_window *s,
-                             const struct bt_block *block, uint64_t address, uint64_t *index)
+bool reverse_index_of(struct reverse *p, const struct reverse_history_window *s,
+                      const struct bt_block *block, uint64_t address, uint64_t *index)
 {
     uint64_t offset = address - block->first, at = block->first;
     if (bt_block_isa(block) == BT_ISA_A32) {
@@ -69,7 +68,7 @@ static bool hit_in(struct reverse *p, const struct reverse_history_window *s,
     for (size_t i = 0; i < q->address_count; i++) {
         uint64_t index;
         if (q->addresses[i] < block->first || q->addresses[i] > bt_block_last(block) ||
-            !index_of_address(p, s, block, q->addresses[i], &index) ||
+            !reverse_index_of(p, s, block, q->addresses[i], &index) ||
             !is_ahead(q, number + index) || number + index >= p->end)
             continue;
         if (!any || is_sooner(q, number + index, *hit))

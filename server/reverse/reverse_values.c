@@ -421,10 +421,10 @@ static uint32_t psr_at(struct reverse_values *v, struct reverse *p, const struct
 
 static enum target_security security_at(struct reverse *p, uint64_t position)
 {
-    enum bt_security state;
-    if (reverse_security(p, position, &state) != BT_OK)
+    struct code_key key;
+    if (reverse_key(p, position, &key) != BT_OK)
         return TARGET_SECURITY_UNKNOWN;
-    return state == BT_SEC_SECURE ? TARGET_SECURITY_SECURE : TARGET_SECURITY_NONSECURE;
+    return key.security == BT_SEC_SECURE ? TARGET_SECURITY_SECURE : TARGET_SECURITY_NONSECURE;
 }
 
 static bool stacks_are_equal(const struct target_regs *regs, enum target_stack a,

@@ -202,11 +202,9 @@ static bool work_on_question(struct reverse_motion *m)
 static bool stands_in_a64(struct reverse_motion *m, int core)
 {
     struct reverse *p = &m->cores[core].reverse;
-    if (m->host->lock)
-        m->host->lock(m->ctx);
+    reverse_motion_lock(m);
     bool a64 = reverse_is_a64(p, p->position);
-    if (m->host->unlock)
-        m->host->unlock(m->ctx);
+    reverse_motion_unlock(m);
     return a64;
 }
 

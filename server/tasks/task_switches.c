@@ -84,25 +84,12 @@ static bool site_depends_on(struct reverse *p, struct code_view *view, uint64_t 
 /* It might be passed without a store, and the trace does not say so. */
 static bool site_is_conditional(struct reverse *p, struct code_view *view, uint64_t address)
 {
+    if (!view)
+        return true;
     for (uint64_t back = 2; back <= IT_REACH && back <= address; back += 2)
         if (site_depends_on(p, view, address - back, address))
             return true;
     return false;
-}
-
-/* Index of the instruction at `address` of a block; false: none of it begins there. */
-static bool site_index(struct reverse *p, struct code_view *view, const struct bt_block *block,
-                       uint64_t address, uint64_t *index)
-{
-    uint64_t at = block->first;
-    for (*index = 0; at < address; ++*index) {
-        struct insn insn;
-        uint32_t opcode;
-        if (code_insn(&p->code, view, at, bt_block_isa(block), &insn, &opcode) != BT_OK)
-            return false;
-        at += insn.size;
-    }
-    return at == address;
 }
 
 /* The last store that was not found yet is the one by instruction number `number`. */
@@ -134,8 +121,9 @@ static void switches_match(struct task_switches *s, uint32_t pc, uint64_t number
         s->task = before->value;
 }
 
-static void switches_in_block(struct task_switches *s, struct reverse *p, struct code_view *view,
-                              const struct bt_block *block, uint64_t number)
+static void switches_in_block(struct task_switches *s, struct reverse *p,
+                              const struct reverse_history_window *w, const struct bt_block *block,
+                              uint64_t number)
 {
     uint64_t below = UINT64_MAX;
     for (;;) { /* from the end of the block to its begin */
@@ -144,7 +132,7 @@ static void switches_in_block(struct task_switches *s, struct reverse *p, struct
         for (size_t i = 0; i < s->site_count; i++) {
             uint64_t index;
             if (s->sites[i] < block->first || s->sites[i] > bt_block_last(block) ||
-                !site_index(p, view, block, s->sites[i], &index) || index >= below)
+                !reverse_index_of(p, w, block, s->sites[i], &index) || index >= below)
                 continue;
             if (found == s->site_count || index > at) {
                 found = i;
@@ -156,7 +144,7 @@ static void switches_in_block(struct task_switches *s, struct reverse *p, struct
         below = at;
         if (number + at >= s->reached)
             continue;
-        if (site_is_conditional(p, view, s->sites[found]))
+        if (site_is_conditional(p, code_select(&p->code, &w->key), s->sites[found]))
             switches_end(s, "the store at 0x%08x is conditional", s->sites[found]);
         else
             switches_match(s, s->sites[found], number + at);
@@ -179,12 +167,7 @@ static uint64_t switches_gap(const struct task_switches *s, const struct reverse
 static void switches_in_window(struct task_switches *s, struct reverse *p,
                                const struct reverse_history_window *w)
 {
-    struct code_view *view = code_select(&p->code, &w->key);
     uint64_t gap = switches_gap(s, p, w), number = w->end;
-    if (!view) {
-        switches_end(s, "out of memory");
-        return;
-    }
     for (size_t i = w->block_count; i > 0 && !s->ended; i--) {
         struct bt_block block;
         reverse_block(w, i - 1, &block);
@@ -192,7 +175,7 @@ static void switches_in_window(struct task_switches *s, struct reverse *p,
         if (number + bt_block_count(&block) <= gap)
             break;
         if (number < s->reached)
-            switches_in_block(s, p, view, &block, number);
+            switches_in_block(s, p, w, &block, number);
     }
     if (s->ended)
         return;

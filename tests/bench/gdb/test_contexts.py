@@ -2,18 +2,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Context IDs in the trace as tasks: a program that writes CONTEXTIDR for its tasks, also in its
 interrupt, on virtual boards with a PTM, an ETMv3 and an ETMv4. The timeline's track of tasks and the
-roots of the profile are held against what ran. Tests export_tasks.c."""
+roots of the profile are held against what ran, and so is what GDB is told at random places of the
+past, live and of the recording. Tests export_tasks.c and contexts.c.
+
+BTRACED_FULL=1: 100 places. BTRACED_SEED makes them again, and the program's switches."""
 
 import collections
+import os
+import random
 import re
 
 import export_runs
-from live_gdb import Live, board_file
+from live_gdb import Live, Wire, board_file, symbol
 from live_runs import A7, A15, CONTEXT, ETM_ON_A, RETURN_STACK, V4_CONTEXT, V4_RETURN_STACK, run_long
 from perfetto_reader import Timeline, judged_by_protoc
-from replay_gdb import Suite, equal, expect, folder, has
+from replay_gdb import Server, Suite, equal, expect, folder, has, same_list
 
 suite = Suite()
+SEED = int(os.environ.get("BTRACED_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
+PLACES = 100 if os.environ.get("BTRACED_FULL") == "1" else 10
+print(f"BTRACED_SEED={SEED}", flush=True)
 PROGRAM = """
 #include "board.h"
 volatile unsigned done, ticks, switches, wait_when_idle, crash_after;
@@ -50,7 +58,7 @@ void timer_tick(void)
 }
 int main(void)
 {
-    unsigned random = 12345;
+    unsigned random = SEED;
     start_timer();
     for (;;) {
         random = random * 1103515245u + 12345u;
@@ -74,19 +82,94 @@ SETS = {
 NEAR = 24  # instructions from the branch before the write to the barrier behind it
 
 
+def steps_to(wire, number):
+    """Takes the client to an instruction of the past; what it is told of it there."""
+    wire.step()
+    has(wire.monitor("where"), rf"^instruction {number},")
+    shown = has(wire.monitor("tasks"), rf"^the context at instruction {number}: (.*)$")[1]
+    status = bytes.fromhex(wire.ask(f"qThreadExtraInfo,{wire.thread}")).decode()
+    equal(status.removeprefix("cpu0: "), f"replaying, at {number}" + (f", runs {shown}" if shown != "not known" else ""), "thread")
+    return shown
+
+
+def past(wire, switches, what):
+    """What a client is told of the past: `switches` are those that were made."""
+    dice = random.Random(f"{SEED} {what}")
+    listed = [(int(at), name) for at, name in
+              re.findall(r"^ *(\d+)  (context 0x.*)$", wire.monitor("tasks history 4096"), re.M)]
+    if listed[0][0] <= NEAR < switches[0][0]:  # what the register held before
+        switches = switches[listed.pop(0)[1] == switches[0][1]:]
+    expect(100 < len(listed) < 4096, f"{len(listed)} switches")
+    same_list([name for _, name in listed], [name for _, name in switches[:len(listed)]], "tasks in turn")
+    expect(len(switches) - len(listed) <= 1, f"{len(listed)} of {len(switches)} switches")
+    for (at, name), (number, _) in zip(listed, switches):  # they count from 0
+        expect(abs(at - 1 - number) <= NEAR, f"{name} begins at {at}, was written behind {number}")
+    equal(wire.monitor("tasks history 3").split(), [word for at, name in listed[-3:] for word in (str(at), *name.split())],
+          "the last three")
+    for number in [dice.randrange(listed[0][0], listed[-1][0]) for _ in range(PLACES)]:
+        before = [(at, name) for at, name in listed if at < number]
+        now = [name for at, name in listed if at <= number][-1]
+        later = [(at, name) for at, name in listed if at > number]
+        wire.monitor(f"goto {number}")
+        equal(steps_to(wire, number), now, f"context at {number}")
+        has(wire.monitor("tasks history 2"), "^" + "".join(rf" *{at}  {name}\n" for at, name in before[-2:]) + "$")
+        if before:
+            has(wire.monitor("tasks previous"), rf"^ *{before[-1][0]}  {before[-1][1]}\nthe next stepi .* goes there$")
+            equal(steps_to(wire, before[-1][0]), before[-1][1], "context at the previous switch")
+            wire.monitor(f"goto {number}")
+            wire.step()
+        has(wire.monitor("tasks next"), rf"^ *{later[0][0]}  {later[0][1]}\nthe next stepi .* goes there$")
+        equal(steps_to(wire, later[0][0]), later[0][1], "context at the next switch")
+    wire.monitor(f"goto {listed[-1][0]}")
+    equal(steps_to(wire, listed[-1][0]), listed[-1][1], "context at the last switch")
+    equal(wire.monitor("tasks next"), "no switch comes behind this place\n", "next")
+    wire.monitor("goto begin")
+    wire.step()
+    equal(wire.monitor("tasks previous"), "no switch comes before in the history\n", "previous")
+    has(wire.monitor("tasks history 5000"), r"^monitor tasks, .* not 'tasks history 5000'$")
+    has(wire.monitor("tasks histories"), r"^monitor tasks, .* not 'tasks histories'$")
+
+
 class ContextRun(export_runs.Run):
     def __init__(self, board, registers, more):
-        self.board, self.m_profile = board, False
+        self.board, self.m_profile, self.begin = board, False, 0
         source = folder() / "contexts.c"
-        source.write_text(PROGRAM)
+        source.write_text(PROGRAM.replace("SEED", f"{SEED}u"))
         self.elf = export_runs.build(board, "-O1", f"-I{export_runs.SOURCES}", source=source)
         more = {**more, "replace": [*more.get("replace", []),
                                     (str(export_runs.SOURCES / f"crash-{board}.elf"), str(self.elf))]}
-        with Live(board_file(f"virtual-{board}", registers=registers, **more)) as live:
-            self.recording, _ = run_long(live, self.elf, 60000)
-            ran = live.truth()
-        self.truth = [address & ~1 for address in ran]
         self.prefix = "aarch64-linux-gnu-" if board == "a53" else "arm-none-eabi-"
+        with Live(board_file(f"virtual-{board}", registers=registers, checkpoint="4K", **more)) as live:
+            self.recording, _ = run_long(live, self.elf, 60000, self.count)
+            self.truth = [address & ~1 for address in live.truth()]
+            with Wire(live) as wire:
+                wire.thread = wire.threads()[0]
+                past(wire, self.switches(self.truth), f"{board} live")
+                self.profiled(wire.monitor("profile"))
+        with Server(self.recording, "--elf", str(self.elf)) as server, Wire(server) as wire:
+            wire.thread = wire.threads()[0]
+            past(wire, self.switches(self.truth), f"{board} replay")
+
+    def count(self, wire):
+        """Behind the first part of the run: `monitor profile` counts the others."""
+        if not self.begin:
+            has(wire.monitor("profile start"), "from now on counts")
+            self.begin = int(has(wire.monitor("where"), r"to (\d+)$")[1])
+
+    def profiled(self, text):
+        """Who executed how much, but for handlers."""
+        switches = [(0, ""), *self.switches(self.truth), (len(self.truth), "")]
+        ran, times = collections.Counter(), collections.Counter()
+        for (number, task), (behind, _) in zip(switches, switches[1:]):
+            ran[task] += max(0, behind - max(number, self.begin))
+            times[task] += behind > self.begin
+        rows = {row[2]: (int(row[0]), int(row[1])) for row in
+                re.findall(r"^ *(\d+) +[\d.]+% +(\d+)  cpu0 task (.*)$", text, re.MULTILINE)}
+        equal(set(rows), set(IDS.values()), "tasks of monitor profile")
+        for task, (count, calls) in rows.items():
+            expect(abs(calls - times[task]) <= 1, f"{task}: {calls} times, not {times[task]}")
+            slack = NEAR * times[task]
+            expect(0.7 * ran[task] - slack <= count <= ran[task] + slack, f"{task}: {count}, {ran[task]} ran")
 
     def switches(self, ran):
         """(number of the first instruction behind the write, name), where it is another one."""
@@ -115,8 +198,8 @@ def shows(name):
     timeline = Timeline(run.elf, run.recording, "--max-size", "8000000")
     judged_by_protoc(timeline)
     told = sorted((begin, end, task) for task, begin, end in timeline.on(timeline.slices, "cpu0 tasks"))
-    if told[0][1] <= switches[0][0] + NEAR and told[0][2] != switches[0][1]:
-        told.pop(0)  # what the register held before
+    if told[0][0] <= NEAR < switches[0][0]:  # what the register held before
+        switches = switches[told.pop(0)[2] == switches[0][1]:]
     equal([task for _, _, task in told], [task for _, task in switches], "tasks in turn")
     for (begin, end, task), (number, _) in zip(told, switches):
         expect(abs(begin - number) <= NEAR, f"{task} begins at {begin}, was written at {number}")
