@@ -10,6 +10,8 @@
 #define NO_TRANSFERS 255u
 #define NO_EDGE      UINT32_MAX
 #define MARKS        (FLOW_COUNTED | CODE_LEAVES) /* in the info of blocks, with `times` */
+#define BATCH        1024u                        /* blocks that are fed at a time, with `times` */
+#define PAST         (COUNTS_RECENT + 2 * BATCH)  /* what may be taken back, and what comes next */
 
 /* A loop in two kinds: what is asked for is known where it is compiled. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -41,7 +43,7 @@ int counts_init(struct counts *c, const struct counts_config *config,
     c->shift = 64 - FIRST_BITS;
     c->edges = edges_new(c->size);
     c->recent = calloc(COUNTS_RECENT, sizeof *c->recent);
-    c->past = config->times ? calloc(COUNTS_RECENT, sizeof *c->past) : NULL;
+    c->past = config->times ? calloc(PAST, sizeof *c->past) : NULL;
     if (!c->edges || !c->recent || (config->times && !c->past))
         return BT_ERR_NOMEM;
     return code_cache_init(&c->code, image, &options);
@@ -207,9 +209,12 @@ static void counts_report(struct counts *c, const struct counts_edge *known,
 /* The entry of the newest block but those that were taken back already; NULL: it has none. */
 static struct counts_edge *counts_newest(struct counts *c)
 {
-    uint32_t at = --c->recent_next % COUNTS_RECENT;
-    if (!c->past)
-        return c->recent[at] == NO_EDGE ? NULL : &c->edges[c->recent[at]];
+    uint32_t at;
+    if (!c->past) {
+        at = c->recent[--c->recent_next % COUNTS_RECENT];
+        return at == NO_EDGE ? NULL : &c->edges[at];
+    }
+    at = c->recent_next = (c->recent_next ? c->recent_next : c->past_end) - 1;
     c->past[at].info &= ~MARKS;
     return counts_search(c, COUNTS_FROM_NOWHERE, &c->past[at]);
 }
@@ -344,17 +349,14 @@ void counts_range(void *ctx, const struct code_range *range, const uint64_t time
     }
 }
 
-/* They may be taken back. */
-static void counts_keep(struct counts *c, const struct bt_block *blocks, size_t count)
+void counts_room(struct counts *c, struct flow_out *out)
 {
-    while (count > 0) {
-        size_t at = c->recent_next % COUNTS_RECENT, n = COUNTS_RECENT - at;
-        n = n < count ? n : count;
-        memcpy(c->past + at, blocks, n * sizeof *blocks);
-        c->recent_next += (uint32_t)n;
-        blocks += n;
-        count -= n;
+    if (PAST - c->past_next < BATCH) {
+        c->past_end = c->past_next;
+        c->past_next = 0;
     }
+    out->blocks = c->past + c->past_next;
+    out->block_max = BATCH;
 }
 
 bool counts_leaves(void *ctx, uint64_t from, uint64_t to)
@@ -363,9 +365,9 @@ bool counts_leaves(void *ctx, uint64_t from, uint64_t to)
 }
 
 /* A block that is not counted yet, or may have been reached by a transfer. */
-static ALWAYS_INLINE void counts_marked(struct counts *c, const struct bt_block *marked,
-                                        uint64_t way)
+static void counts_marked(struct counts *c, const struct bt_block *marked)
 {
+    uint64_t way = c->from;
     const struct bt_block b = {marked->first, marked->extent, marked->info & ~MARKS};
     struct counts_edge *e = &c->edges[counts_place(c->shift, way, &b)];
     if (!counts_is(e, way, &b))
@@ -388,26 +390,25 @@ static void counts_at(struct counts *c, const struct bt_block *newest, uint64_t 
 }
 
 /* Of four blocks: how many instructions, if there is nothing to do for any; otherwise 0. */
-static ALWAYS_INLINE uint64_t counts_quiet(const struct bt_block *b, uint32_t leaves)
+static ALWAYS_INLINE uint64_t counts_quiet(const struct bt_block *b)
 {
     uint32_t all = b[0].info & b[1].info & b[2].info & b[3].info;
-    uint32_t any = (b[0].info | b[1].info | b[2].info) & leaves;
+    uint32_t any = (b[0].info | b[1].info | b[2].info) & CODE_LEAVES;
     if ((all & FLOW_COUNTED) == 0 || any != 0)
         return 0;
     return (uint64_t)(b[0].info >> 8) + (b[1].info >> 8) + (b[2].info >> 8) + (b[3].info >> 8);
 }
 
 /* As counts_take(), where most blocks are counted already and were not reached by a transfer. */
-static ALWAYS_INLINE size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
-                                        uint64_t position, uint32_t leaves)
+static size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
+                          uint64_t position)
 {
     const struct bt_block *blocks = out->blocks;
-    bool transfer = leaves && (c->from & 1 || (c->last.info & MARKS) != FLOW_COUNTED);
+    bool transfer = c->from & 1 || (c->last.info & MARKS) != FLOW_COUNTED;
     uint64_t number = c->number;
     size_t i = first;
     while (i < out->block_count && number < position) {
-        uint64_t quiet =
-            transfer || out->block_count - i < 4 ? 0 : counts_quiet(&blocks[i], leaves);
+        uint64_t quiet = transfer || out->block_count - i < 4 ? 0 : counts_quiet(&blocks[i]);
         if (quiet && number + quiet <= position) {
             number += quiet;
             i += 4;
@@ -415,23 +416,16 @@ static ALWAYS_INLINE size_t counts_pass(struct counts *c, const struct flow_out 
             if (transfer || !(blocks[i].info & FLOW_COUNTED)) {
                 if (i > first)
                     counts_at(c, &blocks[i - 1], number);
-                counts_marked(c, &blocks[i], leaves ? c->from : COUNTS_FROM_NOWHERE);
+                counts_marked(c, &blocks[i]);
             }
             number += bt_block_count(&blocks[i++]);
         }
-        transfer = leaves && (blocks[i - 1].info & MARKS) != FLOW_COUNTED;
+        transfer = (blocks[i - 1].info & MARKS) != FLOW_COUNTED;
     }
     if (i > first)
         counts_at(c, &blocks[i - 1], number);
-    return i;
-}
-
-static size_t counts_all(struct counts *c, const struct flow_out *out, size_t first,
-                         uint64_t position)
-{
-    size_t i = c->report == NO_TRANSFERS ? counts_pass(c, out, first, position, 0)
-                                         : counts_pass(c, out, first, position, CODE_LEAVES);
-    counts_keep(c, out->blocks + first, i - first);
+    c->past_next += (uint32_t)(i - first);
+    c->recent_next = c->past_next;
     return i;
 }
 
@@ -451,15 +445,21 @@ static size_t counts_each(struct counts *c, const struct flow_out *out, size_t f
     return i;
 }
 
+/* So many more blocks may be taken back. */
+static void counts_open(struct counts *c, size_t count)
+{
+    size_t open = c->recent_open + count;
+    c->recent_open = open < COUNTS_RECENT ? (uint32_t)open : COUNTS_RECENT;
+}
+
 /* The blocks from `first` on that begin before instruction `position`; returns where they end. */
 static size_t counts_take(struct counts *c, const struct flow_out *out, size_t first,
                           uint64_t position)
 {
     if (first < out->block_count && c->number < position)
         counts_exception(c);
-    size_t i = (c->past ? counts_all : counts_each)(c, out, first, position);
-    size_t open = c->recent_open + (i - first);
-    c->recent_open = open < COUNTS_RECENT ? (uint32_t)open : COUNTS_RECENT;
+    size_t i = (c->past ? counts_pass : counts_each)(c, out, first, position);
+    counts_open(c, i - first);
     return i;
 }
 
@@ -537,6 +537,44 @@ void counts_feed(struct counts *c, const struct flow_out *out)
         counts_event(c, &out->events[e]);
     }
     counts_take(c, out, b, UINT64_MAX);
+}
+
+static void counts_uncounted(struct counts *c, const struct bt_block *b)
+{
+    if (!(b->info & FLOW_COUNTED))
+        counts_add_times(c, b, 1);
+}
+
+/* So many blocks from `b` on, of which a few are not counted yet. */
+static void counts_take_times(struct counts *c, const struct bt_block *b, size_t count)
+{
+    counts_open(c, count);
+    c->past_next += (uint32_t)count;
+    c->recent_next = c->past_next;
+    for (; count >= 4; b += 4, count -= 4)
+        if (!(b[0].info & b[1].info & b[2].info & b[3].info & FLOW_COUNTED))
+            for (unsigned i = 0; i < 4; i++)
+                counts_uncounted(c, &b[i]);
+    for (; count; b++, count--)
+        counts_uncounted(c, b);
+}
+
+void counts_feed_times(struct counts *c, const struct flow_out *out, uint64_t number)
+{
+    size_t first = 0, i = 0;
+    for (size_t e = 0; e < out->event_count; e++) {
+        const struct bt_event *event = &out->events[e];
+        flow_track_key(&c->key, event);
+        if (event->kind != BT_EVENT_GAP)
+            continue;
+        for (; i < out->block_count && c->number < event->position; i++)
+            c->number += bt_block_count(&out->blocks[i]);
+        counts_take_times(c, out->blocks + first, i - first);
+        counts_take_back(c, event->u.gap.doubtful);
+        first = i;
+    }
+    counts_take_times(c, out->blocks + first, out->block_count - first);
+    c->number = number;
 }
 
 /* The newest blocks, so far as a gap may take them back. */

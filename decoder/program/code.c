@@ -190,14 +190,22 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
         cache->options.max_ranges = MOST_RANGES;
     if (cache->options.max_ranges < CODE_RANGE_CHUNK)
         cache->options.max_ranges = CODE_RANGE_CHUNK;
+    cache->range_bytes = options->times ? CACHE_LINE : sizeof(struct code_range);
     return BT_OK;
+}
+
+/* Range number `number` of the cache, from 1 on. */
+static inline struct code_range *range_number(const struct code_cache *cache, uint32_t number)
+{
+    char *chunk = (char *)cache->chunks[(number - 1) / CODE_RANGE_CHUNK];
+    return (struct code_range *)(chunk + (number - 1) % CODE_RANGE_CHUNK * cache->range_bytes);
 }
 
 /* Who counts them is told of the times of all ranges. */
 static void report_times(const struct code_cache *cache)
 {
     for (size_t i = 0; i < cache->range_count && cache->options.times; i++) {
-        struct code_range *range = &cache->chunks[i / CODE_RANGE_CHUNK][i % CODE_RANGE_CHUNK];
+        struct code_range *range = range_number(cache, (uint32_t)i + 1);
         const uint64_t *times = code_range_times(range);
         if (times[0] | times[1])
             cache->options.times(cache->options.ctx, range, times);
@@ -292,12 +300,6 @@ static inline uint64_t hash_of(uint64_t address, enum bt_isa isa)
 static inline size_t hash_place(const struct code_view *view, uint64_t hash)
 {
     return (size_t)(hash >> 20) & (view->hash_size - 1);
-}
-
-/* Range number `number` of the cache, from 1 on. */
-static inline struct code_range *range_number(const struct code_cache *cache, uint32_t number)
-{
-    return &cache->chunks[(number - 1) / CODE_RANGE_CHUNK][(number - 1) % CODE_RANGE_CHUNK];
 }
 
 static inline struct code_range *hash_find(const struct code_cache *cache,
@@ -623,17 +625,13 @@ static struct code_range *range_alloc(struct code_cache *cache)
         if (!grown)
             return NULL;
         cache->chunks = grown;
-        bool times = cache->options.times;
-        grown[chunk] = aligned_alloc(times ? CODE_CHUNK_BYTES : CACHE_LINE,
-                                     times ? 2 * CODE_CHUNK_BYTES : CODE_CHUNK_BYTES);
+        grown[chunk] = aligned_alloc(CACHE_LINE, CODE_RANGE_CHUNK * cache->range_bytes);
         if (!grown[chunk])
             return NULL;
-        if (times)
-            memset(&grown[chunk][CODE_RANGE_CHUNK], 0, CODE_CHUNK_BYTES / 2);
         cache->chunk_count++;
     }
-    struct code_range *range = &cache->chunks[chunk][cache->range_count++ % CODE_RANGE_CHUNK];
-    memset(range, 0, sizeof *range);
+    struct code_range *range = range_number(cache, (uint32_t)++cache->range_count);
+    memset(range, 0, cache->range_bytes);
     return range;
 }
 

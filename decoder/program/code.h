@@ -94,17 +94,13 @@ static inline uint64_t code_range_behind64(const struct code_range *range)
     return code_range_isa(range) == BT_ISA_A64 ? behind : (uint32_t)behind;
 }
 
-/* Ranges lie in pieces of so many, each on a boundary of its size, with their times behind it. */
-#define CODE_RANGE_CHUNK 1024
-#define CODE_CHUNK_BYTES (CODE_RANGE_CHUNK * sizeof(struct code_range))
+#define CODE_RANGE_CHUNK 1024 /* ranges lie in pieces of so many */
 
-_Static_assert(sizeof(struct code_range) == 32, "times lie half as far apart as ranges");
-
-/* How often the range ran to its end, by the way on from there; where the cache counts that. */
+/* How often the range ran to its end, by the way on from there; where the cache counts that: beside
+ * the range, in its cache line. */
 static inline uint64_t *code_range_times(struct code_range *range)
 {
-    size_t at = (uintptr_t)range % CODE_CHUNK_BYTES;
-    return (uint64_t *)((char *)range + CODE_CHUNK_BYTES - at / 2);
+    return (uint64_t *)(range + 1);
 }
 
 struct code_view; /* the image as one key sees it */
@@ -145,7 +141,8 @@ struct code_cache {
     struct code_range **chunks;
     size_t chunk_count;
     size_t range_count;
-    uint32_t epoch; /* changes when ranges given out earlier are void */
+    size_t range_bytes; /* from one range to the next */
+    uint32_t epoch;     /* changes when ranges given out earlier are void */
     struct code_calls calls;
 };
 

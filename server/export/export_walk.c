@@ -68,7 +68,10 @@ static void walk_output(void *ctx, struct flow_out *out)
     struct walk_state *s = ctx;
     if (s->walk->output)
         s->walk->output(s->walk->ctx, out, s->counts->number, stream_offset(&s->stream));
-    counts_feed(s->counts, out);
+    if (s->times && !s->walk->transfer && !s->walk->event)
+        counts_feed_times(s->counts, out, stream_instructions(&s->stream));
+    else
+        counts_feed(s->counts, out);
     for (size_t e = 0; e < out->event_count; e++) {
         gap_ledger_take(&s->gaps, &out->events[e]);
         if (out->events[e].kind == BT_EVENT_GAP)
@@ -77,6 +80,8 @@ static void walk_output(void *ctx, struct flow_out *out)
     }
     out->block_count = 0;
     out->event_count = 0;
+    if (s->times)
+        counts_room(s->counts, out);
 }
 
 static void listener_open(struct listener *l, const struct recording_source *source,
@@ -206,7 +211,10 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
     struct parallel_options jobs = {.threads = s->walk->jobs, .want_blocks = true};
     if (jobs.threads > 1 && !s->walk->beside)
         s->parallel = parallel_new(&jobs, &source->config, source->image, &s->stream, &s->sink);
-    return counts_init(s->counts, &config, source->image, &key);
+    error = counts_init(s->counts, &config, source->image, &key);
+    if (!error && s->times)
+        counts_room(s->counts, &s->sink.out);
+    return error;
 }
 
 void walk_close(struct walk_state *s)

@@ -151,10 +151,82 @@ START_TEST(bounded)
 }
 END_TEST
 
+/* What the cache of code has counted of a marked block, as it tells when its ranges go. */
+static void count_range(struct counts *c, const struct bt_block *b)
+{
+    const struct code_range range = {
+        .start = (uint32_t)b->first,
+        .extent = (uint16_t)b->extent,
+        .info = bt_block_info(bt_block_count(b), BT_ISA_A32, BT_COND_UNKNOWN)};
+    const uint64_t times[2] = {bt_block_cond(b) == BT_COND_PASS, bt_block_cond(b) == BT_COND_FAIL};
+    counts_range(c, &range, times);
+}
+
+/* One batch for both, with a gap somewhere in it: where the decoder counts, blocks lie where
+ * counts_room() says, and those that are marked are counted by their ranges. */
+static void feed_both(struct made *m, struct counts *each, struct counts *times)
+{
+    struct bt_block blocks[1024];
+    struct flow_out out = {.blocks = blocks, .block_count = made_random(m, 1025)};
+    struct flow_out marked = {.block_count = out.block_count};
+    struct bt_event event = {.kind = BT_EVENT_GAP, .cause = BT_GAP_DESYNC};
+    uint64_t before = m->instructions;
+    counts_room(times, &marked);
+    ck_assert_uint_ge(marked.block_max, out.block_count);
+    for (size_t b = 0; b < out.block_count; b++) {
+        marked.blocks[b] = blocks[b] =
+            made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
+        if (made_random(m, 8) == 0)
+            continue;
+        marked.blocks[b].info |= FLOW_COUNTED;
+        count_range(times, &blocks[b]);
+    }
+    event.position = before + made_random(m, (unsigned)(m->instructions - before) + 1);
+    event.u.gap.doubtful = made_random(m, 2) ? made_random(m, 30000) : 0;
+    out.events = marked.events = &event;
+    out.event_count = marked.event_count = made_random(m, 4) == 0;
+    counts_feed(each, &out);
+    counts_feed_times(times, &marked, m->instructions);
+}
+
+/* What the decoder counts, and what a gap takes back of it, is as if each block were counted. */
+START_TEST(times_of_ranges)
+{
+    struct made *m = made_new();
+    struct code_key key;
+    struct counts each, times;
+    struct counts_table a, b;
+    code_key_init(&key);
+    ck_assert_int_eq(counts_init(&each, &(struct counts_config){0}, &m->image, &key), 0);
+    ck_assert_int_eq(counts_init(&times, &(struct counts_config){.times = true}, &m->image, &key),
+                     0);
+    for (unsigned i = 0; i < 200; i++)
+        feed_both(m, &each, &times);
+    ck_assert_uint_gt(each.taken_back, 0);
+    ck_assert_uint_eq(each.taken_back, times.taken_back);
+    ck_assert_uint_eq(each.number, times.number);
+    counts_table_init(&a);
+    counts_table_init(&b);
+    ck_assert_int_eq(counts_table_add(&a, &each), 0);
+    ck_assert_int_eq(counts_table_add(&b, &times), 0);
+    counts_table_sort(&a);
+    counts_table_sort(&b);
+    ck_assert_uint_eq(a.count, b.count);
+    for (size_t i = 0; i < a.count; i++)
+        ck_assert_mem_eq(&a.insns[i], &b.insns[i], sizeof a.insns[i]);
+    counts_table_release(&a);
+    counts_table_release(&b);
+    counts_release(&each);
+    counts_release(&times);
+    made_free(m);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("counts");
     unit_case(suite, "each_instruction", each_instruction);
     unit_case(suite, "bounded", bounded);
+    unit_case(suite, "times_of_ranges", times_of_ranges);
     return suite;
 }
