@@ -186,6 +186,8 @@ static int preserve_floats(struct execute *x, uint32_t at)
         execute_put_word(x, at + 4 * s, (uint32_t)(r->vector[s / 2] >> (s & 1 ? 32 : 0)),
                          r->vector_known >> s & 1 ? UINT32_MAX : 0, &error);
     execute_put_word(x, at + 4 * FLOATS, r->fpscr, r->fpscr_known, &error);
+    if (r->fpscr_known != UINT32_MAX)
+        execute_memory_set_bits(&x->memory, at + 4 * FLOATS, r->fpscr, r->fpscr_known);
     execute_tell(x, at, WITH_FLOATS - BASIC, true, true);
     forget_low_floats(x);
     return error;

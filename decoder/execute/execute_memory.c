@@ -312,13 +312,26 @@ static uint64_t near_bit(uint64_t address)
     return UINT64_C(1) << (address >> 5 & 63);
 }
 
+/* One that is free, or else the oldest range: the status of a task lies on its stack for long, and
+ * without it all is lost that the task goes on to do. */
+static struct execute_bound *place_of_bound(struct execute_memory *m)
+{
+    for (unsigned i = 0; i < m->bound_count; i++)
+        if (!m->bounds[i].range && !m->bounds[i].bits)
+            return &m->bounds[i];
+    if (m->bound_count < EXECUTE_BOUNDS)
+        return &m->bounds[m->bound_count++];
+    struct execute_bound *b = &m->bounds[m->bound_next++ % EXECUTE_BOUNDS];
+    for (unsigned i = 1; i < EXECUTE_BOUNDS && b->bits; i++)
+        b = &m->bounds[m->bound_next++ % EXECUTE_BOUNDS];
+    return b;
+}
+
 static void add_bound(struct execute_memory *m, const struct execute_bound *b)
 {
     if (range_of(m, b->address)->kind != EXECUTE_MEMORY_RAM)
         return;
-    m->bounds[m->bound_next % EXECUTE_BOUNDS] = *b;
-    m->bound_next++;
-    m->bound_count += m->bound_count < EXECUTE_BOUNDS;
+    *place_of_bound(m) = *b;
     m->bound_near |= near_bit(b->address) | near_bit(b->address + 3);
 }
 

@@ -124,9 +124,10 @@ void task_main(u32 number)
 
 class Firmware(bench.Case):
     """`steps`: how long it runs, and so in which phase it ends. `plain`: tasks, instructions of a tick; no stack is left
-    without a return or has room of a size that comes from outside, and the kernel itself knows whose turn it is."""
+    without a return or has room of a size that comes from outside, and the kernel itself knows whose turn it is.
+    `alone`: nothing comes from outside but the tick. `longest`: instructions, roughly."""
 
-    def __init__(self, folder, kind, level, seed, steps, plain=None):
+    def __init__(self, folder, kind, level, seed, steps, plain=None, alone=False, longest=100000):
         r = random.Random(f"{seed} {kind} {level}")
         self.machine, extra = MACHINES[kind]
         count, self.tick = plain or (r.choice((2, 3, 5)), r.choice((600, 1000, 2500, 20000)))
@@ -136,8 +137,9 @@ class Firmware(bench.Case):
         flags = [flag for flag in self.machine.flags if not flag.startswith(("-DTICK", "-DINPUT"))]
         machine = bench.Machine(self.machine.qemu, self.machine.core, self.machine.ram, flags, (), "m.ld",
                                 self.machine.plugin, self.machine.unit, self.machine.registers)
-        self.defines = [*extra, *(["-DPLAIN"] if plain else []), f"-DTASKS={count}", f"-DSTEPS={steps}",
-                        f"-DTICK={self.tick}", f"-DTICKS={1 + 100000 // self.tick}", f"-DINTERRUPT={r.choice((2, 5, 7))}"]
+        self.defines = [*extra, *(["-DPLAIN"] if plain else []), *(["-DNO_INPUT"] if alone else []),
+                        f"-DTASKS={count}", f"-DSTEPS={steps}", f"-DTICK={self.tick}",
+                        f"-DTICKS={1 + longest // self.tick}", f"-DINTERRUPT={r.choice((2, 5, 7))}"]
         self.more_truth = {"whole": 1}
         super().__init__(folder, f"firmware-{kind}", level, f"{seed}-{steps}", ("kernel.c", tasks),
                          (machine, self.defines))

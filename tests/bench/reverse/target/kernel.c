@@ -50,6 +50,9 @@ void tick(void);
 void interrupt(void);
 void finished(void);
 
+#ifdef NO_INPUT
+volatile u32 input_number;
+#endif
 struct task tasks[TASKS];
 struct task *volatile current;
 volatile u32 ticks, interrupts, steps, nesting, switches;
