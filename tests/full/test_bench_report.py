@@ -107,6 +107,23 @@ def _():
     equal(report(halted(6, 400, 0.05), halted(6, 300, 0.2))[0], 1, "exit code: the share")
 
 
+def live(name, dropped, others=0, age_ms=40):
+    return "\t".join(["live", f"name={name}, 150 MB/s", "seconds=60", "rate=150", f"dropped={dropped}", "gaps=1", "cpu=150",
+                      f"others={others}", f"age_ms={age_ms}", "start_kb=1", "middle_kb=1", "end_kb=1"])
+
+
+@suite.test("bench report: live at a port's pace counts where two cores were free and can do it; frames in turns")
+def _():
+    code, text = report(live("m4 parser", 7))
+    equal(code, 1, "exit code")
+    has(text, r"^MISS m4 parser, 150 MB/s: dropped 7 bytes")
+    has(report(live("m4 parser", 0, age_ms=201))[1], r"^MISS m4 parser, 150 MB/s: age of the newest position 201 ms")
+    for row in live("m4 parser", 0), live("m4 parser", 7, others=1.5), live("a9 parser", 7):
+        equal(report(row)[0], 0, f"exit code of {row}")
+    turns = "formatter\tname=turns\tbytes=1\trate={}\twall=1\tocsd=400\tjudged=0"
+    equal([report(turns.format(rate))[0] for rate in (899, 901)], [1, 0], "exit codes")
+
+
 @suite.test("bench report: what is measured again is what missed, each row once")
 def _():
     rows = [decode("calls", 90, 13, packets=100), decode("fine", 130, 3), history(10, 0.1)]

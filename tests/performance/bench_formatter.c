@@ -26,7 +26,7 @@ struct shape {
     enum formatter_mode mode;
     unsigned sources;
     unsigned turn;
-    bool judged; /* by the bar; the others show how bad it can get */
+    bool judged; /* by the full bar; the others show how bad it can get */
     struct frame_options options;
 };
 

@@ -27,6 +27,7 @@ PACKETS_RATIO = 5
 COVERAGE_TIMES = 1.3 # of the time of `decode --summary`
 PROFILE_TIMES = 2.6
 FORMATTER_RATE = 1000
+FORMATTER_TURNS = 900  # with a change of source in every frame
 HALT_MS = 10         # server's time for a document with the default buffer
 HALT_SHARE = 10      # % of GDB's own time: the two on one CPU; on two the document alone
 REQUEST_TIMES = 1.5  # server's time for a small request against a bare read and write
@@ -173,12 +174,11 @@ def packets(rows, bars):
 
 
 def formatter(rows, bars):
-    print("Formatter alone; OpenCSD without decoders behind it; * no bar: a shape to show the worst")
+    print("Formatter alone; OpenCSD without decoders behind it; * another bar: a shape to show the worst")
     print("frames                                    ours MB/s   (wall)   OpenCSD MB/s    ratio")
     for r in rows:
-        mark = "*"
-        if r["judged"]:
-            mark = bars.least(r["name"], "formatter", r["rate"], FORMATTER_RATE, " MB/s")
+        bar = FORMATTER_RATE if r["judged"] else FORMATTER_TURNS
+        mark = bars.least(r["name"], "formatter", r["rate"], bar, " MB/s").replace(" ", " " if r["judged"] else "*")
         print(f"{r['name']:38.38} {r['rate']:12.1f}{mark}{r['wall']:8.1f} {r['ocsd']:14.1f} "
               f"{ratio(r['rate'], r['ocsd']):7.1f}x")
 

@@ -15,7 +15,7 @@ import subprocess
 
 from export_runs import SOURCES, command
 from perfetto_reader import Timeline, judged_by_protoc
-from replay_gdb import (BTRACED, PATIENCE, Suite, environment, equal, expect, folder, has,
+from replay_gdb import (BTRACED, PATIENCE, ROOT, Suite, environment, equal, expect, folder, has,
                         same_list)
 
 suite = Suite()
@@ -271,6 +271,43 @@ def _():
         expect(len(small.data) <= size < len(whole.data), f"{len(small.data)} bytes of {size}")
         has(small.errors, r"\d+ events of ITM or STM are left out")
         expect(set(small.values) <= set(whole.values), "something else")
+
+
+def framed(data, trace_id):
+    """IHI 0029E, trace formatter: each frame names the source, padding is of ID 0."""
+    out = bytearray()
+    for at in range(0, len(data), 14):
+        piece = data[at:at + 14]
+        frame, extra = bytearray([trace_id << 1 | 1]), 0
+        for byte in piece:
+            place = len(frame)
+            frame.append(byte & 0xfe if place % 2 == 0 else byte)
+            extra |= (byte & 1) << place // 2 if place % 2 == 0 else 0
+        if len(frame) < 15:
+            equal(len(frame) % 2, 0, "where a trace ID may stand")
+            frame.append(1)
+        out += frame.ljust(15, b"\0") + bytes([extra])
+    return bytes(out)
+
+
+@suite.test(f"itm alone: the page's recording of a CMSIS tool's trace buffer (seed {SEED})")
+def _():
+    core = Core(random.Random(SEED), "local")
+    core.run(300)
+    page = (ROOT / "docs" / "recordings.md").read_text()
+    script = re.search(r"^    cd \.trace\n(?:    .*\n)*", page, re.MULTILINE)[0]
+    place = folder() / "cmsis"
+    (place / ".trace").mkdir(parents=True)
+    data = bytes(core.data[:len(core.data) // 14 * 14 - 1])
+    (place / ".trace" / "NAME.TB.raw").write_bytes(framed(data, 1))
+    done = subprocess.run(["bash", "-ec", f'btraced() {{ "{BTRACED}" "$@"; }}\n{script}'], cwd=place, check=False,
+                          capture_output=True, text=True, timeout=PATIENCE, env=environment())
+    equal(done.returncode, 0, f"exit code: {done.stderr}")
+    # The prescalers differ, and so do times.
+    wanted, got = ([re.sub(r"(value|passed)=\d+", "", row) if "local-time" in row else row for row in rows.splitlines()]
+                   for rows in (command(BTRACED, "decode", "--events", recording(data)), done.stdout))
+    same_list(got, wanted, "events")
+    expect(sum("stimulus" in row for row in got) > 20, f"{len(got)} events")
 
 
 suite.run()
