@@ -402,6 +402,8 @@ static void run_packet(struct cmsis_dap_model *c, const uint8_t *packet, size_t 
     unsigned waits = c->counters.pin_waits;
     uint64_t clocks = c->clocks;
     execute(c, &r, &w);
+    c->bus_ns += (c->clocks - clocks) * 1000000000 / c->clock;
+    c->bus_ns += c->response_count ? 0 : 2 * MICROFRAME_NS;
     out->due = c->options.timed ? end_of_packet(c, c->clocks - clocks) : 0;
     if (c->options.quirks.pin_wait && c->counters.pin_waits != waits)
         w.size = 0;

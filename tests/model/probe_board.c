@@ -239,6 +239,7 @@ void probe_board_report(const struct probe_board *b, FILE *out)
     } lines[] = {
         {"packets", p->packets},
         {"transfers", p->transfers},
+        {"bus-us", (unsigned)(b->probe.bus_ns / 1000)},
         {"overruns", p->overruns},
         {"oversized", p->oversized},
         {"malformed", p->malformed},

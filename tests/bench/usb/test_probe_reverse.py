@@ -10,8 +10,8 @@ import re
 import subprocess
 from pathlib import Path
 
-from probe_gdb import Board
-from replay_gdb import Suite, equal, expect, folder, has, lacks, tool
+from probe_gdb import Board, ProbeServer, ask_bench
+from replay_gdb import Client, Suite, equal, expect, folder, frame, has, lacks, tool, wait_for
 
 suite = Suite()
 SOURCE = Path(__file__).resolve().parent / "target" / "two_stacks.c"
@@ -148,6 +148,49 @@ def _(core):
     has(s["monitor explain"], "executed from an earlier halt on")
     value = int(has(s["p/x ticks"], "= (0x[0-9a-f]+)")[1], 16)
     has(s["monitor explain ticks"], rf"^0x[0-9a-f]{{8}} = {value:#010x}: known")
+
+
+RAM = 256 << 10
+WIRE = 1000000  # microseconds of a wire at 10 MHz and of a High-Speed bus, all in all
+
+
+def known_bytes(past):
+    return sum(int(number) for number in re.findall(r"(\d+) bytes of RAM read", past))
+
+
+@suite.test("probe past: 256 KiB of RAM are known after less than a second of the wire, and what it costs is told")
+def _():
+    place = folder() / "control"
+    with ProbeServer("--packet-size", 512, "--control", place, probe="clock = 10M", trace="sink = etb",
+                     core_keys=f"ram = 0x20000000+{RAM}") as server:
+        with Client(server.port, acks=False) as client:
+            client.start()
+            best = min(time_of_halt(client, place) for _ in range(3))
+    print(f"# {RAM} bytes in {best} us of the wire and the bus", flush=True)
+    expect(best < WIRE, f"it took {best} us of the wire, and {WIRE} are allowed")
+
+
+def spent(place):
+    return int(dict(line.split() for line in ask_bench(place, "counters"))["bus-us"])
+
+
+def past(client):
+    client.send(frame("qRcmd," + b"past".hex()))
+    said = ""
+    while (text := client.reply())[:1] == "O" and text != "OK":
+        said += bytes.fromhex(text[1:]).decode()
+    return said
+
+
+def time_of_halt(client, place):
+    """Microseconds on the wire for all of RAM. A piece is made smaller when this machine is slow: the best of some halts
+    counts."""
+    before, begun = known_bytes(past(client)), spent(place)
+    client.send(frame("vCont;c"))
+    client.send(b"\x03")
+    client.reply()
+    wait_for(lambda: known_bytes(past(client)) >= before + RAM, "RAM that is known")
+    return spent(place) - begun
 
 
 suite.run()
