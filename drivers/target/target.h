@@ -79,6 +79,7 @@ enum target_system {
 /* Registers beyond the first seventeen: at most so many, numbered from here on. */
 #define TARGET_EXTRA_NUMBER 26
 #define TARGET_EXTRA_MAX    64
+#define TARGET_VECTORS      32
 
 /*
  * Values of a core, or in a write what is to be written. PC, SP, LR and PSR should always be known.
@@ -91,9 +92,12 @@ struct target_regs {
     uint32_t stack_known;          /* bit i: stack[i] is valid */
     uint64_t system[TARGET_SYSTEMS];
     uint32_t system_known; /* bit i: system[i] is valid */
-    /* Entry i + TARGET_REG_COUNT of target_registers(); of AArch64 entry i. */
+    /* Entry i + TARGET_REG_COUNT of target_registers(); of AArch64 entry i, those of 128 bits not
+     * counted. */
     uint64_t extra[TARGET_EXTRA_MAX];
-    uint64_t extra_known; /* bit i: extra[i] is valid */
+    uint64_t extra_known;               /* bit i: extra[i] is valid */
+    uint64_t vector[TARGET_VECTORS][2]; /* AArch64: v0 to v31, the lower half first */
+    uint32_t vector_known;
 };
 
 /*
@@ -132,6 +136,9 @@ bool target_regs_get(const struct target_regs *regs, const struct target_registe
                      unsigned entry, uint64_t *value);
 void target_regs_set(struct target_regs *regs, const struct target_register *list, unsigned entry,
                      uint64_t value);
+
+/* Which of v0 to v31 it is, which have values of 128 bits: target_regs.vector; -1: none. */
+int target_register_vector(const struct target_register *r);
 
 /*
  * Explanation of a refusal, for the user: printed by GDB after the "E." of an error reply. Empty

@@ -43,10 +43,22 @@ int target_register_system(const struct target_register *r)
     return r->number < TARGET_REG_COUNT ? -1 : name_index(r->name, names, TARGET_SYSTEMS);
 }
 
+int target_register_vector(const struct target_register *r)
+{
+    char *end = NULL;
+    long number = r->bits == 128 && r->name[0] == 'v' ? strtol(r->name + 1, &end, 10) : -1;
+    return number >= 0 && number < TARGET_VECTORS && *end == '\0' ? (int)number : -1;
+}
+
 /* Its place among the extra registers; not less than TARGET_EXTRA_MAX: none. */
 static unsigned extra_of(const struct target_register *list, unsigned entry)
 {
-    return list[0].name[0] == 'x' ? entry : entry - TARGET_REG_COUNT;
+    unsigned vectors = 0;
+    if (list[0].name[0] != 'x')
+        return entry - TARGET_REG_COUNT;
+    for (unsigned i = TARGET_A64_COUNT; i < entry; i++)
+        vectors += list[i].bits == 128;
+    return list[entry].bits == 128 ? TARGET_EXTRA_MAX : entry - vectors;
 }
 
 bool target_regs_get(const struct target_regs *regs, const struct target_register *list,

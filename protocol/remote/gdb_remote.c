@@ -75,14 +75,21 @@ static void regs_take(struct gdb_remote *r, const struct target_register *list, 
                       const char *digits, size_t len)
 {
     struct gdb_args a = {digits, digits + len};
-    uint8_t bytes[8];
-    uint64_t value = 0;
+    uint8_t bytes[16];
+    uint64_t value[2] = {0, 0};
     size_t size = len / 2;
-    if ((size != 4 && size != 8) || len % 2 != 0 || !gdb_args_bytes(&a, bytes, size))
+    int vector = target_register_vector(&list[entry]);
+    bool fits = vector >= 0 ? size == 16 : size == 4 || size == 8;
+    if (!fits || len % 2 != 0 || !gdb_args_bytes(&a, bytes, size))
         return;
     for (size_t i = 0; i < size; i++)
-        value |= (uint64_t)bytes[i] << 8 * i;
-    target_regs_set(&r->regs, list, entry, value);
+        value[i / 8] |= (uint64_t)bytes[i] << i % 8 * 8;
+    if (vector < 0) {
+        target_regs_set(&r->regs, list, entry, value[0]);
+        return;
+    }
+    memcpy(r->regs.vector[vector], value, sizeof value);
+    r->regs.vector_known |= 1u << vector;
 }
 
 /* A reply to g; what it does not have is not known. */
@@ -119,8 +126,14 @@ static bool regs_is_missing(const struct gdb_remote *r, const struct target_regi
     uint64_t value;
     if (r->request->set == TARGET_REGISTERS_PC && reg != TARGET_REG_PC && reg != TARGET_REG_PSR)
         return false;
+    /* QEMU has them in no reply to g. */
+    bool all = r->request->set == TARGET_REGISTERS_ALL, a64 = list[0].name[0] == 'x';
+    int vector = target_register_vector(&list[entry]);
+    if (vector >= 0)
+        return all && !(r->regs.vector_known >> vector & 1);
+    bool control = all && a64 && strcmp(list[entry].name, "fpcr") == 0;
     if (reg != TARGET_REG_PC && reg != TARGET_REG_PSR && target_register_stack(&list[entry]) < 0 &&
-        target_register_system(&list[entry]) < 0)
+        target_register_system(&list[entry]) < 0 && !control)
         return false;
     return !target_regs_get(&r->regs, list, entry, &value);
 }

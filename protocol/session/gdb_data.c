@@ -6,10 +6,12 @@
 #include "gdb_internal.h"
 #include "protocol/rsp/gdb_packet.h"
 
+#include <string.h>
+
 /* What a client without target.xml counts as the number of the PSR. */
 #define PSR_OLD_NUMBER 16
 
-#define BYTES_MAX 8
+#define BYTES_MAX 16
 
 static unsigned session_registers(const struct gdb_session *s, int core,
                                   const struct target_register **list)
@@ -28,10 +30,13 @@ static void register_add(const struct target_register *list, unsigned i, bool bi
 {
     uint8_t bytes[BYTES_MAX];
     unsigned size = register_bytes(&list[i]);
-    uint64_t value = 0;
-    bool known = size <= BYTES_MAX && target_regs_get(regs, list, i, &value);
+    int vector = target_register_vector(&list[i]);
+    uint64_t value[2] = {0, 0};
+    bool known = vector < 0 && size <= 8 && target_regs_get(regs, list, i, &value[0]);
+    if (vector >= 0 && (known = regs->vector_known >> vector & 1))
+        memcpy(value, regs->vector[vector], sizeof value);
     for (unsigned k = 0; known && k < size; k++)
-        bytes[big ? size - 1 - k : k] = (uint8_t)(value >> 8 * k);
+        bytes[big ? size - 1 - k : k] = (uint8_t)(value[k / 8] >> k % 8 * 8);
     if (known)
         text_buf_hex(out, bytes, size);
     for (unsigned k = 0; !known && k < size; k++)
@@ -78,6 +83,9 @@ static bool lldb_may_have(const struct gdb_session *s, const struct target_regis
 {
     int reg = target_register_reg(&list[i]);
     uint64_t value;
+    int vector = target_register_vector(&list[i]);
+    if (vector >= 0)
+        return s->front_end != GDB_FRONT_END_LLDB || regs->vector_known >> vector & 1;
     return s->front_end != GDB_FRONT_END_LLDB || (reg >= TARGET_REG_SP && reg <= TARGET_REG_PSR) ||
            target_regs_get(regs, list, i, &value);
 }
@@ -156,7 +164,7 @@ static bool register_take_value(const struct target_register *list, unsigned i, 
         unknown++;
     if (unknown > 0)
         return unknown == size;
-    if (size > BYTES_MAX || !gdb_args_bytes(a, bytes, size))
+    if (size > sizeof value || !gdb_args_bytes(a, bytes, size))
         return false;
     for (unsigned k = 0; k < size; k++)
         value |= (uint64_t)bytes[big ? size - 1 - k : k] << 8 * k;

@@ -25,9 +25,11 @@ static uint64_t bits_compared(const struct execute_regs *a, const struct execute
 
 /* The first register that both know otherwise: an enum execute_reg, or EXECUTE_REGS and the number
  * of a word of floating-point registers. ALL_SAME: none. */
-static unsigned differing_register(const struct execute_regs *a, const struct execute_regs *b)
+static unsigned differing_register(const struct execute_regs *a, const struct execute_regs *b,
+                                   bool a64)
 {
     uint64_t both = a->known & b->known, floats = a->vector_known & b->vector_known;
+    uint64_t halves = a64 ? a->vector_known64 & b->vector_known64 : 0;
     for (unsigned r = 0; r < EXECUTE_REGS; r++)
         if ((both >> r & 1) && (a->value[r] ^ b->value[r]) & bits_compared(a, b, r))
             return r;
@@ -35,6 +37,9 @@ static unsigned differing_register(const struct execute_regs *a, const struct ex
         return EXECUTE_PSR;
     for (unsigned n = 0; n < 32; n++)
         if ((floats >> n & 1) && (uint32_t)((a->vector[n / 2] ^ b->vector[n / 2]) >> 32 * (n & 1)))
+            return EXECUTE_REGS + n;
+    for (unsigned n = 0; n < 64; n++)
+        if ((halves >> n & 1) && a->vector[n] != b->vector[n])
             return EXECUTE_REGS + n;
     return ALL_SAME;
 }
@@ -118,7 +123,8 @@ static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
                          const struct reverse_snapshot *end)
 {
     const struct reverse_point *last = &s->points[s->point_count - 1];
-    unsigned reg = differing_register(&last->regs, &end->regs);
+    unsigned reg =
+        differing_register(&last->regs, &end->regs, f->core.profile == EXECUTE_PROFILE_A64);
     if (s->differs && f->rounds++ < ROUNDS_MAX) {
         f->mapped = false;
         return REVERSE_PROOF_WITHDRAW;

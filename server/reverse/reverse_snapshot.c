@@ -107,11 +107,19 @@ void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs 
     for (unsigned i = 0; i < count; i++) {
         uint64_t value;
         int reg = a64 ? a64_reg(r, &list[i]) : -1;
-        if (!target_regs_get(regs, list, i, &value))
+        int vector = a64 ? target_register_vector(&list[i]) : -1;
+        if (vector >= 0 && (regs->vector_known >> vector & 1)) {
+            memcpy(&r->vector[2 * vector], regs->vector[vector], 16);
+            r->vector_known64 |= UINT64_C(3) << 2 * vector;
+        }
+        if (vector >= 0 || !target_regs_get(regs, list, i, &value))
             continue;
         if (reg >= 0)
             set_execute_reg(r, (unsigned)reg, value);
-        else if (!a64)
+        else if (a64 && strcmp(list[i].name, "fpcr") == 0) {
+            r->fpscr = (uint32_t)value;
+            r->fpscr_known = UINT32_MAX;
+        } else if (!a64)
             take_extra(r, list[i].name, value, m_profile);
     }
     if (m_profile && regs->stack_known >> TARGET_STACK_MSP & 1)
@@ -188,9 +196,15 @@ static void tell_a64(const struct execute_regs *r, const struct target_register 
     regs->value[TARGET_REG_PSR] = r->psr;
     regs->known |= (uint32_t)(r->psr_known == UINT32_MAX) << TARGET_REG_PSR;
     for (unsigned i = 0; i < count; i++) {
-        int reg = a64_reg(r, &list[i]);
+        int reg = a64_reg(r, &list[i]), vector = target_register_vector(&list[i]);
         if (reg >= 0 && (r->known >> reg & 1))
             target_regs_set(regs, list, i, r->value[reg]);
+        if (vector >= 0 && (r->vector_known64 >> 2 * vector & 3) == 3) {
+            memcpy(regs->vector[vector], &r->vector[2 * vector], 16);
+            regs->vector_known |= 1u << vector;
+        }
+        if (strcmp(list[i].name, "fpcr") == 0 && r->fpscr_known == UINT32_MAX)
+            target_regs_set(regs, list, i, r->fpscr);
     }
 }
 

@@ -107,6 +107,8 @@ static uint32_t draw_opcode(struct trial *t)
         {0xbe000000, 0x0c000000}, /* structures */
         {0x0e000000, 0x0e000000}, /* SIMD */
         {0x5f000000, 0x1e000000}, /* floating point */
+        {0x7f36fc00, 0x1e260000}, /* FMOV, general */
+        {0xff3ffc00, 0x1e204000}, /* FMOV, register */
         {0xbfe08400, 0x0e000400}, /* elements to and from registers */
         {0xfffff000, 0xd503f000}, /* barriers */
         {0xffffffe0, 0xd53b4200}, /* NZCV */

@@ -57,6 +57,35 @@ START_TEST(test_places)
 }
 END_TEST
 
+/* AArch64: registers of 128 bits have a place of their own, those behind them follow on the core's.
+ */
+START_TEST(test_vectors)
+{
+    char text[TARGET_VECTORS][8];
+    struct target_register list[TARGET_A64_COUNT + TARGET_VECTORS + 2];
+    unsigned n = target_describe_core(list, TARGET_PROFILE_A64);
+    struct target_regs regs = {.known = 0};
+    uint64_t value;
+    for (unsigned i = 0; i < TARGET_VECTORS; i++) {
+        snprintf(text[i], sizeof text[i], "v%u", i);
+        list[n + i] = (struct target_register){.name = text[i], .bits = 128};
+        ck_assert_int_eq(target_register_vector(&list[n + i]), (int)i);
+        target_regs_set(&regs, list, n + i, 1);
+    }
+    ck_assert(!regs.known && !regs.extra_known && !regs.vector_known);
+    ck_assert_int_eq(target_register_vector(&(struct target_register){.name = "v32", .bits = 128}),
+                     -1);
+    ck_assert_int_eq(target_register_vector(&(struct target_register){.name = "v1", .bits = 64}),
+                     -1);
+    list[n + 32] = (struct target_register){.name = "fpsr", .bits = 32};
+    list[n + 33] = (struct target_register){.name = "fpcr", .bits = 32};
+    target_regs_set(&regs, list, n + 33, 5);
+    ck_assert_uint_eq(regs.extra[n + 1], 5);
+    ck_assert(target_regs_get(&regs, list, n + 33, &value) && value == 5);
+    ck_assert(!target_regs_get(&regs, list, n + 32, &value));
+}
+END_TEST
+
 START_TEST(test_descriptions)
 {
     struct target_register list[TARGET_A64_COUNT + TARGET_DOUBLES_MAX + 1];
@@ -88,6 +117,7 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("target_registers");
     unit_case(suite, "registers by name", test_names);
     unit_case(suite, "registers by place", test_places);
+    unit_case(suite, "registers of 128 bits", test_vectors);
     unit_case(suite, "registers of a profile", test_descriptions);
     return suite;
 }
