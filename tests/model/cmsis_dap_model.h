@@ -119,7 +119,7 @@ struct cmsis_dap_model {
     struct cmsis_dap_packet response[CMSIS_DAP_QUEUE];
     unsigned response_first, response_count;
     uint64_t clocks;     /* of the wire, since the start */
-    uint64_t bus_ns;     /* that packets have taken on the wire and a High-Speed bus, those in turns */
+    uint64_t bus_ns;     /* that packets take on the wire and a High-Speed bus */
     uint64_t busy_until; /* timed: with packets that it has taken, nanoseconds */
 };
 
