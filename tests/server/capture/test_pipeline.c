@@ -432,6 +432,8 @@ START_TEST(several_threads)
     static struct fixture x;
     struct pipeline *one, *many;
     struct pipeline_stats s;
+    struct reader r = {0};
+    uv_thread_t reader;
     struct frame_options fo = {.full_sync_period = 16};
     struct frame_builder b;
     printf("seed %d\n", _i);
@@ -452,7 +454,14 @@ START_TEST(several_threads)
     x.config.threads = 4;
     ck_assert_int_eq(pipeline_new(&x.config, &many), 0);
     push_damaged(one, &x.frames, (unsigned)_i);
+    r.p = many;
+    uv_sem_init(&r.started, 0);
+    uv_sem_init(&r.stop, 0);
+    uv_thread_create(&reader, read_all_the_time, &r);
+    uv_sem_wait(&r.started);
     push_damaged(many, &x.frames, (unsigned)_i);
+    uv_sem_post(&r.stop);
+    uv_thread_join(&reader);
     pipeline_lock(one);
     pipeline_lock(many);
     for (unsigned i = 0; i < 2; i++) {
@@ -484,6 +493,7 @@ Suite *unit_suite(void)
                a_slow_recorder_beside_the_decoder, 1, 9);
     unit_case(s, "pipeline: tiny pieces", tiny_pieces);
     unit_case(s, "pipeline: losses in order", losses_in_order);
-    unit_cases(s, "pipeline: several threads make the histories of one", several_threads, 1, 4);
+    unit_cases(s, "pipeline: several threads make the histories of one, beside a reader",
+               several_threads, 1, 4);
     return s;
 }
