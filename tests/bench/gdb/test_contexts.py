@@ -11,12 +11,13 @@ import collections
 import os
 import random
 import re
+import shutil
 
 import export_runs
 from live_gdb import Live, Wire, board_file, symbol
 from live_runs import A7, A15, CONTEXT, ETM_ON_A, RETURN_STACK, V4_CONTEXT, V4_RETURN_STACK, run_long
 from perfetto_reader import Timeline, judged_by_protoc
-from replay_gdb import Server, Suite, equal, expect, folder, has, same_list
+from replay_gdb import BTRACED, Server, Suite, equal, expect, folder, has, same_list
 
 suite = Suite()
 SEED = int(os.environ.get("BTRACED_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
@@ -226,10 +227,57 @@ def shows(name):
         expect(count - outside - NEAR * len(switches) <= rows[task] <= count + NEAR * len(switches),
                f"{task}: {rows[task]} instructions, {count} ran")
     has(run.export("profile"), r"^fn=task context 0x1d0a$")
+    damaged(run, name)
+
+
+LOSES = ("bad-packet", "wire", "lost-bytes", "overwritten", "silent", "overflow")  # bytes of the trace
+
+
+def of_events(text):
+    """Switches as `decode --events` tells of contexts, and of bytes that are missing."""
+    found = [(0, "not known")]
+    for at, kind, detail in re.findall(r"^cpu0 +(\d+) +\d+ +(context|gap) +(.*)$", text, re.MULTILINE):
+        if kind == "context":
+            state = "context " + has(detail, r"\bcid=(\w+)")[1]
+        elif has(detail, r"\bcause=([\w-]+)")[1] in LOSES:
+            state = "not known"
+        else:
+            continue
+        if found[-1][0] == int(at):
+            found.pop()
+        if not found or found[-1][1] != state:
+            found.append((int(at), state))
+    return found[found[0] == (0, "not known"):]
+
+
+def damaged(run, name):
+    """Where trace is missing nothing is said, and behind it what is told there."""
+    dice = random.Random(f"{SEED} damage {name}")
+    place = folder() / "damaged"
+    shutil.copytree(run.recording, place)
+    data = bytearray((place / "buffer_0.bin").read_bytes())
+    for _ in range(8):  # mostly the frames stay whole
+        at, size = dice.randrange(len(data) - 100), dice.choice((1, 16, 40))
+        data[at:at + size] = dice.randbytes(size)
+    at = dice.randrange(len(data) // 2, len(data))
+    del data[at:at + dice.randrange(1, 100)]
+    (place / "buffer_0.bin").write_bytes(data)
+    wanted = of_events(export_runs.command(BTRACED, "decode", "--events", "--elf", run.elf, place))
+    with Server(place, "--elf", str(run.elf)) as server, Wire(server) as wire:
+        wire.thread = wire.threads()[0]
+        listed = re.findall(r"^ *(\d+)  (context 0x.*|not known)$", wire.monitor("tasks history 4096"), re.M)
+        end = int(has(wire.monitor("where"), r"^history .* to (\d+)$")[1])
+        wanted = [(at, state) for at, state in wanted if at <= end]
+        expect(len(wanted) > 1, f"{wanted}")
+        same_list([(int(at), state) for at, state in listed], wanted, "switches of damaged trace")
+        for number in [dice.randrange(wanted[0][0], wanted[-1][0]) for _ in range(PLACES)]:
+            wire.monitor(f"goto {number}")
+            equal(steps_to(wire, number), [state for at, state in wanted if at <= number][-1],
+                  f"context at {number} of damaged trace")
 
 
 for name in SETS:
-    @suite.test(f"contexts: {name}: each context ID is a task of timeline and profile")
+    @suite.test(f"contexts: {name}: each context ID is a task of timeline, profile and the past")
     def _(name=name):
         shows(name)
 

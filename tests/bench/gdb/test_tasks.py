@@ -26,7 +26,8 @@ from replay_gdb import Server, Suite, equal, expect, folder, gdb, has, lacks, sa
 suite = Suite()
 TARGET = Path(__file__).resolve().parent / "target"
 SEED = int(os.environ.get("BTRACED_SEED", "0")) or random.SystemRandom().randrange(1, 1 << 32)
-HALTS = 40 if os.environ.get("BTRACED_FULL") else 4
+HALTS = 50 if os.environ.get("BTRACED_FULL") else 4  # of each; a kernel has two or more live
+PLACES = 2 * HALTS if os.environ.get("BTRACED_FULL") else HALTS  # of the past, of each kernel
 
 # board: core, machine, where code and data begin, options of the compiler
 M3 = ("virtual-m3", "cortex-m3", "mps2-an385", 0, 0x20000000, ())
@@ -297,7 +298,7 @@ def _(server, kernel, core, extra):
         expect(len(ran) > 100, f"only {len(ran)} switches")
         try:
             same_list([(int(at), name) for at, name in listed], ran[-4000:], "switches")
-            for number in [dice.randrange(ran[0][0], end) for _ in range(HALTS)]:
+            for number in [dice.randrange(ran[0][0], end) for _ in range(PLACES)]:
                 wanted = [name for at, name in ran if at <= number][-1]
                 equal(show_task_at(wire, tasks, number), wanted, f"task at {number}")
                 has(wire.monitor("tasks previous"), f"instruction {[at for at, _ in ran if at < number][-1]},")
