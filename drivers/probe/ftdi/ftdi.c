@@ -451,7 +451,8 @@ static int link_connect(void *self, enum debug_wire wire)
     f->wire = wire;
     ftdi_start(f, &m);
     ftdi_put_wire(f, &m, wire);
-    mpsse_adaptive(&m, wire == DEBUG_WIRE_JTAG && f->layout.adaptive_clock);
+    bool adaptive = wire == DEBUG_WIRE_JTAG && f->layout.adaptive_clock;
+    mpsse_command(&m, adaptive ? MPSSE_ADAPTIVE_ON : MPSSE_ADAPTIVE_OFF, 0);
     return ftdi_run(f, &m);
 }
 
@@ -537,9 +538,9 @@ int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pi
     if (error != 0)
         return error;
     ftdi_start(f, &m);
-    mpsse_adaptive(&m, false);
-    mpsse_three_phase_off(&m);
-    mpsse_loopback(&m, false);
+    mpsse_command(&m, MPSSE_ADAPTIVE_OFF, 0);
+    mpsse_command(&m, MPSSE_THREE_PHASE_OFF, 0);
+    mpsse_command(&m, MPSSE_LOOPBACK_OFF, 0);
     ftdi_put_wire(f, &m, f->wire);
     error = ftdi_run(f, &m);
     return error != 0 ? error : link_set_clock(f, START_HZ);

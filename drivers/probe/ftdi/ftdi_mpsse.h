@@ -33,7 +33,8 @@
 #define MPSSE_IN_TDO      0x20u
 #define MPSSE_OUT_TMS     0x40u
 
-/* Commands. */
+/* Commands: SET, of the low and the high byte of pins, with their value and direction (1: output);
+ * READ, answered by a byte. */
 enum mpsse_command {
     MPSSE_SET_LOW = 0x80,
     MPSSE_READ_LOW = 0x81,
@@ -42,11 +43,11 @@ enum mpsse_command {
     MPSSE_LOOPBACK_ON = 0x84,
     MPSSE_LOOPBACK_OFF = 0x85,
     MPSSE_SET_DIVISOR = 0x86,
-    MPSSE_SEND_IMMEDIATE = 0x87,
+    MPSSE_SEND_IMMEDIATE = 0x87, /* what was answered goes to USB now: ends each such batch */
     MPSSE_BASE_FAST = 0x8a,
     MPSSE_BASE_SLOW = 0x8b,
     MPSSE_THREE_PHASE_OFF = 0x8d,
-    MPSSE_ADAPTIVE_ON = 0x96,
+    MPSSE_ADAPTIVE_ON = 0x96, /* RTCK on GPIOL3 */
     MPSSE_ADAPTIVE_OFF = 0x97,
 };
 
@@ -67,7 +68,8 @@ static inline void mpsse_start(struct mpsse *m, uint8_t *buffer, size_t capacity
     *m = (struct mpsse){.bytes = buffer, .capacity = capacity, .sample_falling = sample_falling};
 }
 
-/* A command of one byte, answered with `answers` bytes. */
+/* A command of one byte, answered with `answers` bytes: one that no chip knows by MPSSE_ECHO and
+ * itself. */
 void mpsse_command(struct mpsse *m, uint8_t command, unsigned answers);
 
 /* A command with two more bytes; not answered. */
@@ -110,58 +112,8 @@ void mpsse_tms(struct mpsse *m, unsigned bits, uint8_t value, bool tdi, bool rea
  */
 void mpsse_shift(struct mpsse *m, const uint8_t *data, unsigned bits, bool read);
 
-/* Value and direction (1: output) of the pins of the low and the high byte. */
-static inline void mpsse_set_low(struct mpsse *m, uint8_t value, uint8_t direction)
-{
-    mpsse_command_with(m, MPSSE_SET_LOW, value, direction);
-}
-
-static inline void mpsse_set_high(struct mpsse *m, uint8_t value, uint8_t direction)
-{
-    mpsse_command_with(m, MPSSE_SET_HIGH, value, direction);
-}
-
-/* Levels of these pins: one byte. */
-static inline void mpsse_read_low(struct mpsse *m)
-{
-    mpsse_command(m, MPSSE_READ_LOW, 1);
-}
-
-static inline void mpsse_read_high(struct mpsse *m)
-{
-    mpsse_command(m, MPSSE_READ_HIGH, 1);
-}
-
 /* Base clock and divisor as mpsse_clock() gives them. */
 void mpsse_set_clock(struct mpsse *m, bool slow_base, uint16_t divisor);
-
-/* RTCK on GPIOL3 */
-static inline void mpsse_adaptive(struct mpsse *m, bool on)
-{
-    mpsse_command(m, on ? MPSSE_ADAPTIVE_ON : MPSSE_ADAPTIVE_OFF, 0);
-}
-
-static inline void mpsse_three_phase_off(struct mpsse *m)
-{
-    mpsse_command(m, MPSSE_THREE_PHASE_OFF, 0);
-}
-
-static inline void mpsse_loopback(struct mpsse *m, bool on)
-{
-    mpsse_command(m, on ? MPSSE_LOOPBACK_ON : MPSSE_LOOPBACK_OFF, 0);
-}
-
-/* A command that no chip knows: answered with MPSSE_ECHO and itself. */
-static inline void mpsse_bogus(struct mpsse *m, uint8_t command)
-{
-    mpsse_command(m, command, 2);
-}
-
-/* What was answered is handed to USB now. Ends every batch that is answered. */
-static inline void mpsse_send_immediate(struct mpsse *m)
-{
-    mpsse_command(m, MPSSE_SEND_IMMEDIATE, 0);
-}
 
 /*
  * The fastest clock that is not above `hz`. Returns it; *slow_base tells which base clock it needs.

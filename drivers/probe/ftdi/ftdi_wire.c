@@ -22,7 +22,7 @@ static int ftdi_exchange(struct ftdi *f, struct mpsse *m, unsigned timeout_ms)
     size_t got = 0;
     uint8_t command;
     if (m->reply > 0)
-        mpsse_send_immediate(m);
+        mpsse_command(m, MPSSE_SEND_IMMEDIATE, 0);
     if (m->overflow || m->reply > sizeof f->answer)
         return BT_ERR_INVAL;
     int error = f->port.ops->exchange(f->port.self, m->bytes, m->length, f->answer, m->reply, &got,
@@ -39,7 +39,7 @@ static int try_echo(struct ftdi *f, uint8_t command)
 {
     struct mpsse m;
     ftdi_empty_batch(f, &m);
-    mpsse_bogus(&m, command);
+    mpsse_command(&m, command, 2);
     int error = ftdi_exchange(f, &m, SYNC_MS);
     if (error != 0)
         return error;
@@ -61,9 +61,10 @@ int ftdi_synchronise(struct ftdi *f)
     if (error != 0)
         return error;
     ftdi_empty_batch(f, &m);
-    mpsse_set_low(&m, (uint8_t)f->value, (uint8_t)f->direction);
+    mpsse_command_with(&m, MPSSE_SET_LOW, (uint8_t)f->value, (uint8_t)f->direction);
     if (f->port.has_high_byte)
-        mpsse_set_high(&m, (uint8_t)(f->value >> 8), (uint8_t)(f->direction >> 8));
+        mpsse_command_with(&m, MPSSE_SET_HIGH, (uint8_t)(f->value >> 8),
+                           (uint8_t)(f->direction >> 8));
     error = ftdi_exchange(f, &m, ANSWER_MS);
     f->stale = error != 0;
     return error;
@@ -96,9 +97,9 @@ void ftdi_put_pins(struct ftdi *f, struct mpsse *m, uint16_t value, uint16_t dir
 {
     unsigned changed = (unsigned)(f->value ^ value) | (unsigned)(f->direction ^ direction);
     if ((changed & 0xff) != 0)
-        mpsse_set_low(m, (uint8_t)value, (uint8_t)direction);
+        mpsse_command_with(m, MPSSE_SET_LOW, (uint8_t)value, (uint8_t)direction);
     if ((changed >> 8) != 0 && f->port.has_high_byte)
-        mpsse_set_high(m, (uint8_t)(value >> 8), (uint8_t)(direction >> 8));
+        mpsse_command_with(m, MPSSE_SET_HIGH, (uint8_t)(value >> 8), (uint8_t)(direction >> 8));
     f->value = value;
     f->direction = direction;
 }
@@ -194,9 +195,9 @@ static int read_pins(struct ftdi *f, uint8_t *input)
     const struct ftdi_pinout *l = &f->layout;
     struct mpsse m;
     ftdi_start(f, &m);
-    mpsse_read_low(&m);
+    mpsse_command(&m, MPSSE_READ_LOW, 1);
     if (f->port.has_high_byte)
-        mpsse_read_high(&m);
+        mpsse_command(&m, MPSSE_READ_HIGH, 1);
     int error = ftdi_run(f, &m);
     if (error != 0)
         return error;

@@ -89,14 +89,14 @@ START_TEST(test_swd_pieces)
     const uint8_t data[] = {0x11, 0x22, 0x33, 0x44};
     begin();
     mpsse_bytes_out(&m, (const uint8_t *)"\xa5", 1);
-    mpsse_set_low(&m, 0x08, 0x09);
+    mpsse_command_with(&m, MPSSE_SET_LOW, 0x08, 0x09);
     mpsse_bytes_in(&m, 4);
     mpsse_bits_in(&m, 6);
-    mpsse_set_low(&m, 0x08, 0x0b);
+    mpsse_command_with(&m, MPSSE_SET_LOW, 0x08, 0x0b);
     mpsse_bits_in(&m, 5);
     mpsse_bytes_out(&m, data, 4);
     mpsse_bits_out(&m, 1, 1);
-    mpsse_send_immediate(&m);
+    mpsse_command(&m, MPSSE_SEND_IMMEDIATE, 0);
     EXPECT("\x19\x00\x00\xa5\x80\x08\x09\x28\x03\x00\x2a\x05\x80\x08\x0b\x2a\x04\x19\x03\x00\x11"
            "\x22\x33\x44\x1b\x00\x01\x87",
            6);
@@ -108,15 +108,15 @@ START_TEST(test_settings)
     begin();
     mpsse_set_clock(&m, false, 0x1234);
     mpsse_set_clock(&m, true, 0xffff);
-    mpsse_adaptive(&m, false);
-    mpsse_adaptive(&m, true);
-    mpsse_three_phase_off(&m);
-    mpsse_loopback(&m, false);
-    mpsse_loopback(&m, true);
-    mpsse_set_high(&m, 0xfe, 0x01);
-    mpsse_read_low(&m);
-    mpsse_read_high(&m);
-    mpsse_bogus(&m, 0xaa);
+    mpsse_command(&m, MPSSE_ADAPTIVE_OFF, 0);
+    mpsse_command(&m, MPSSE_ADAPTIVE_ON, 0);
+    mpsse_command(&m, MPSSE_THREE_PHASE_OFF, 0);
+    mpsse_command(&m, MPSSE_LOOPBACK_OFF, 0);
+    mpsse_command(&m, MPSSE_LOOPBACK_ON, 0);
+    mpsse_command_with(&m, MPSSE_SET_HIGH, 0xfe, 0x01);
+    mpsse_command(&m, MPSSE_READ_LOW, 1);
+    mpsse_command(&m, MPSSE_READ_HIGH, 1);
+    mpsse_command(&m, 0xaa, 2);
     EXPECT("\x8a\x86\x34\x12\x8b\x86\xff\xff\x97\x96\x8d\x85\x84\x82\xfe\x01\x81\x83\xaa", 4);
 }
 END_TEST
@@ -166,9 +166,9 @@ START_TEST(test_limits)
         ck_assert_msg(m.overflow, "case %u", k);
     }
     mpsse_start(&m, buffer, 3, false);
-    mpsse_set_low(&m, 1, 2);
+    mpsse_command_with(&m, MPSSE_SET_LOW, 1, 2);
     ck_assert(!m.overflow);
-    mpsse_send_immediate(&m);
+    mpsse_command(&m, MPSSE_SEND_IMMEDIATE, 0);
     ck_assert(m.overflow && m.length == 3);
 }
 END_TEST
