@@ -301,6 +301,10 @@ struct cortex_m_exception {
 
 int cortex_m_exception(struct cortex_m *core, struct cortex_m_exception *exception);
 
+/* Numbers of the first and the last exception that is a fault. */
+#define CORTEX_M_HARDFAULT   3u
+#define CORTEX_M_SECUREFAULT 7u
+
 /* "HardFault", "SysTick", "interrupt 5"; number 0: "thread mode". Returns `text`. */
 const char *cortex_m_exception_name(unsigned number, char *text, size_t size);
 

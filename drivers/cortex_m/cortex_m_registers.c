@@ -384,8 +384,6 @@ int cortex_m_read_all(struct cortex_m *core, uint32_t values[CORTEX_M_REGISTERS]
     return error;
 }
 
-#define EXCEPTION_HARDFAULT  3u
-#define EXCEPTION_SECURE     7u
 #define EXCEPTION_INTERRUPTS 16u
 #define IPSR_MASK            0x1ffu
 
@@ -477,7 +475,8 @@ int cortex_m_exception(struct cortex_m *core, struct cortex_m_exception *e)
     if (error == 0)
         error = cortex_m_read_dhcsr(core, &dhcsr);
     e->lockup = (dhcsr & S_LOCKUP) != 0;
-    bool fault = e->lockup || (e->number >= EXCEPTION_HARDFAULT && e->number <= EXCEPTION_SECURE);
+    bool fault =
+        e->lockup || (e->number >= CORTEX_M_HARDFAULT && e->number <= CORTEX_M_SECUREFAULT);
     if (error == 0 && fault)
         error = read_faults(core, e);
     if (error == 0 && fault)

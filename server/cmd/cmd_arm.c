@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* btraced arm: trace into the chip's own buffer, and nobody watches. docs/flight-recorder.md. */
 #include "commands.h"
+#include "drivers/cortex_m/cortex_m.h"
 #include "server/base/command_line.h"
 #include "server/base/exit_codes.h"
 #include "server/probe/probe_target_trace.h"
@@ -131,13 +132,9 @@ static int start_arm_trace(struct arm *a)
 /* Before the trace began: then the buffer will never hold what led there. */
 static void look_at_faults(struct arm *a)
 {
-    static const char *const faults[] = {[3] = "HardFault",
-                                         [4] = "MemManage",
-                                         [5] = "BusFault",
-                                         [6] = "UsageFault",
-                                         [7] = "SecureFault"};
     struct coresight_bus *bus = &a->probe.bus;
     uint32_t state = 0, active = 0;
+    char name[32];
     if (config_is_a_profile(&a->config.cores[0]) || coresight_read(bus, SCS_DHCSR, &state) ||
         coresight_read(bus, SCS_ICSR, &active))
         return;
@@ -145,11 +142,11 @@ static void look_at_faults(struct arm *a)
     if (state & DHCSR_HALTED)
         fprintf(stderr, "btraced arm: warning: the core is halted: nothing is recorded before it "
                         "goes on\n");
-    else if (active < sizeof faults / sizeof *faults && faults[active])
+    else if (active >= CORTEX_M_HARDFAULT && active <= CORTEX_M_SECUREFAULT)
         fprintf(stderr,
                 "btraced arm: warning: the core is in its %s handler already: what led there is "
                 "not recorded\n",
-                faults[active]);
+                cortex_m_exception_name(active, name, sizeof name));
 }
 
 static int arm_board(struct arm *a)
