@@ -194,7 +194,6 @@ static void decode_ids(const uint32_t *id, struct coresight_component *c)
         (id[4] & 0xff) | (id[5] & 0xff) << 8 | (id[6] & 0xff) << 16 | (id[7] & 0xff) << 24;
     c->part = low & 0xfff;
     c->designer = (uint16_t)((id[0] & 0xf) << 7 | (low >> 12 & 0x7f));
-    c->revision = low >> 20 & 0xf;
     c->component_class = id[9] >> 4 & 0xf;
 }
 

@@ -102,7 +102,6 @@ struct coresight_component {
     uint64_t base;     /* of its first page */
     uint16_t designer; /* JEP106: continuation << 7 | identity */
     uint16_t part;
-    uint8_t revision;
     uint8_t component_class; /* enum coresight_class */
     uint8_t type;            /* DEVTYPE, sub << 4 | major; 0: none */
     uint32_t arch;           /* DEVARCH; 0: none */

@@ -544,7 +544,6 @@ static int read_header(struct elf_image *image, size_t size, struct message *why
         image->be8 = image->big_endian && (header.e_flags & EF_ARM_BE8) != 0;
         image->code_big_endian = image->big_endian && !image->be8;
         image->hard_float = (header.e_flags & EF_ARM_ABI_FLOAT_HARD) != 0;
-        image->entry_thumb = (header.e_entry & 1) != 0;
         image->entry = header.e_entry & ~UINT64_C(1);
     } else {
         image->entry = header.e_entry; /* A64 code is little-endian always */

@@ -54,8 +54,7 @@ struct elf_image {
     bool hard_float;      /* floating-point arguments and results are in registers */
     bool code_big_endian; /* instructions: false for BE8 (EF_ARM_BE8), true for BE32 */
     bool be8;
-    uint64_t entry; /* Thumb bit stripped; 0 if the file has none */
-    bool entry_thumb;
+    uint64_t entry;    /* Thumb bit stripped; 0 if the file has none */
     char profile;      /* 'A', 'R', 'M' from Tag_CPU_arch_profile, 'S' (A or R); 0 if not known */
     unsigned cpu_arch; /* Tag_CPU_arch (10 = v7, 13 = v7E-M, 14 = v8...); 0 if not known */
     char cpu_name[32]; /* Tag_CPU_name ("Cortex-M3", "7-M"); "" if not known */

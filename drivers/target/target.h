@@ -547,11 +547,6 @@ static inline const struct target_regs *target_last_regs(const struct target *t,
     return t->last_regs[core];
 }
 
-static inline bool target_has_control(const struct target *t, const struct target_client *c)
-{
-    return t->control == c;
-}
-
 /* For those who implement one. */
 
 /* All zero but these; release with target_release(), which answers what is open. */

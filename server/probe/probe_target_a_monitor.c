@@ -15,7 +15,6 @@
 #define FSR_WRITE  0x800u
 #define MODE_MASK  0x1fu
 #define MODE_ABORT 0x17u
-#define MODE_UNDEF 0x1bu
 
 static const char *probe_a_core_name(const struct probe_target *t, unsigned i)
 {

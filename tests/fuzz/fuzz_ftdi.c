@@ -129,8 +129,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct ftdi_port port = {
         .ops = &OPS, .self = &input, .has_high_byte = (data[0] & 8) != 0};
     const struct debug_clock clock = {.now_us = now_us, .sleep_us = sleep_us, .user = &input};
-    const struct ftdi_pinout pinout = {.value = FTDI_DEFAULT_VALUE,
-                                       .direction = FTDI_DEFAULT_DIRECTION,
+    const struct ftdi_pinout pinout = {.value = 0x0008,
+                                       .direction = 0x000b,
                                        .nsrst = {.data = 0x0200},
                                        .sample_falling = (data[0] & 4) != 0};
     struct adiv5_connect_options options = {.wire = data[0] & 1 ? DEBUG_WIRE_JTAG : DEBUG_WIRE_SWD,

@@ -38,13 +38,10 @@ struct ftdi_port {
     bool has_high_byte; /* GPIOH pins; not on FT4232H */
 };
 
-/* Pins are bits of 16: the low byte in 7:0, the high byte in 15:8. */
-#define FTDI_DEFAULT_VALUE     0x0008u
-#define FTDI_DEFAULT_DIRECTION 0x000bu
-
 /*
  * A line of the board that hangs on pins of the chip, directly or through a buffer that other pins
- * enable. All zero: there is no such line.
+ * enable. All zero: there is no such line. Pins are bits of 16: the low byte in 7:0, the high byte
+ * in 15:8.
  */
 struct ftdi_line {
     uint16_t data;   /* pins that carry the level; 0: the line is low whenever it is enabled */

@@ -95,7 +95,6 @@ START_TEST(mixed)
     ck_assert_int_eq(image->machine, ELF_MACHINE_ARM);
     ck_assert(!image->big_endian && !image->code_big_endian && !image->be8);
     ck_assert_uint_eq(image->entry, 0x8000);
-    ck_assert(!image->entry_thumb);
     ck_assert_int_eq(image->profile, 'A');
     ck_assert_uint_eq(image->cpu_arch, 10);
     ck_assert_str_eq(image->cpu_name, "7-A");
@@ -223,7 +222,6 @@ START_TEST(cortex_m)
     ck_assert_uint_eq(image->cpu_arch, 13);
     ck_assert_str_eq(image->cpu_name, "Cortex-M4");
     ck_assert_uint_eq(image->entry, 0x08000000);
-    ck_assert(image->entry_thumb);
     elf_image_close(image);
     /* Profile from the architecture alone. */
     image = build(".thumb\n.cpu cortex-m0\n.global m\n.thumb_func\nm: nop\n", "", "-e m");
@@ -317,7 +315,7 @@ START_TEST(aarch64)
     struct elf_image *image = open_tiny(&t, 0, "");
     ck_assert_int_eq(image->machine, ELF_MACHINE_AARCH64);
     ck_assert_uint_eq(image->entry, 0xffffffc000080001);
-    ck_assert(!image->entry_thumb && !image->big_endian);
+    ck_assert(!image->big_endian);
     ck_assert_uint_eq(image->segment_count, 1);
     ck_assert_uint_eq(image->segments[0].paddr, 0x80000);
     ck_assert_uint_eq(image->segments[0].mem_size, 0x100);

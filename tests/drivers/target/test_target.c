@@ -462,11 +462,11 @@ START_TEST(test_control)
     f.len = 0;
     target_add_client(&f.t, &eve.c, true);
     LOG("ann: dropped;remove 10;");
-    ck_assert(!ann.c.linked && target_has_control(&f.t, &eve.c));
+    ck_assert(!ann.c.linked && f.t.control == &eve.c);
     target_add_client(&f.t, &eve.c, false);
-    ck_assert(eve.c.linked && !target_has_control(&f.t, &eve.c));
+    ck_assert(eve.c.linked && f.t.control != &eve.c);
     target_add_client(&f.t, &bob.c, true);
-    ck_assert(target_has_control(&f.t, &bob.c));
+    ck_assert(f.t.control == &bob.c);
     target_remove_client(&f.t, &eve.c);
     LOG("");
     target_release(&f.t);
