@@ -333,7 +333,7 @@ static bool keeps_mode(const struct build *b, uint32_t value)
            !(rules->values[r.slot[2]].number & MODE_BITS);
 }
 
-static void write_status(struct build *b, const struct insn_effect *e)
+static void write_current(struct build *b, const struct insn_effect *e)
 {
     uint32_t word = status_operand(b, e), mode;
     bool read = word == b->status_read.word || (b->status_read.word && keeps_mode(b, word));
@@ -362,7 +362,7 @@ static void write_saved(struct build *b, const struct insn_effect *e)
         saved->flags[i] = s.flags[i];
 }
 
-static void read_status(struct build *b, const struct insn_effect *e)
+static void read_current(struct build *b, const struct insn_effect *e)
 {
     b->status_read = current_status(b);
     build_assign(b, e->rd, b->status_read.word);
@@ -487,13 +487,13 @@ void build_a_system(struct build *b, const struct insn_effect *e)
             switch_mode(b, rules_constant(&b->r->rules, e->imm, b->step));
         break;
     case EFFECT_SET_STATUS:
-        write_status(b, e);
+        write_current(b, e);
         break;
     case EFFECT_SET_SAVED:
         write_saved(b, e);
         break;
     case EFFECT_GET_STATUS:
-        read_status(b, e);
+        read_current(b, e);
         break;
     case EFFECT_GET_SAVED:
         read_saved(b, e);

@@ -204,7 +204,7 @@ static void mark(uint32_t *cores, const struct board_cpu *c, bool on)
     *cores = (*cores & ~(1u << c->index)) | (uint32_t)on << c->index;
 }
 
-static void change_state(struct board *b, struct board_cpu *c, bool debug)
+static void hold_or_release(struct board *b, struct board_cpu *c, bool debug)
 {
     mark(&b->debug.held, c, debug);
     if (debug) {
@@ -240,7 +240,7 @@ void board_debug_run(struct board *b, struct board_cpu *c, struct board_debug_or
         done = run_access(b, c, o);
         break;
     case BOARD_DEBUG_STATE:
-        change_state(b, c, o->value);
+        hold_or_release(b, c, o->value);
         break;
     case BOARD_DEBUG_SET_BREAKPOINT:
     case BOARD_DEBUG_CLEAR_BREAKPOINT:
