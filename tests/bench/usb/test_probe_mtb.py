@@ -14,10 +14,11 @@ import subprocess
 from bisect import bisect_left, bisect_right
 from pathlib import Path
 
+from memory_gdb import LIST, check_first_session, check_history
 from probe_gdb import LOADED_MACHINE, ROOT, Board, ProbeServer, bench, board_file, refused
 from live_gdb import recording, split_at_gap, symbol, tail_of
 from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Suite, environment, equal, expect,
-                        folder, functions, gdb, has, history, lacks, record_counts, tool, value)
+                        folder, functions, gdb, has, history, record_counts, tool, value)
 from test_flight_recorder import late_crash
 
 suite = Suite()
@@ -28,7 +29,6 @@ SEED = int(os.environ.get("MTB_SEED") or random.SystemRandom().randrange(1 << 32
 print(f"MTB_SEED={SEED}", flush=True)
 VIRTUAL = ROOT / "configs" / "virtual"
 TARGET = ROOT / "tests" / "bench" / "usb" / "target"
-LIST = ("info record", "set record instruction-history-size 2000", "record instruction-history -")
 BUILT = {}
 
 
@@ -56,16 +56,6 @@ def board(core="Cortex-M0+", *options, size=4096, **keys):
     return Board(elf(), "--sink", "mtb", *options, machine=machine, core=core, trace="sink = mtb", **keys)
 
 
-def check_history(b, s, at_least):
-    """All that GDB lists behind the last gap is what ran last; how much that is."""
-    listed, gap, newest = s["record instruction-history -"].rpartition("[decode error")
-    rows = history(newest.partition("\n")[2] if gap else listed + newest)
-    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed:\n{s.text}\n{b.stderr}")
-    tail_of(rows, b.truth(s.all(b.mark())[-1]), len(rows))
-    lacks(s.text, "internal|cannot be read|not traced")
-    return len(rows)
-
-
 def each(name, always=CORES[:1]):
     """A test of the cores in `always`; with $BTRACED_FULL of one that is drawn, unless that is both."""
     def add(function):
@@ -80,14 +70,7 @@ def each(name, always=CORES[:1]):
 def _(core):
     report = folder() / "report"
     with board(core, "--report", report) as b:
-        s = b.session("record btrace", "tbreak add_value", "continue", "stepi 7", "next", "finish",
-                      *LIST, b.mark(), "monitor trace status")
-        has(s["continue"], r"^Temporary breakpoint 1, add_value \(topic=")
-        check_history(b, s, 500)
-        equal(record_counts(s["info record"])[2], 0, "gaps")
-        has(s["monitor trace status"], r"^core +m, traced by MTB$")
-        has(b.stderr, r"MTB, 4096 bytes at 0xe0043000$")
-        lacks(b.stderr, "warning|no history")
+        check_first_session(b, "MTB", "MTB, 4096 bytes at 0xe0043000")
     counted = report.read_text()
     for name in "mtb-unprogrammed", "sub-word", "bus-errors":
         has(counted, rf"^{name} 0$")

@@ -9,15 +9,15 @@ import os
 import random
 import re
 
+from memory_gdb import LIST, check_first_session, check_history
 from probe_gdb import ROOT, Board, refused
-from live_gdb import PROGRAMS, tail_of
-from replay_gdb import Suite, equal, expect, folder, has, history, lacks, record_counts
+from live_gdb import PROGRAMS
+from replay_gdb import Suite, equal, expect, folder, has, history, lacks
 
 suite = Suite()
 SEED = int(os.environ.get("RING_SEED") or random.SystemRandom().randrange(1 << 32))
 print(f"RING_SEED={SEED}", flush=True)
 FILE = (ROOT / "configs" / "rp2350-openocd.conf").read_text()
-LIST = ("info record", "set record instruction-history-size 2000", "record instruction-history -")
 FUNCTIONS = ("add_value", "report_topics", "timer_tick", "file_message")
 
 
@@ -36,28 +36,11 @@ def board(*options, size=8192):
                  core_keys=f"program = {elf}\ntrace_unit = 0xE0041000\nfunnel_port = 1")
 
 
-def check_history(b, s, at_least):
-    """All that GDB lists behind the last gap is what ran last; how much that is."""
-    listed, gap, newest = s["record instruction-history -"].rpartition("[decode error")
-    rows = history(newest.partition("\n")[2] if gap else listed + newest)
-    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed:\n{s.text}\n{b.stderr}")
-    tail_of(rows, b.truth(s.all(b.mark())[-1]), len(rows))
-    lacks(s.text, "internal|cannot be read|not traced")
-    return len(rows)
-
-
 @suite.test("memory ring: set up, read at a breakpoint and after steps: what ran, without gaps")
 def _():
     report = folder() / "report"
     with board("--report", report) as b:
-        s = b.session("record btrace", "tbreak add_value", "continue", "stepi 7", "next", "finish", *LIST,
-                      b.mark(), "monitor trace status")
-        has(s["continue"], r"^Temporary breakpoint 1, add_value \(topic=")
-        check_history(b, s, 500)
-        equal(record_counts(s["info record"])[2], 0, "gaps")
-        has(s["monitor trace status"], r"^core +m, traced by ETM4\.2$")
-        has(b.stderr, r"memory ring, 8192 bytes at 0x20040000$")
-        lacks(b.stderr, "warning|no history")
+        check_first_session(b, "ETM4.2", "memory ring, 8192 bytes at 0x20040000")
     counted = report.read_text()
     for name in "ring-bad-writes", "sub-word", "bus-errors":
         has(counted, rf"^{name} 0$")

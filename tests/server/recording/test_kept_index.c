@@ -2,10 +2,8 @@
 /* Tests server/recording/kept_index.c, kept_index_id.c and decoder/history/history_keep.c. A
  * history that was kept is the one that was decoded; a file that is not exactly that is not looked
  * into. */
-#include "drivers/virtual/encoder/ptm_encoder.h"
 #include "server/recording/kept_index.h"
-#include "tests/support/bench_stream.h"
-#include "tests/support/unit_main.h"
+#include "tests/server/recording/test_long_recording.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -20,28 +18,13 @@ static char parent[64], folder[96];
 static struct recording recording;
 static struct message why;
 
-static void make_recording(void)
+static void open_recording(void)
 {
-    static struct bench_stream s;
-    const struct bench_recipe recipe = {"test",
-                                        {.name = "mixed",
-                                         .isa = BT_ISA_T32,
-                                         .code_bytes = 16u << 10,
-                                         .loops = 20,
-                                         .calls = 30,
-                                         .indirect = 10,
-                                         .straight = 8},
-                                        STREAM_PTM,
-                                        PTM_CR_RETURN_STACK,
-                                        100000,
-                                        0};
     strcpy(parent, "/tmp/test_kept_index.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(parent));
     snprintf(folder, sizeof folder, "%s/recording", parent);
     ck_assert_int_eq(setenv("XDG_STATE_HOME", parent, 1), 0);
-    ck_assert_int_eq(bench_stream_generate(&s, &recipe, 100000), 0);
-    ck_assert_int_eq(bench_stream_record(&s, folder, BYTES), 0);
-    bench_stream_release(&s);
+    make_recording(folder, BYTES);
     ck_assert_int_eq(recording_open(&recording, folder, NULL, 0, &why), 0);
 }
 
@@ -66,24 +49,6 @@ static bool same_id(const struct kept_index_id *a, const struct kept_index_id *b
            memcmp(a->key, b->key, sizeof a->key) == 0;
 }
 
-static void same_window(struct history *a, struct history *b, size_t index)
-{
-    struct history_window v, w;
-    bool same = true;
-    ck_assert_int_eq(history_window_index(a, index, &v), 0);
-    ck_assert_int_eq(history_window_index(b, index, &w), 0);
-    ck_assert_uint_eq(v.first, w.first);
-    ck_assert_uint_eq(v.end, w.end);
-    ck_assert_uint_eq(v.block_count, w.block_count);
-    for (size_t i = 0; i < v.block_count; i++) {
-        struct bt_block p, q;
-        history_block(&v, i, &p);
-        history_block(&w, i, &q);
-        same = same && memcmp(&p, &q, sizeof p) == 0;
-    }
-    ck_assert(same);
-}
-
 static void same_history(struct history *a, struct history *b)
 {
     struct history_totals s, t;
@@ -93,13 +58,7 @@ static void same_history(struct history *a, struct history *b)
     ck_assert(s.bytes == t.bytes && s.packets == t.packets && s.blocks == t.blocks);
     ck_assert_uint_eq(history_end(a), history_end(b));
     ck_assert_uint_eq(history_gaps(a, &p), history_gaps(b, &q));
-    size_t count = history_window_count(a);
-    ck_assert_uint_eq(history_window_count(b), count);
-    ck_assert_uint_gt(count, 20);
-    for (size_t i = count; i-- > 0;)
-        same_window(a, b, i);
-    for (size_t i = 0; i < count; i++)
-        same_window(a, b, i * 37 % count);
+    same_windows(a, b, 20);
 }
 
 /* What is known of the trace's history, through the file and without it. */
@@ -109,7 +68,7 @@ START_TEST(kept_is_decoded)
     struct kept_index out = {.data = NULL}, in;
     const uint8_t *data;
     size_t size;
-    make_recording();
+    open_recording();
     const struct recording_source *source = &recording.sources[0];
     const struct kept_index_id id = identify();
     ck_assert_int_eq(recording_history_init(&decoded, &recording, source, NULL, NULL), 0);
@@ -148,7 +107,7 @@ START_TEST(belongs_to_one_recording)
 {
     char path[160];
     struct stat st;
-    make_recording();
+    open_recording();
     const struct kept_index_id id = identify();
     struct kept_index_id other = identify();
     ck_assert(same_id(&id, &other));

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests server/recording/recording_history.c and recording.c. History of a recording: read back
  * through an index with few places it is the same. */
-#include "drivers/virtual/encoder/ptm_encoder.h"
-#include "server/recording/recording_history.h"
-#include "tests/support/bench_stream.h"
-#include "tests/support/unit_main.h"
+#include "tests/server/recording/test_long_recording.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,44 +9,6 @@
 
 #define PLACES 4
 #define PIECE  65536 /* raw bytes from one place that could be taken to the next */
-
-static void make_recording(const char *folder)
-{
-    static struct bench_stream s;
-    const struct bench_recipe recipe = {"test",
-                                        {.name = "mixed",
-                                         .isa = BT_ISA_T32,
-                                         .code_bytes = 16u << 10,
-                                         .loops = 20,
-                                         .calls = 30,
-                                         .indirect = 10,
-                                         .straight = 8},
-                                        STREAM_PTM,
-                                        PTM_CR_RETURN_STACK,
-                                        100000,
-                                        0};
-    ck_assert_int_eq(bench_stream_generate(&s, &recipe, 100000), 0);
-    ck_assert_int_eq(bench_stream_record(&s, folder, 1500000), 0);
-    bench_stream_release(&s);
-}
-
-static void same_window(struct history *a, struct history *b, size_t index)
-{
-    struct history_window v, w;
-    bool same = true;
-    ck_assert_int_eq(history_window_index(a, index, &v), 0);
-    ck_assert_int_eq(history_window_index(b, index, &w), 0);
-    ck_assert_uint_eq(v.first, w.first);
-    ck_assert_uint_eq(v.end, w.end);
-    ck_assert_uint_eq(v.block_count, w.block_count);
-    for (size_t i = 0; i < v.block_count; i++) {
-        struct bt_block p, q;
-        history_block(&v, i, &p);
-        history_block(&w, i, &q);
-        same = same && memcmp(&p, &q, sizeof p) == 0;
-    }
-    ck_assert(same);
-}
 
 /* Places at equal distances, from the first one on: none is missing. */
 static void check_places(const struct recording_index *x, size_t limit)
@@ -73,7 +32,7 @@ START_TEST(places_become_sparser)
     ck_assert_ptr_nonnull(mkdtemp(parent));
     snprintf(folder, sizeof folder, "%s/recording", parent);
     snprintf(command, sizeof command, "rm -rf '%s'", parent);
-    make_recording(folder);
+    make_recording(folder, 1500000);
     for (size_t limit = 2; limit < 40; limit++) {
         const struct recording_history_limits limits = {.places = limit};
         ck_assert_int_eq(recording_open(&r, folder, NULL, 0, &why), 0);
@@ -99,20 +58,14 @@ START_TEST(few_places_show_the_same)
     ck_assert_ptr_nonnull(mkdtemp(parent));
     snprintf(folder, sizeof folder, "%s/recording", parent);
     snprintf(command, sizeof command, "rm -rf '%s'", parent);
-    make_recording(folder);
+    make_recording(folder, 1500000);
     ck_assert_int_eq(recording_open(&r, folder, NULL, 0, &why), 0);
     ck_assert_int_eq(recording_open(&s, folder, NULL, 0, &why), 0);
     ck_assert_int_eq(recording_history_init(&few, &r, &r.sources[0], &limits, NULL), 0);
     ck_assert_int_eq(recording_history_init(&many, &s, &s.sources[0], &enough, NULL), 0);
     ck_assert_uint_gt(many.index.count, 4 * PLACES);
     ck_assert_uint_le(few.index.count, PLACES);
-    size_t count = history_window_count(many.history);
-    ck_assert_uint_eq(history_window_count(few.history), count);
-    ck_assert_uint_gt(count, 100);
-    for (size_t i = count; i-- > 0;)
-        same_window(few.history, many.history, i);
-    for (size_t i = 0; i < count; i++)
-        same_window(few.history, many.history, i * 37 % count);
+    same_windows(few.history, many.history, 100);
     recording_history_release(&few);
     recording_history_release(&many);
     recording_close(&r);
@@ -148,7 +101,7 @@ START_TEST(marks_change_nothing)
     ck_assert_ptr_nonnull(mkdtemp(parent));
     snprintf(folder, sizeof folder, "%s/recording", parent);
     snprintf(command, sizeof command, "rm -rf '%s'", parent);
-    make_recording(folder);
+    make_recording(folder, 1500000);
     ck_assert_int_eq(recording_open(&r, folder, NULL, 0, &why), 0);
     ck_assert_int_eq(recording_open(&s, folder, NULL, 0, &why), 0);
     uint64_t size = recording_bytes(&r.sources[0]);
