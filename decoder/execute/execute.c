@@ -235,6 +235,9 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
             v = (struct execute_value){0, false, 0};
         if (known)
             store(w, address, e->width, v);
+        if (known && w->x->regs.partial == reg + 1 && e->width == 4 && !w->maybe && !e->exclusive)
+            execute_memory_set_bits(&w->x->memory, address, w->x->regs.partial_bits,
+                                    w->x->regs.partial_known);
         return;
     }
     v = known ? load(w, address, e->width, e->sign) : unknown_load(w, 1, e->width, e->sign);
@@ -242,6 +245,10 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
         check_target(w, v);
     else if (reg < EXECUTE_PC)
         execute_write(w, reg, v);
+    if (known && !v.known && e->width == 4 && w->x->core.profile == EXECUTE_PROFILE_AR) {
+        uint32_t bits, mask = execute_memory_bits(&w->x->memory, address, &bits);
+        execute_set_partial(w, reg, bits, mask);
+    }
 }
 
 static void floats(struct execute_work *w, uint32_t address, bool known)
@@ -364,6 +371,7 @@ static void clobber(struct execute_work *w)
     r->known &= ~(uint64_t)(regs & 0x7fff);
     r->bounded &= ~regs;
     r->compared = regs ? 0 : r->compared;
+    r->partial = regs ? 0 : r->partial;
     if (regs & 1u << EFFECT_NZ)
         r->psr_known &= ~0xc0000000u;
     if (regs & 1u << EFFECT_C)
@@ -390,6 +398,8 @@ static void run_system(struct execute_work *w)
 {
     if (w->x->core.profile == EXECUTE_PROFILE_M && execute_m_special(w))
         return;
+    if (w->e->system == EFFECT_RETURN_LOAD && !w->maybe && !is_unpredictable(w->e))
+        access_memory(w);
     if (w->x->core.profile == EXECUTE_PROFILE_AR && !is_unpredictable(w->e) && execute_ar_system(w))
         return;
     w->x->unknown++;
@@ -512,6 +522,7 @@ static int begin_abandoned(struct execute *x, const struct bt_exception *e)
 
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
+    x->ways.open = false;
     if (x->core.profile == EXECUTE_PROFILE_A64) {
         a64_exception(x, &event->u.exception, next);
         return BT_OK;
@@ -581,10 +592,31 @@ static struct execute_value on_way(const struct execute *x, unsigned n, unsigned
                                   bounded ? x->ways.way[n].range[reg] : 0};
 }
 
+static void copy_way(struct execute *x, unsigned n, const struct execute_ways *from, unsigned reg)
+{
+    uint32_t bit = 1u << reg;
+    x->ways.way[n].value[reg] = from->way[n].value[reg];
+    x->ways.way[n].range[reg] = from->way[n].range[reg];
+    x->ways.way[n].known = (x->ways.way[n].known & ~bit) | (from->way[n].known & bit);
+    x->ways.way[n].bounded = (x->ways.way[n].bounded & ~bit) | (from->way[n].bounded & bit);
+}
+
+static void put_way(struct execute_work *w, unsigned n)
+{
+    for (unsigned i = 0; i < EXECUTE_PC; i++)
+        execute_write(w, i, on_way(w->x, n, i));
+}
+
+static void join_ways(struct execute_work *w)
+{
+    for (unsigned i = 0; i < EXECUTE_PC; i++)
+        execute_write(w, i, execute_either(on_way(w->x, 0, i), on_way(w->x, 1, i)));
+}
+
 /*
- * An instruction of an IT block that may not run writes registers: on one way through the block it
- * does, on the other one it does not, so that of `ite eq; moveq r0, #1; movne r0, #2` nothing is
- * left of what r0 was. False: it does something else, too.
+ * An instruction of an IT block, or with a condition of its own, that may not run writes registers:
+ * on one way it does, on the other one it does not, so that of `ite eq; moveq r0, #1; movne r0, #2`
+ * nothing is left of what r0 was. False: it does something else, too.
  */
 static bool run_apart(struct execute_work *w, unsigned cond)
 {
@@ -594,7 +626,7 @@ static bool run_apart(struct execute_work *w, unsigned cond)
     bool again = w->insn->has_next && w->insn->next == w->insn->address; /* it was left */
     if (!plain || again || writes_pc(e) || uses_vectors(w->insn) || is_unpredictable(e))
         return false;
-    if (!x->ways.open) {
+    if (!x->ways.open || (cond ^ x->ways.cond) > 1) {
         take_way(x, 0);
         take_way(x, 1);
         x->ways.cond = (uint8_t)cond;
@@ -602,12 +634,43 @@ static bool run_apart(struct execute_work *w, unsigned cond)
     }
     unsigned n = cond != x->ways.cond;
     w->apart = true;
-    for (unsigned i = 0; i < EXECUTE_PC; i++)
-        execute_write(w, i, on_way(x, n, i));
+    put_way(w, n);
     run(w);
     take_way(x, n);
-    for (unsigned i = 0; i < EXECUTE_PC; i++)
-        execute_write(w, i, execute_either(on_way(x, 0, i), on_way(x, 1, i)));
+    join_ways(w);
+    return true;
+}
+
+/* One without a condition in between, which leaves the flags. False: it does more. */
+static bool run_beside(struct execute_work *w)
+{
+    struct execute *x = w->x;
+    const struct insn_effect *e = w->e;
+    bool plain = (e->kind == EFFECT_ALU && !e->set_flags && !e->clobber) ||
+                 (e->kind == EFFECT_MEMORY && !e->words && !is_unpredictable(e));
+    if (!x->ways.open || w->maybe || !plain || writes_pc(e))
+        return false;
+    for (unsigned n = 0; n < 2 && e->kind == EFFECT_ALU; n++) {
+        put_way(w, n);
+        run(w);
+        take_way(x, n);
+    }
+    if (e->kind == EFFECT_ALU) {
+        join_ways(w);
+        return true;
+    }
+    uint32_t written = e->clobber | (e->writeback ? 1u << e->rn : 0);
+    if (e->load)
+        written |= e->list | (e->rt < EXECUTE_PC ? 1u << e->rt : 0) |
+                   (e->rt2 < EXECUTE_PC ? 1u << e->rt2 : 0);
+    run(w);
+    for (unsigned n = 0; n < 2; n++) {
+        const struct execute_ways before = x->ways;
+        take_way(x, n);
+        for (unsigned i = 0; i < EXECUTE_PC; i++)
+            if (!(written >> i & 1))
+                copy_way(x, n, &before, i);
+    }
     return true;
 }
 
@@ -643,7 +706,7 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
         cond = block < EFFECT_ALWAYS ? block : cond;
     }
     if (w.e->kind == EFFECT_IT) {
-        x->ways.open = false;
+        x->ways.open = x->ways.open && (w.e->imm >> 4 ^ x->ways.cond) <= 1;
         execute_set_it(r, (uint8_t)w.e->imm);
         return BT_OK;
     }
@@ -652,7 +715,8 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     w.maybe = runs < 0 || (insn->has_next && insn->next == insn->address && !writes_pc(w.e));
     if (w.error || contradicts_path(&w, runs != 0))
         return w.error ? w.error : BT_ERR_RANGE;
-    if (runs >= 0 || !it || !run_apart(&w, cond)) {
+    bool conditional = it || (insn->isa == BT_ISA_A32 && cond < EFFECT_ALWAYS);
+    if (runs < 0 ? !conditional || !run_apart(&w, cond) : !runs || !run_beside(&w)) {
         x->ways.open = false;
         if (runs)
             run(&w);

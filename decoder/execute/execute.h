@@ -64,6 +64,7 @@ enum execute_reg {
     EXECUTE_TTBR0,
     EXECUTE_TTBCR,
     EXECUTE_MPIDR,
+    EXECUTE_SCR,
     EXECUTE_REGS = 64
 };
 
@@ -109,11 +110,13 @@ struct execute_regs {
     /* A32, T32: bit n, of what is not known: it is value[n], or up to range[n] more, modulo 2^32.
      * Who sets known bits from outside clears these. */
     uint32_t bounded, range[15];
-    uint32_t compared_with;  /* the flags are those of value[compared - 1] minus this; */
-    uint8_t compared;        /* 0: of something else */
-    uint32_t psr, psr_known; /* CPSR, xPSR or PSTATE, bit by bit */
-    uint64_t vector[64];     /* d0-d31; A64: v0.d[0], v0.d[1], v1.d[0] ... */
-    uint64_t vector_known;   /* A32, T32: bit n: s(n) */
+    uint32_t compared_with; /* the flags are those of value[compared - 1] minus this; */
+    uint8_t compared;       /* 0: of something else */
+    uint8_t partial;        /* A and R profile: of value[partial - 1], a status, these bits are */
+    uint32_t partial_bits, partial_known; /* known; 0: of none */
+    uint32_t psr, psr_known;              /* CPSR, xPSR or PSTATE, bit by bit */
+    uint64_t vector[64];                  /* d0-d31; A64: v0.d[0], v0.d[1], v1.d[0] ... */
+    uint64_t vector_known;                /* A32, T32: bit n: s(n) */
     uint64_t vector_known64; /* A64: bit n: vector[n]; A32, T32: d16-d31 as bits 0-15 */
     uint32_t fpscr, fpscr_known;
     uint8_t it_unknown; /* T32: so many instructions may yet be of an IT block that is not known */

@@ -180,10 +180,29 @@ static struct execute_value sum(struct execute_work *w, struct execute_value a,
     return d.known ? d : range;
 }
 
+/* Of a word of which some bits are known: what a constant leaves of them. */
+static uint32_t partial_result(const struct execute_work *w, struct execute_value b, uint32_t *bits)
+{
+    const struct execute_regs *r = &w->x->regs;
+    const struct insn_effect *e = w->e;
+    bool moved = e->op == EFFECT_MOV && e->rs == EFFECT_NO_REG && !e->amount;
+    uint32_t known = r->partial_known, with = e->op == EFFECT_BIC ? ~b.number : b.number;
+    *bits = r->partial_bits;
+    if (!r->partial || w->maybe || (moved ? e->rm : e->rn) + 1 != r->partial)
+        return 0;
+    if (moved)
+        return known;
+    if (!b.known || (e->op != EFFECT_AND && e->op != EFFECT_BIC && e->op != EFFECT_ORR))
+        return 0;
+    *bits = e->op == EFFECT_ORR ? *bits | with : *bits & with;
+    return known | (e->op == EFFECT_ORR ? with : ~with);
+}
+
 static struct execute_value logical(struct execute_work *w, struct execute_value a,
                                     struct execute_value b, uint32_t carry, uint32_t carry_known)
 {
     struct execute_value d = {0, a.known && b.known, 0}, range = unknown_value;
+    uint32_t partial, partial_known = partial_result(w, b, &partial);
     bool zero_a = a.known && !a.number, zero_b = b.known && !b.number;
     switch (w->e->op) {
     case EFFECT_AND:
@@ -212,6 +231,8 @@ static struct execute_value logical(struct execute_work *w, struct execute_value
     default:
         range = d = b;
     }
+    if (!d.known && partial_known == UINT32_MAX)
+        d = known_value(partial);
     if (w->e->set_flags)
         set_flags(w, d, FLAG_C, carry ? FLAG_C : 0, carry_known ? FLAG_C : 0);
     return d.known ? d : range;
@@ -338,7 +359,7 @@ void execute_arithmetic(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
     struct execute_value d, a = known_value(0), b;
-    uint32_t carry, carry_known;
+    uint32_t carry, carry_known, partial = 0, partial_known = 0;
     if (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL) {
         multiply_long(w);
         return;
@@ -351,9 +372,12 @@ void execute_arithmetic(struct execute_work *w)
         if (e->rn != EFFECT_NO_REG)
             a = execute_read(w, e->rn);
         b = execute_operand(w, &carry, &carry_known);
+        partial_known = partial_result(w, b, &partial);
         d = e->op >= EFFECT_SUB && e->op <= EFFECT_RSC ? sum(w, a, b)
                                                        : logical(w, a, b, carry, carry_known);
     }
-    if (e->rd < EXECUTE_PC)
+    if (e->rd < EXECUTE_PC) {
         execute_write(w, e->rd, d);
+        execute_set_partial(w, e->rd, partial, partial_known);
+    }
 }

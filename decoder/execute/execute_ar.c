@@ -18,6 +18,7 @@
 #define STATUS_J    0x01000000u
 #define STATUS_READ 0xf8ff03dfu /* what MRS reads as it is; the others are zero */
 #define MODE_USER   0x10u
+#define SCTLR_NMFI  0x08000000u
 #define HIGHS       5u
 
 struct status {
@@ -63,6 +64,7 @@ static void put_reg(struct execute_regs *r, unsigned reg, uint32_t value, bool k
     if (reg < EXECUTE_PC)
         r->bounded &= ~(1u << reg);
     r->compared = r->compared == reg + 1 ? 0 : r->compared;
+    r->partial = r->partial == reg + 1 ? 0 : r->partial;
 }
 
 static void copy_reg(struct execute_regs *r, unsigned to, unsigned from)
@@ -128,11 +130,19 @@ static void set_status(struct execute_regs *r, struct status s, uint32_t mask)
         r->it_unknown = 0;
 }
 
+/* Who may be masked depends on SCR, but in Secure state. */
+static bool is_secure(const struct execute_regs *r)
+{
+    return r->known >> EXECUTE_SCR & ~r->value[EXECUTE_SCR] & 1;
+}
+
 /* Not all cores let software set F (SCTLR.NMFI), or change A (SCR.AW). */
 static void doubt_masks(const struct execute_regs *r, struct status *s)
 {
     uint32_t same = r->psr_known & ~(r->psr ^ s->bits);
-    s->known &= same | ~(uint32_t)(STATUS_A | (s->bits & STATUS_F));
+    bool sets = is_secure(r) && r->known >> EXECUTE_SCTLR & 1 &&
+                !((r->value[EXECUTE_SCTLR] | r->value[EXECUTE_SCTLR] >> 32) & SCTLR_NMFI);
+    s->known &= same | ~((is_secure(r) ? 0 : STATUS_A) | (sets ? 0 : s->bits & STATUS_F));
 }
 
 static struct status saved_status(const struct execute_regs *r)
@@ -165,6 +175,8 @@ static struct status operand_status(const struct execute_work *w)
     struct execute_value v = {w->e->imm, true, 0};
     if (w->e->rn != EFFECT_NO_REG)
         v = execute_read(w, w->e->rn);
+    if (!v.known && w->x->regs.partial == w->e->rn + 1)
+        return (struct status){w->x->regs.partial_bits, w->x->regs.partial_known};
     return (struct status){v.number, v.known ? UINT32_MAX : 0};
 }
 
@@ -202,12 +214,15 @@ static void read_status(struct execute_work *w)
     const struct execute_regs *r = &w->x->regs;
     bool known = (r->psr_known | ~STATUS_READ) == UINT32_MAX && !is_user(r);
     execute_write(w, w->e->rd, (struct execute_value){r->psr & STATUS_READ, known, 0});
+    if (!is_user(r))
+        execute_set_partial(w, w->e->rd, r->psr & STATUS_READ, r->psr_known | ~STATUS_READ);
 }
 
 static void read_saved(struct execute_work *w)
 {
     struct status s = saved_status(&w->x->regs);
     execute_write(w, w->e->rd, (struct execute_value){s.bits, s.known == UINT32_MAX, 0});
+    execute_set_partial(w, w->e->rd, s.bits, s.known);
 }
 
 /* CPS. In User mode it does nothing. */
@@ -257,6 +272,8 @@ static void store_return(struct execute_work *w)
     if (known) {
         execute_put_word(w->x, at, lr.bits, lr.known, &w->error);
         execute_put_word(w->x, at + 4, s.bits, s.known, &w->error);
+        if (s.known != UINT32_MAX)
+            execute_memory_set_bits(&w->x->memory, at + 4, s.bits, s.known);
         execute_tell(w->x, at, 8, true, w->maybe);
     } else {
         execute_clobber_store(w);
@@ -432,10 +449,10 @@ bool execute_ar_exception(struct execute *x, const struct bt_event *event)
     switch_mode(r, mode, true);
     put_saved(r, (enum execute_bank)execute_mode_bank(mode), s);
     put_reg(r, EXECUTE_LR, (uint32_t)e->return_address + ahead, e->has_return);
-    /* Who may be masked depends on SCR: what is already stays so. */
-    uint32_t zero = STATUS_J | EXECUTE_IT_BITS, doubt = masks & ~r->psr;
-    r->psr = (r->psr & ~zero) | STATUS_I;
-    r->psr_known = (r->psr_known | zero | STATUS_I) & ~doubt;
+    /* What is masked already stays so. */
+    uint32_t zero = STATUS_J | EXECUTE_IT_BITS, one = STATUS_I | (is_secure(r) ? masks : 0);
+    r->psr = (r->psr & ~zero) | one;
+    r->psr_known = (r->psr_known | zero | one) & ~(masks & ~r->psr);
     bool big = r->psr & STATUS_E;
     if (big != x->core.big_endian)
         r->psr_known &= ~STATUS_E;

@@ -539,6 +539,7 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     struct execute_value pc = {0, false, 0};
     (void)event;
     x->regs.returning = 0;
+    x->ways.open = false;
     if (x->core.profile != EXECUTE_PROFILE_M)
         return BT_OK;
     if (!how || x->core.security || in_handler(x) != 1) {

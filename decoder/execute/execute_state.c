@@ -78,7 +78,7 @@ void execute_forget_registers(struct execute *x)
 {
     x->regs.known = 0;
     x->regs.bounded = 0;
-    x->regs.compared = 0;
+    x->regs.compared = x->regs.partial = 0;
     x->regs.psr_known = 0;
     x->regs.vector_known = 0;
     x->regs.vector_known64 = 0;

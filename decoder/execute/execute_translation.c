@@ -206,6 +206,7 @@ static void write_cp15(struct execute_work *w, uint32_t what, struct execute_val
         break;
     case CP15(1, 0, 1, 0): /* SCR: another security state has registers of its own */
         x->regs.known &= ~(UINT64_C(7) << EXECUTE_SCTLR);
+        put_plain(&x->regs, EXECUTE_SCR, v);
         break;
     default:
         break;

@@ -59,12 +59,25 @@ static inline void execute_write(struct execute_work *w, unsigned reg, struct ex
     if (w->maybe && !w->apart)
         v = execute_either(execute_read(w, reg), v);
     r->compared = r->compared == reg + 1 ? 0 : r->compared;
+    r->partial = r->partial == reg + 1 ? 0 : r->partial;
     if (reg < EXECUTE_PC) {
         r->bounded = (r->bounded & ~(1u << reg)) | (uint32_t)(v.range != 0) << reg;
         r->range[reg] = v.range;
     }
     r->value[reg] = v.number;
     r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)v.known << reg;
+}
+
+/* Of what was written to the register, and is not known, these bits are. */
+static inline void execute_set_partial(struct execute_work *w, unsigned reg, uint32_t bits,
+                                       uint32_t known)
+{
+    struct execute_regs *r = &w->x->regs;
+    if (w->maybe || !known || reg >= EXECUTE_PC || r->known >> reg & 1)
+        return;
+    r->partial = (uint8_t)(reg + 1);
+    r->partial_bits = bits;
+    r->partial_known = known;
 }
 
 /* Bits `mask` of the PSR become those of `bits`, as far as `known` says. */

@@ -165,8 +165,8 @@ bool values_status(const struct values *r, size_t position, uint32_t address, ui
 struct values_touch {
     size_t step;      /* made between positions step and step + 1: by the instruction, or by an
                          exception behind it */
-    uint32_t address; /* if known; in a bit-band region that of the byte */
-    uint32_t value;   /* of a store, if value_known */
+    uint64_t address; /* if known; in a bit-band region that of the byte */
+    uint64_t value;   /* of a store of up to 8 bytes, if value_known */
     uint8_t size;     /* bytes */
     bool known;       /* the address is; if not it may be any */
     bool load, store; /* both: nobody knows which, and how much */

@@ -170,14 +170,6 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
     return address_in_block(p, &key, &block, position - number, pc);
 }
 
-bool reverse_is_a64(struct reverse *p, uint64_t position)
-{
-    uint64_t pc;
-    enum bt_isa isa;
-    return reverse_pc(p, position > p->first ? position - 1 : position, &pc, &isa) == BT_OK &&
-           isa == BT_ISA_A64;
-}
-
 bool reverse_ran(struct reverse *p, uint64_t address)
 {
     struct reverse_history_window s;

@@ -55,9 +55,6 @@ enum bt_cond reverse_inner_condition(const struct reverse *p,
 /* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
 int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
 
-/* What ran right before `position` was A64: nothing is worked out backwards there. */
-bool reverse_is_a64(struct reverse *p, uint64_t position);
-
 /* Does an instruction that was executed near the position lie in the four bytes there? */
 bool reverse_ran(struct reverse *p, uint64_t address);
 

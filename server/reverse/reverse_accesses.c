@@ -276,12 +276,12 @@ static struct reverse_foreseen *entry_of(struct foreseer *o, size_t watch)
 static void read_value(const struct foreseer *o, struct values_touch *t)
 {
     struct reverse_forward *f = o->a->forward;
-    uint8_t b[4];
+    uint8_t b[8];
     t->value_known = t->store && t->size <= sizeof b &&
                      reverse_forward_memory(f, f->view.position, t->address, b, t->size);
     t->value = 0;
     for (unsigned i = 0; t->value_known && i < t->size; i++)
-        t->value |= (uint32_t)b[i] << 8 * (f->core.big_endian ? t->size - 1u - i : i);
+        t->value |= (uint64_t)b[i] << 8 * (f->core.big_endian ? t->size - 1u - i : i);
 }
 
 /* An access that may be to `watch`. */
@@ -294,7 +294,7 @@ static void foresee_access(struct foreseer *o, size_t watch, const struct execut
     }
     if (!x->perhaps && !e->sure) {
         e->sure = true;
-        e->touch = (struct values_touch){.address = (uint32_t)x->from,
+        e->touch = (struct values_touch){.address = x->from,
                                          .size = (uint8_t)(x->to - x->from),
                                          .known = true,
                                          .load = x->load,
@@ -409,7 +409,7 @@ int reverse_accesses_reach(struct reverse_accesses *a, struct reverse *p,
 
 static bool overlaps(const struct target_breakpoint *w, const struct values_touch *t)
 {
-    return t->address < w->address + w->kind && w->address < (uint64_t)t->address + t->size;
+    return t->address < w->address + w->kind && w->address < t->address + t->size;
 }
 
 static const struct reverse_foreseen *find_foreseen(const struct reverse_foresight *t,
@@ -445,7 +445,7 @@ static bool offer_to(const struct reverse_accesses *a, const struct reverse_scan
     if (e && e->sure && !certain)
         t = &e->touch;
     const struct values_touch changed = {
-        .address = (uint32_t)w->address, .size = (uint8_t)w->kind, .known = true, .store = true};
+        .address = w->address, .size = (uint8_t)w->kind, .known = true, .store = true};
     if (e && e->differs && !(t && t->known && !t->perhaps))
         t = &changed;
     return take(context, position, t, t && t->known ? w : NULL);

@@ -562,14 +562,6 @@ void reverse_motion_idle(struct reverse_motion *m)
         m->host->later(m->ctx);
 }
 
-static bool watches_reads(const struct reverse_watching *g)
-{
-    for (size_t i = 0; i < g->count; i++)
-        if (g->watches[i].type != TARGET_WATCHPOINT_WRITE)
-            return true;
-    return false;
-}
-
 static int start_motion(struct reverse_motion *m, int core, bool step, bool back,
                         struct target_stop *stop, struct target_error *why)
 {
@@ -581,13 +573,7 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
     m->quick = step && !c->goto_wanted;
     c->arrived = false;
     reverse_motion_lock(m);
-    if (take_watches(m, c) && watches_reads(&c->watching) &&
-        reverse_is_a64(&c->reverse, c->reverse.position)) {
-        reverse_motion_unlock(m);
-        snprintf(why->text, sizeof why->text,
-                 "reads are not looked for in the history of AArch64: delete these watchpoints");
-        return BT_ERR_UNSUPPORTED;
-    }
+    take_watches(m, c);
     report_alone(m);
     if (c->goto_wanted) {
         c->goto_wanted = false;

@@ -36,25 +36,16 @@ static void get_bits(struct reverse_snapshot *s, struct reverse_recorded_way *wa
 static bool name_of(enum execute_profile profile, unsigned reg, char *name, size_t size)
 {
     static const char *const names[] = {
-        [EXECUTE_SP] = "SP",
-        [EXECUTE_LR] = "LR",
-        [EXECUTE_MSP] = "MSP",
-        [EXECUTE_PSP] = "PSP",
-        [EXECUTE_CONTROL] = "CONTROL",
-        [EXECUTE_PRIMASK] = "PRIMASK",
-        [EXECUTE_BASEPRI] = "BASEPRI",
-        [EXECUTE_FAULTMASK] = "FAULTMASK",
-        [EXECUTE_MSPLIM] = "MSPLIM",
-        [EXECUTE_PSPLIM] = "PSPLIM",
-        [EXECUTE_CCR] = "CCR",
-        [EXECUTE_FPCCR] = "FPCCR",
-        [EXECUTE_FPCAR] = "FPCAR",
-        [EXECUTE_FPDSCR] = "FPDSCR",
-        [EXECUTE_SCTLR] = "SCTLR",
-        [EXECUTE_TTBR0] = "TTBR0",
-        [EXECUTE_TTBCR] = "TTBCR",
-        [EXECUTE_MPIDR] = "MPIDR",
-        [EXECUTE_MPU_CTRL] = "MPU_CTRL",
+        [EXECUTE_SP] = "SP",           [EXECUTE_LR] = "LR",
+        [EXECUTE_MSP] = "MSP",         [EXECUTE_PSP] = "PSP",
+        [EXECUTE_CONTROL] = "CONTROL", [EXECUTE_PRIMASK] = "PRIMASK",
+        [EXECUTE_BASEPRI] = "BASEPRI", [EXECUTE_FAULTMASK] = "FAULTMASK",
+        [EXECUTE_MSPLIM] = "MSPLIM",   [EXECUTE_PSPLIM] = "PSPLIM",
+        [EXECUTE_CCR] = "CCR",         [EXECUTE_FPCCR] = "FPCCR",
+        [EXECUTE_FPCAR] = "FPCAR",     [EXECUTE_FPDSCR] = "FPDSCR",
+        [EXECUTE_SCTLR] = "SCTLR",     [EXECUTE_TTBR0] = "TTBR0",
+        [EXECUTE_TTBCR] = "TTBCR",     [EXECUTE_MPIDR] = "MPIDR",
+        [EXECUTE_SCR] = "SCR",         [EXECUTE_MPU_CTRL] = "MPU_CTRL",
     };
     if (profile == EXECUTE_PROFILE_A64 && reg < A64_SP)
         snprintf(name, size, "X%u", reg);

@@ -83,6 +83,8 @@ static void take_system(struct execute_regs *r, const struct target_regs *regs)
     bool monitor = (r->psr & 0x1f) == 0x16;
     bool secure = regs->system_known >> TARGET_SYSTEM_SCR & 1 &&
                   (monitor || !(regs->system[TARGET_SYSTEM_SCR] & 1));
+    if (regs->system_known >> TARGET_SYSTEM_SCR & 1)
+        set_execute_reg(r, EXECUTE_SCR, regs->system[TARGET_SYSTEM_SCR]);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         unsigned n = secure ? list[i].secure : list[i].plain;
         if (regs->system_known >> n & 1)

@@ -328,8 +328,7 @@ bool reverse_watch_stop(struct reverse_watching *g, struct target_stop *stop, ui
     else
         snprintf(text, size,
                  "watchpoint at 0x%08" PRIx64 ": instruction %" PRIu64 " %s 0x%08" PRIx64 "%s\n",
-                 g->by->address, g->hit + 1, write ? "writes" : "reads",
-                 reverse_machine_is_a64(g->machine) ? address : g->touch.address,
+                 g->by->address, g->hit + 1, write ? "writes" : "reads", g->touch.address,
                  known || !write ? "" : ", what that changed is not known");
     return !shows;
 }

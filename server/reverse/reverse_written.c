@@ -25,7 +25,7 @@ struct access_question {
     struct reverse_scan scan;
     struct reverse_possible possible; /* since the last line */
     uint64_t last;                    /* instruction and address of that */
-    uint32_t last_address;
+    uint64_t last_address;
     unsigned left;   /* lines */
     unsigned slices; /* in which values were worked out */
     struct reverse_motion *motion;
@@ -76,10 +76,10 @@ static bool parse_question(struct access_question *q, const char *what)
             return false;
         lines = (unsigned)given;
     }
-    uint64_t address;
-    if (!reverse_place(q->motion, q->core, name, &address, &q->w.kind) || address > UINT32_MAX)
+    bool wide = q->motion->cores[q->core].machine.profile == EXECUTE_PROFILE_A64;
+    if (!reverse_place(q->motion, q->core, name, &q->w.address, &q->w.kind) ||
+        (!wide && q->w.address > UINT32_MAX))
         return false;
-    q->w.address = address;
     q->left = lines;
     return true;
 }
@@ -130,11 +130,11 @@ static bool take_access(void *context, uint64_t position, const struct values_to
     q->last_address = t->address;
     print_possible(q);
     print_place(q, position);
-    console_print(&q->c, ": %s%u byte%s at 0x%08" PRIx32, t->perhaps ? "perhaps, " : "", t->size,
+    console_print(&q->c, ": %s%u byte%s at 0x%08" PRIx64, t->perhaps ? "perhaps, " : "", t->size,
                   t->size == 1 ? "" : "s", t->address);
     if (t->value_known)
-        console_print(&q->c, ", 0x%" PRIx32,
-                      t->size < 4 ? t->value & ((1u << 8 * t->size) - 1) : t->value);
+        console_print(&q->c, ", 0x%" PRIx64,
+                      t->size < 8 ? t->value & ((UINT64_C(1) << 8 * t->size) - 1) : t->value);
     console_print(&q->c, "%s\n", t->inferred ? " (assumed)" : "");
     return --q->left == 0;
 }
@@ -199,15 +199,6 @@ static bool work_on_question(struct reverse_motion *m)
     return true;
 }
 
-static bool stands_in_a64(struct reverse_motion *m, int core)
-{
-    struct reverse *p = &m->cores[core].reverse;
-    reverse_motion_lock(m);
-    bool a64 = reverse_is_a64(p, p->position);
-    reverse_motion_unlock(m);
-    return a64;
-}
-
 int reverse_question_begin(struct reverse_motion *m, int core, const char *what, bool read,
                            target_print_fn print, void *to)
 {
@@ -221,8 +212,6 @@ int reverse_question_begin(struct reverse_motion *m, int core, const char *what,
     int error = reverse_motion_open(m, core, &why);
     if (error)
         console_print(&q->c, "%s\n", why.text[0] ? why.text : bt_strerror(error));
-    else if (stands_in_a64(m, core))
-        console_print(&q->c, "accesses are not looked for in the history of AArch64\n");
     else if (!parse_question(q, what))
         console_print(&q->c,
                       "monitor %s VARIABLE|ADDRESS [LINES], not '%s': a variable of the program "

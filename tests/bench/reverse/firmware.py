@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Firmware from a seed: tasks of a preemptive kernel (target/kernel.c) that call functions which nobody
-has looked at, on a Cortex-M3, M4, M7 or M33, or one program without a kernel."""
+has looked at, on a Cortex-M3, M4, M7 or M33, or one program without a kernel; with target/kernel_a.c on a Cortex-A9."""
 
 import random
 import re
@@ -8,7 +8,8 @@ import re
 import bench
 
 MACHINES = {"m3": (bench.M3, ["-DBIT_BAND"]), "m4": (bench.M4, ["-DHAS_FPU", "-DBIT_BAND"]),
-            "m7": (bench.M7, ["-DHAS_FPU"]), "m33": (bench.M33, ["-DHAS_FPU"])}
+            "m7": (bench.M7, ["-DHAS_FPU"]), "m33": (bench.M33, ["-DHAS_FPU"]),
+            "a9": (bench.A9, ["-DINPUT=0x1000005c"])}
 FUNCTIONS = 7
 
 
@@ -135,11 +136,16 @@ class Firmware(bench.Case):
         with open(tasks, "w", encoding="ascii") as file:
             file.write(source(f"{seed} {kind}", self.machine.fpu, bool(plain)))
         flags = [flag for flag in self.machine.flags if not flag.startswith(("-DTICK", "-DINPUT"))]
-        machine = bench.Machine(self.machine.qemu, self.machine.core, self.machine.ram, flags, (), "m.ld",
+        m_profile = self.machine.m_profile
+        machine = bench.Machine(self.machine.qemu, self.machine.core, self.machine.ram, flags, (), self.machine.script,
                                 self.machine.plugin, self.machine.unit, self.machine.registers)
         self.defines = [*extra, *(["-DPLAIN"] if plain else []), *(["-DNO_INPUT"] if alone else []),
                         f"-DTASKS={count}", f"-DSTEPS={steps}", f"-DTICK={self.tick}",
                         f"-DTICKS={1 + longest // self.tick}", f"-DINTERRUPT={r.choice((2, 5, 7))}"]
-        self.more_truth = {"whole": 1}
-        super().__init__(folder, f"firmware-{kind}", level, f"{seed}-{steps}", ("kernel.c", tasks),
+        kernel = ("kernel.c",) if m_profile else ("kernel_a.S", "kernel_a.c")
+        if m_profile:
+            self.more_truth = {"whole": 1}
+        else:
+            self.defines.append(r.choice(("-marm", "-mthumb")))
+        super().__init__(folder, f"firmware-{kind}", level, f"{seed}-{steps}", (*kernel, tasks),
                          (machine, self.defines))

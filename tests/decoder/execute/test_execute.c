@@ -535,6 +535,13 @@ START_TEST(test_ways)
     ck_assert_int_eq(step(&x, 0xbf08, 0x110, 0x112), BT_OK); /* IT EQ */
     ck_assert_int_eq(step(&x, 0x2014, 0x112, 0x114), BT_OK); /* MOVEQ r0, #20: or what it was */
     ck_assert(!((x.regs.known | x.regs.bounded) & 1));
+    ck_assert_int_eq(step(&x, 0xbf18, 0x114, 0x116), BT_OK); /* IT NE: the same condition */
+    ck_assert_int_eq(step(&x, 0x2010, 0x116, 0x118), BT_OK); /* MOVNE r0, #16 */
+    ck_assert_int_eq(step(&x, 0x4602, 0x118, 0x11a), BT_OK); /* MOV r2, r0 */
+    ck_assert(x.regs.bounded & 1 && x.regs.value[0] == 16 && x.regs.range[0] == 4);
+    ck_assert(x.regs.bounded & 4 && x.regs.value[2] == 16 && x.regs.range[2] == 4);
+    x.regs.bounded &= ~1u;
+    ck_assert_int_eq(step(&x, 0x4288, 0x11a, 0x11c), BT_OK); /* CMP r0, r1 */
     ck_assert_int_eq(step(&x, 0xbf0c, 0x114, 0x116), BT_OK); /* ITE EQ */
     ck_assert_int_eq(step(&x, 0x2014, 0x116, 0x116), BT_OK); /* MOVEQ r0, #20: interrupted */
     ck_assert(!((x.regs.known | x.regs.bounded) & 1));
