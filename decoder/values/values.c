@@ -317,7 +317,7 @@ int values_begin(struct values **out, const struct values_window *window)
                 : window->m_profile ? SECOND_PERHAPS
                                     : SECOND_NONE;
     r->infer = window->infer;
-    r->align = window->m_profile && window->infer & VALUES_INFER_EXCEPTION;
+    r->align = window->m_profile && window->infer & VALUES_INFER_EXCEPTION && !window->m_unaligned;
     r->ram = window->ram;
     r->ram_count = window->ram_count;
     if (r->align && window->ram_count && !(r->turns = calloc(1, sizeof *r->turns)))

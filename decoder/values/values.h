@@ -70,9 +70,12 @@ struct values_window {
     bool earlier;   /* it ends before the halt: at its end RAM may have held something else */
     uint32_t infer; /* VALUES_INFER_*: 0 leaves only what is proved */
     bool m_profile;
-    bool m_one_stack; /* M-profile: PSP is not in use,
-                         and without m_fpu no frame has FP registers */
-    bool m_fpu;       /* M-profile: the core may stack floating-point registers */
+    bool m_one_stack;    /* M-profile: PSP is not in use,
+                            and without m_fpu no frame has FP registers */
+    bool m_fpu;          /* M-profile: the core may stack floating-point registers */
+    bool m_float_manual; /* M-profile: FPCCR.ASPEN is 0, so that using them does not make room for
+                            them */
+    bool m_unaligned;    /* M-profile: CCR.STKALIGN is 0, so that no frame is moved to be aligned */
     bool m_nonsecure; /* M-profile: it ran in Non-secure state, where LR of a handler is another */
     bool m_bit_band; /* M-profile: a Cortex-M3 or M4, whose RAM has a second address for each bit */
     bool m_two_states; /* M-profile: code of the other security state runs, too: exceptions may take

@@ -653,7 +653,7 @@ void build_m_floats_used(struct build *b, bool certain)
         build_clobber_memory(b);
     if (b->pending)
         fill_frame(b, b->pending, b->pred ? 0 : b->pending_with);
-    if (!used && !certain)
+    if (!used && !certain && !b->w->m_float_manual)
         build_clobber(b, 1u << VALUES_BASIC);
     if (!certain)
         return;
@@ -661,5 +661,6 @@ void build_m_floats_used(struct build *b, bool certain)
         b->pending = 0;
         b->pending_anywhere = false;
     }
-    build_assign(b, VALUES_BASIC, build_constant(b, 0));
+    if (!b->w->m_float_manual)
+        build_assign(b, VALUES_BASIC, build_constant(b, 0));
 }

@@ -226,6 +226,25 @@ static int fill_end(struct reverse_window *f)
     return error ? error : add_written(f);
 }
 
+#define CCR_STKALIGN (1u << 9)
+#define FPCCR_ASPEN  (1u << 31)
+
+/* How exceptions stack, as a halt that was looked at says: the latest one. */
+static void take_stacking(struct values_window *w, const struct reverse_machine *m)
+{
+    const struct reverse_forward *f = m->forward;
+    bool ccr = false, fpccr = false;
+    for (size_t i = f && w->m_profile ? f->count : 0; i-- > 0 && !(ccr && fpccr);) {
+        const struct execute_regs *r = &f->stretches[i]->state.regs;
+        if (!ccr && r->known >> EXECUTE_CCR & 1)
+            w->m_unaligned = !(r->value[EXECUTE_CCR] & CCR_STKALIGN);
+        if (!fpccr && r->known >> EXECUTE_FPCCR & 1)
+            w->m_float_manual = !(r->value[EXECUTE_FPCCR] & FPCCR_ASPEN);
+        ccr |= r->known >> EXECUTE_CCR & 1;
+        fpccr |= r->known >> EXECUTE_FPCCR & 1;
+    }
+}
+
 static void take_machine(struct values_window *w, const struct reverse *p,
                          const struct reverse_machine *m, bool halted)
 {
@@ -235,6 +254,7 @@ static void take_machine(struct values_window *w, const struct reverse *p,
     w->a_banks = !w->m_profile && m->program.plain_modes;
     w->m_bit_band = w->m_profile && m->bit_band;
     w->m_fpu = w->m_profile && m->program.has_float;
+    take_stacking(w, m);
     w->big_endian = m->big_endian;
     w->v4t = m->v4t;
     if (halted && w->m_profile) {

@@ -110,6 +110,7 @@ class Case:
     more, more_truth = (), {}  # arguments of QEMU, of the plugin that knows the truth
     more_code = ()             # (address, bytes)
     patience = 60              # seconds that a run may take
+    promises = ()              # how exceptions stack all the time, for the engine; None: it changes
 
     def __init__(self, folder, kind, level, rounds=1, sources=None, build=None):
         self.machine, extra = build or (KINDS | V4_KINDS | TRAP_KINDS)[kind]

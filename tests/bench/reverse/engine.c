@@ -3,7 +3,8 @@
  * Value reconstruction against what the core really did: every register at every position that is
  * called known, flags, words of the stack and variables, for several halts of one run.
  *
- *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [forward [where]]
+ *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] [unaligned] [forward
+ * [where]]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
  * data trace. Or one: what is executed from the run's first state on (engine_forward.h).
@@ -37,7 +38,7 @@ struct engine {
     struct truth_ram earlier;
     struct tally tally;
     size_t first, halt;
-    bool one_stack, fpu;
+    bool one_stack, fpu, float_manual, unaligned;
     uint32_t seed;
 };
 
@@ -172,7 +173,9 @@ static int examine(struct engine *e, uint32_t infer)
                               .a_banks = !p->m_profile,
                               .m_one_stack = e->one_stack,
                               .m_bit_band = p->bit_band,
-                              .m_fpu = e->fpu};
+                              .m_fpu = e->fpu,
+                              .m_float_manual = e->float_manual,
+                              .m_unaligned = e->unaligned};
     memcpy(w.final, state, sizeof w.final);
     if (e->truth->stacks) {
         w.final_stacks_known = true;
@@ -247,7 +250,8 @@ int main(int argc, char **argv)
 
     if (argc < 5) {
         fprintf(stderr,
-                "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [forward [where]]\n");
+                "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] "
+                "[unaligned] [forward [where]]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
@@ -268,6 +272,8 @@ int main(int argc, char **argv)
         e.path = &path;
         e.one_stack = has_word(argv + 5, "one-stack");
         e.fpu = has_word(argv + 5, "fpu");
+        e.float_manual = has_word(argv + 5, "float-manual");
+        e.unaligned = has_word(argv + 5, "unaligned");
         truth_ram_init(&e.now, &truth);
         for (size_t i = 1; i <= halts; i++) {
             e.halt = truth.count * (halts + i) / (2 * halts); /* in the later half */

@@ -108,6 +108,37 @@ START_TEST(test_begun)
 }
 END_TEST
 
+/* SP is no multiple of 8: the frame is moved, unless the core is set not to. */
+START_TEST(test_unaligned)
+{
+    for (unsigned unaligned = 0; unaligned < 2; unaligned++) {
+        struct path p;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = true;
+        p.w.m_unaligned = unaligned;
+        p.w.infer = VALUES_INFER_ALL;
+        for (unsigned k = 0; k < 5; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0xf2400064, BT_COND_PASS); /* movw r0, #0x64 */
+        add(&p, 0xf2c20000, BT_COND_PASS); /* movt r0, #0x2000 */
+        add(&p, 0x4685, BT_COND_PASS);     /* mov sp, r0 */
+        p.events[0] = (struct bt_event){
+            .position = 8,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = p.next, .has_return = true, .m_profile = true}};
+        p.w.event_count = 1;
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0x468d, BT_COND_PASS); /* mov sp, r1 */
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 8 - 1, 0, RAM + 0x64));
+        ck_assert_int_eq(is_known(r, 8, 13, RAM + 0x40), !unaligned);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* A fault whose return address is not where its frame should be has found no room for it. */
 START_TEST(test_no_room)
 {
@@ -146,15 +177,19 @@ START_TEST(test_exception_floats)
 {
     static const struct {
         uint32_t before, after, lr, size;
-    } cases[4] = {{0xee300a20, 0x4686, 0, 0x68},          /* vadd.f32 s0, s0, s1 */
-                  {0xf3af8000, 0x4686, 0, 0},             /* nop.w */
-                  {0xf3af8000, 0x3201, 0xfffffff9, 0x20}, /* adds r2, #1 */
-                  {0xf3af8000, 0x3201, 0xffffffe9, 0x68}};
-    for (unsigned i = 0; i < 4; i++) {
+        bool manual;
+    } cases[] = {{0xee300a20, 0x4686, 0, 0x68, false},          /* vadd.f32 s0, s0, s1 */
+                 {0xf3af8000, 0x4686, 0, 0, false},             /* nop.w */
+                 {0xf3af8000, 0x3201, 0xfffffff9, 0x20, false}, /* adds r2, #1 */
+                 {0xf3af8000, 0x3201, 0xffffffe9, 0x68, false},
+                 {0xee300a20, 0x4686, 0, 0, true}, /* the core does not make it by itself */
+                 {0xee300a20, 0x3201, 0xfffffff9, 0x20, true}};
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct path p;
         struct values_answer a;
         begin(&p, BT_ISA_T32);
         p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
+        p.w.m_float_manual = cases[i].manual;
         for (unsigned k = 0; k < 8; k++) /* the IT state is known */
             add(&p, 0xbf00, BT_COND_PASS);
         add(&p, cases[i].before, BT_COND_PASS);
@@ -537,6 +572,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile exception frame", test_exception_frame);
     unit_case(s, "values: what an exception comes back to has begun", test_begun);
     unit_case(s, "values: M-profile, no room for a frame", test_no_room);
+    unit_case(s, "values: M-profile, frames where SP is", test_unaligned);
     unit_case(s, "values: M-profile, two stacks", test_two_stacks);
     unit_case(s, "values: M-profile, a task that waits", test_task_waits);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);

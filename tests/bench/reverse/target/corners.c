@@ -32,6 +32,7 @@ volatile u32 plan, landing, change, changed_by;
 volatile u32 faults, services, pends, ticks, nmis, interrupts[4], chain, deferrals;
 volatile u32 steps;
 u32 process_stack[PROCESS_WORDS] __attribute__((aligned(256)));
+u32 code_place[256] __attribute__((aligned(32))), jump_buffer[9];
 #ifdef FLOATS
 volatile float level;
 #endif
@@ -335,6 +336,13 @@ void start(void)
     CPACR |= 0xfu << 20;
     __asm__ volatile("dsb\n    isb" ::: "memory");
     level = 1.5f;
+#endif
+#ifdef UNALIGNED
+    CCR = 0;
+#endif
+#ifdef MANUAL
+    FPCCR = 0;
+    __asm__ volatile("dsb\n    isb\n    msr control, %0\n    isb" ::"r"(0) : "memory");
 #endif
     NVIC_IPR = 0x80604020u;
     NVIC_IPR4 = 0xf8u;

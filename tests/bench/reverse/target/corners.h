@@ -23,6 +23,7 @@ typedef unsigned int u32;
 #define SHCSR             REGISTER(0xe000ed24u)
 #define CFSR              REGISTER(0xe000ed28u)
 #define HFSR              REGISTER(0xe000ed2cu)
+#define FPCCR             REGISTER(0xe000ef34u)
 #define CPACR             REGISTER(0xe000ed88u)
 #define MPU_CTRL          REGISTER(0xe000ed94u)
 #define MPU_RNR           REGISTER(0xe000ed98u)
