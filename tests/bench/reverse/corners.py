@@ -622,18 +622,23 @@ class Corners(bench.Case):
         """It runs where no code is, or for long: nothing is learnt from that."""
         code = range(self.base, self.base + len(self.code))
         ram = range(self.symbols["code_place"], self.symbols["code_place"] + 1024)
-        jumps = " jump " in (self.folder / "path.log").read_text()  # what the board's trace unit cannot tell
-        return jumps or self.count > 60000 or any(pc not in code and pc not in ram for pc in self.states[15::bench.STATE])
+        log = (self.folder / "path.log").read_text()
+        arena = self.symbols["arena"]
+        meant = [code, ram, range(arena, arena + 768), range(0x50000000, 0x50000002), range(0x60000100, 0x60000102)]
+        backs = {int(line.split()[4], 16) for line in log.splitlines() if " preferred " in line}
+        if any(not any(back in where for where in meant) for back in backs):
+            return True
+        return " jump " in log or self.count > 60000 or any(pc not in code and pc not in ram for pc in self.states[15::bench.STATE])
 
 
 def programs(folder, kind, seed, count):
     """So many that have run: what is random may also hang, or jump anywhere."""
-    for number in range(seed, seed + 6 * count):
+    for number in range(seed, seed + 8 * count):
         level = random.Random(f"{number} {kind}").choice(("O0", "O1", "O2", "O3", "Os"))
         case = Corners(folder, kind, level, number)
         try:
             case.execute()
-        except (bench.BenchError, bench.subprocess.TimeoutExpired):
+        except (bench.BenchError, bench.subprocess.TimeoutExpired, FileNotFoundError):
             continue
         if case.strays():
             continue
