@@ -44,7 +44,8 @@ int counts_init(struct counts *c, const struct counts_config *config,
     c->edges = edges_new(c->size);
     c->recent = calloc(COUNTS_RECENT, sizeof *c->recent);
     c->past = config->times ? calloc(PAST, sizeof *c->past) : NULL;
-    if (!c->edges || !c->recent || (config->times && !c->past))
+    c->marks = config->times ? calloc(BATCH + 1, sizeof *c->marks) : NULL;
+    if (!c->edges || !c->recent || (config->times && (!c->past || !c->marks)))
         return BT_ERR_NOMEM;
     return code_cache_init(&c->code, image, &options);
 }
@@ -54,7 +55,9 @@ void counts_release(struct counts *c)
     free(c->edges);
     free(c->recent);
     free(c->past);
+    free(c->marks);
     c->past = NULL;
+    c->marks = NULL;
     c->edges = NULL;
     c->recent = NULL;
     code_cache_release(&c->code);
@@ -332,7 +335,9 @@ static size_t without_cycles(const uint64_t *cycles, size_t first, size_t count)
 
 static void counts_add_times(struct counts *c, const struct bt_block *b, uint64_t times)
 {
-    struct counts_edge *e = counts_search(c, COUNTS_FROM_NOWHERE, b);
+    struct counts_edge *e = &c->edges[counts_place(c->shift, COUNTS_FROM_NOWHERE, b)];
+    if (!counts_is(e, COUNTS_FROM_NOWHERE, b))
+        e = counts_search(c, COUNTS_FROM_NOWHERE, b);
     if (e)
         e->count += times;
     else
@@ -357,76 +362,15 @@ void counts_room(struct counts *c, struct flow_out *out)
     }
     out->blocks = c->past + c->past_next;
     out->block_max = BATCH;
+    out->times = true;
+    out->leaves = c->report != NO_TRANSFERS;
+    out->marks = c->marks;
+    out->mark_count = 0;
 }
 
 bool counts_leaves(void *ctx, uint64_t from, uint64_t to)
 {
     return function_at(ctx, from) != function_at(ctx, to);
-}
-
-/* A block that is not counted yet, or may have been reached by a transfer. */
-static void counts_marked(struct counts *c, const struct bt_block *marked)
-{
-    uint64_t way = c->from;
-    const struct bt_block b = {marked->first, marked->extent, marked->info & ~MARKS};
-    struct counts_edge *e = &c->edges[counts_place(c->shift, way, &b)];
-    if (!counts_is(e, way, &b))
-        e = counts_search(c, way, &b);
-    if (!e || e->kind >= c->report)
-        counts_report(c, e, &b);
-    if (marked->info & FLOW_COUNTED)
-        return;
-    if (e)
-        e->count++;
-    else
-        c->left_out++;
-}
-
-static void counts_at(struct counts *c, const struct bt_block *newest, uint64_t number)
-{
-    c->last = *newest;
-    c->from = bt_block_last(newest);
-    c->number = number;
-}
-
-/* Of four blocks: how many instructions, if there is nothing to do for any; otherwise 0. */
-static ALWAYS_INLINE uint64_t counts_quiet(const struct bt_block *b)
-{
-    uint32_t all = b[0].info & b[1].info & b[2].info & b[3].info;
-    uint32_t any = (b[0].info | b[1].info | b[2].info) & CODE_LEAVES;
-    if ((all & FLOW_COUNTED) == 0 || any != 0)
-        return 0;
-    return (uint64_t)(b[0].info >> 8) + (b[1].info >> 8) + (b[2].info >> 8) + (b[3].info >> 8);
-}
-
-/* As counts_take(), where most blocks are counted already and were not reached by a transfer. */
-static size_t counts_pass(struct counts *c, const struct flow_out *out, size_t first,
-                          uint64_t position)
-{
-    const struct bt_block *blocks = out->blocks;
-    bool transfer = c->from & 1 || (c->last.info & MARKS) != FLOW_COUNTED;
-    uint64_t number = c->number;
-    size_t i = first;
-    while (i < out->block_count && number < position) {
-        uint64_t quiet = transfer || out->block_count - i < 4 ? 0 : counts_quiet(&blocks[i]);
-        if (quiet && number + quiet <= position) {
-            number += quiet;
-            i += 4;
-        } else {
-            if (transfer || !(blocks[i].info & FLOW_COUNTED)) {
-                if (i > first)
-                    counts_at(c, &blocks[i - 1], number);
-                counts_marked(c, &blocks[i]);
-            }
-            number += bt_block_count(&blocks[i++]);
-        }
-        transfer = (blocks[i - 1].info & MARKS) != FLOW_COUNTED;
-    }
-    if (i > first)
-        counts_at(c, &blocks[i - 1], number);
-    c->past_next += (uint32_t)(i - first);
-    c->recent_next = c->past_next;
-    return i;
 }
 
 static size_t counts_each(struct counts *c, const struct flow_out *out, size_t first,
@@ -458,7 +402,7 @@ static size_t counts_take(struct counts *c, const struct flow_out *out, size_t f
 {
     if (first < out->block_count && c->number < position)
         counts_exception(c);
-    size_t i = (c->past ? counts_pass : counts_each)(c, out, first, position);
+    size_t i = counts_each(c, out, first, position);
     counts_open(c, i - first);
     return i;
 }
@@ -539,41 +483,96 @@ void counts_feed(struct counts *c, const struct flow_out *out)
     counts_take(c, out, b, UINT64_MAX);
 }
 
-static void counts_uncounted(struct counts *c, const struct bt_block *b)
+/* What is left to be seen of a batch, from block `b` on, whose first instruction is that of number
+ * c->number. */
+struct counts_pass {
+    const struct flow_mark *mark, *marks_end;
+    const struct bt_block *b, *end;
+};
+
+/* The block may have been reached by a transfer. */
+static void counts_reached(struct counts *c, const struct bt_block *marked)
 {
-    if (!(b->info & FLOW_COUNTED))
-        counts_add_times(c, b, 1);
+    const struct bt_block b = {marked->first, marked->extent, marked->info & ~MARKS};
+    const struct counts_edge *e = &c->edges[counts_place(c->shift, c->from, &b)];
+    if (!counts_is(e, c->from, &b))
+        e = counts_search(c, c->from, &b);
+    if (!e || e->kind >= c->report)
+        counts_report(c, e, &b);
 }
 
-/* So many blocks from `b` on, of which a few are not counted yet. */
-static void counts_take_times(struct counts *c, const struct bt_block *b, size_t count)
+static bool counts_left(const struct counts *c)
 {
-    counts_open(c, count);
-    c->past_next += (uint32_t)count;
+    return c->from & 1 || (c->last.info & MARKS) != FLOW_COUNTED;
+}
+
+static void counts_at(struct counts *c, const struct bt_block *newest)
+{
+    c->last = *newest;
+    c->from = bt_block_last(newest);
+}
+
+static void counts_take_mark(struct counts *c, const struct bt_block *b)
+{
+    const struct bt_block plain = {b->first, b->extent, b->info & ~MARKS};
+    if (!(b->info & FLOW_COUNTED))
+        counts_add_times(c, &plain, 1);
+}
+
+/* Marked blocks that begin before instruction `position`, and what they lead to. */
+static void counts_pass_marks(struct counts *c, struct counts_pass *p, uint64_t position)
+{
+    for (; p->mark < p->marks_end; p->mark++) {
+        const struct bt_block *b = p->mark->block;
+        if (p->mark->number - bt_block_count(b) >= position)
+            return;
+        counts_take_mark(c, b);
+        counts_at(c, b);
+        c->number = p->mark->number;
+        p->b = b + 1;
+        if (p->b < p->end && c->number < position)
+            counts_reached(c, p->b);
+    }
+}
+
+/* All blocks that begin before instruction `position`. */
+static void counts_pass_to(struct counts *c, struct counts_pass *p, uint64_t position)
+{
+    const struct bt_block *first = p->b;
+    bool reports = c->report != NO_TRANSFERS;
+    if (first == p->end || c->number >= position)
+        return;
+    counts_exception(c);
+    if (reports && counts_left(c))
+        counts_reached(c, first);
+    if (reports)
+        counts_pass_marks(c, p, position);
+    if (position == UINT64_MAX) {
+        counts_at(c, p->end - 1);
+        p->b = p->end;
+    }
+    for (; p->b < p->end && c->number < position; p->b++) {
+        counts_at(c, p->b);
+        c->number += bt_block_count(p->b);
+    }
+    for (; p->mark < p->marks_end && p->mark->block < p->b; p->mark++)
+        counts_take_mark(c, p->mark->block);
+    counts_open(c, (size_t)(p->b - first));
+    c->past_next += (uint32_t)(p->b - first);
     c->recent_next = c->past_next;
-    for (; count >= 4; b += 4, count -= 4)
-        if (!(b[0].info & b[1].info & b[2].info & b[3].info & FLOW_COUNTED))
-            for (unsigned i = 0; i < 4; i++)
-                counts_uncounted(c, &b[i]);
-    for (; count; b++, count--)
-        counts_uncounted(c, b);
 }
 
 void counts_feed_times(struct counts *c, const struct flow_out *out, uint64_t number)
 {
-    size_t first = 0, i = 0;
+    struct counts_pass p = {out->marks, out->marks + out->mark_count, out->blocks,
+                            out->blocks + out->block_count};
+    bool follows = c->report != NO_TRANSFERS || c->config.event;
     for (size_t e = 0; e < out->event_count; e++) {
-        const struct bt_event *event = &out->events[e];
-        flow_track_key(&c->key, event);
-        if (event->kind != BT_EVENT_GAP)
-            continue;
-        for (; i < out->block_count && c->number < event->position; i++)
-            c->number += bt_block_count(&out->blocks[i]);
-        counts_take_times(c, out->blocks + first, i - first);
-        counts_take_back(c, event->u.gap.doubtful);
-        first = i;
+        if (follows || out->events[e].kind == BT_EVENT_GAP)
+            counts_pass_to(c, &p, out->events[e].position);
+        counts_event(c, &out->events[e]);
     }
-    counts_take_times(c, out->blocks + first, out->block_count - first);
+    counts_pass_to(c, &p, UINT64_MAX);
     c->number = number;
 }
 

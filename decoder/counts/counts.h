@@ -77,6 +77,7 @@ struct counts {
     uint64_t taken_back;       /* doubtful instructions right before gaps, which are not counted */
     uint32_t *recent;          /* entries of the newest blocks, a ring of COUNTS_RECENT */
     struct bt_block *past;     /* the same with `times`: the blocks themselves, and room for more */
+    struct flow_mark *marks;   /* of those that were put out last */
     uint32_t past_next;        /* where the next ones go */
     uint32_t past_end;         /* where they ended when they last began anew */
     uint32_t recent_next;      /* behind the newest one: modulo COUNTS_RECENT, or in `past` */
@@ -100,12 +101,11 @@ void counts_release(struct counts *c);
 /* What a flow stage has put out, all of it, in order. The arrays' counts are left as they are. */
 void counts_feed(struct counts *c, const struct flow_out *out);
 
-/* With `times`: where the next blocks have to be; before the first, and after each counts_feed().
- * Those of before are not copied: a gap finds them where they are. */
+/* With `times`: where the next blocks and marks have to be; before the first, and after each
+ * counts_feed_times(). Blocks are not copied: a gap finds them where they are. */
 void counts_room(struct counts *c, struct flow_out *out);
 
-/* As counts_feed(), with `times` and without `transfer` and `event`; `number` is that of the
- * instruction behind the blocks. */
+/* As counts_feed(), with `times`; `number` is that of the instruction behind the blocks. */
 void counts_feed_times(struct counts *c, const struct flow_out *out, uint64_t number);
 
 /* With `times`: as struct code_options has them, `ctx` is the counts. */

@@ -27,6 +27,8 @@ struct etmv3_position {
     struct code_range *before; /* if `joined` is more than 0: the range before; NULL:
                                   see the flow */
     struct bt_block *b;        /* the next block */
+    struct flow_mark *marks;   /* the next one; NULL: without times */
+    uint64_t number;           /* of the instruction behind the blocks, with `leaves` */
     uint64_t first;            /* where the open block begins, if `joined` is not 0 */
     uint32_t left;             /* instructions of the range that were not executed yet */
     int32_t joined; /* instructions of the open block in earlier ranges, less those of this range
@@ -52,6 +54,8 @@ static void etmv3_position_load(const struct etmv3_flow *f, const struct flow_ou
 {
     *s = (struct etmv3_position){.range = f->core.range,
                                  .b = out->blocks + out->block_count,
+                                 .marks = out->times ? out->marks + out->mark_count : NULL,
+                                 .number = f->core.instructions,
                                  .first = f->first,
                                  .left = code_range_count(f->core.range) - f->done,
                                  .joined = (int32_t)f->joined - (int32_t)f->begin,
@@ -73,7 +77,20 @@ static inline bool etmv3_position_ended(const struct etmv3_position *s)
 struct kind {
     bool counts; /* the processor counts bits with one instruction */
     bool times;  /* of ranges are counted */
+    bool leaves; /* their ends are marked */
 };
+
+/* The block at s->b is whole. */
+static ALWAYS_INLINE void etmv3_position_put(struct etmv3_position *s, struct kind kind, bool mark)
+{
+    if (kind.leaves)
+        s->number += bt_block_count(s->b);
+    if (kind.leaves || (kind.times && mark)) {
+        *s->marks = (struct flow_mark){s->b, s->number};
+        s->marks += mark;
+    }
+    s->b++;
+}
 
 /* A block ends with the last instruction of the range, and mostly began with its first. */
 static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s, struct code_range *range,
@@ -85,12 +102,13 @@ static ALWAYS_INLINE void etmv3_position_block(struct etmv3_position *s, struct 
         *(block_memory *)s->b = block + (block_bits){0, info << 32};
         if (kind.times)
             code_range_times(range)[cond - BT_COND_PASS]++;
+        etmv3_position_put(s, kind, kind.leaves && range->info & CODE_LEAVES);
     } else {
         s->b->first = s->first;
         s->b->extent = (uint32_t)(range->start - s->first) + range->extent;
         s->b->info = range->info + ((uint32_t)s->joined << 8) + ((uint32_t)cond << 4);
+        etmv3_position_put(s, kind, true);
     }
-    s->b++;
 }
 
 /* The range was executed to its end, which is no branch: the open block goes on behind it. */
@@ -117,14 +135,14 @@ static ALWAYS_INLINE uint32_t etmv3_position_offset(const struct code_range *ran
 }
 
 /* An N inside the range: a block ends there. */
-static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s, bool counts)
+static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s, struct kind kind)
 {
     const struct code_range *range = s->range;
     uint32_t index = etmv3_position_done(s), size = 4, offset = 4 * index;
     if (code_range_isa(range) != BT_ISA_A32) {
         if (index >= CODE_WIDE_BITS)
             return false;
-        offset = etmv3_position_offset(range, index, counts);
+        offset = etmv3_position_offset(range, index, kind.counts);
         size = 2 + 2 * (range->wide >> index & 1);
     }
     uint64_t last = range->start + offset;
@@ -132,7 +150,7 @@ static ALWAYS_INLINE bool etmv3_position_inside(struct etmv3_position *s, bool c
     s->b->extent = (uint32_t)(last - s->b->first);
     s->b->info =
         bt_block_info((uint32_t)s->joined + index + 1, code_range_isa(range), BT_COND_FAIL);
-    s->b++;
+    etmv3_position_put(s, kind, true);
     s->first = last + size;
     s->left--;
     s->joined = -(int32_t)(index + 1);
@@ -146,7 +164,7 @@ static ALWAYS_INLINE bool etmv3_position_failed(struct etmv3_position *s, struct
     if (s->joined > 0 || s->left == 0) /* what was joined could not be told from it at the end */
         return false;
     if (s->left > 1)
-        return etmv3_position_inside(s, kind.counts);
+        return etmv3_position_inside(s, kind);
     if (!next || range->end == CODE_END_NO_CODE)
         return false;
     etmv3_position_block(s, range, BT_COND_FAIL, kind);
@@ -272,7 +290,8 @@ static __attribute__((noinline)) bool etmv3_position_link(struct etmv3_flow *f,
         if (s->pending || s->b > out->blocks + (out->block_max - FLOW_SLACK) ||
             !code_has_room(f->core.code) || !etmv3_position_link_next(f, s, &h))
             return false;
-        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h, (struct kind){0});
+        const struct kind kind = {.times = out->times, .leaves = out->leaves};
+        uint32_t left = etmv3_position_header(s, &f->core.code->calls, &h, kind);
         in->atoms += h.n - left;
         in->value &= (1u << left) - 1;
         in->left = left;
@@ -317,7 +336,8 @@ static bool etmv3_position_interrupt(struct etmv3_flow *f, struct etmv3_position
     struct code_range *range = blocks < 0 ? NULL : etmv3_fast_exception(f, in, &from, out);
     if (!range)
         return false;
-    s->b += blocks;
+    if (blocks)
+        etmv3_position_put(s, (struct kind){.times = out->times, .leaves = out->leaves}, true);
     s->pending = false;
     etmv3_position_enter(s, range);
     return true;
@@ -363,6 +383,8 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
         f->branched = ETMV3_BRANCHED_NOT;
     if (keep) {
         etmv3_position_uncount(f, --s->b);
+        if (out->times && s->marks > out->marks && s->marks[-1].block == s->b)
+            s->marks--;
         etmv3_fast_keep_pending(f, in, s->b, FLOW_NO_CYCLES, out);
         instructions -= f->pending_block.count;
         if (f->pending_block.cond == BT_COND_PASS)
@@ -382,6 +404,8 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
     f->begin = s->pending || s->joined > 0 ? 0 : (uint32_t)-s->joined;
     f->pending = s->pending;
     size_t count = (size_t)(s->b - (out->blocks + out->block_count));
+    if (out->times)
+        out->mark_count = (size_t)(s->marks - out->marks);
     if (out->cycles)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     etmv3_emitted(f, out, s->b, instructions - etmv3_open(f));
@@ -411,6 +435,9 @@ static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_
         if (in.has_pending) {
             etmv3_release(f, out);
             s.b = out->blocks + out->block_count;
+            if (kind.times)
+                s.marks = out->marks + out->mark_count;
+            s.number = f->core.instructions;
             in.has_pending = false;
         }
         in.at++;
@@ -425,46 +452,44 @@ static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_
     *bytes = in;
 }
 
-static __attribute__((noinline)) void fast_loop(struct etmv3_flow *f, struct etmv3_position *s,
-                                                struct etmv3_bytes *in, struct flow_out *out)
-{
-    etmv3_position_run(f, s, in, out, (struct kind){0});
-}
-
-static __attribute__((noinline)) void fast_loop_times(struct etmv3_flow *f,
-                                                      struct etmv3_position *s,
-                                                      struct etmv3_bytes *in, struct flow_out *out)
-{
-    etmv3_position_run(f, s, in, out, (struct kind){.times = true});
-}
+#define FAST_LOOP(name, attributes, ...)                                                           \
+    static __attribute__((attributes)) void name(struct etmv3_flow *f, struct etmv3_position *s,   \
+                                                 struct etmv3_bytes *in, struct flow_out *out)     \
+    {                                                                                              \
+        etmv3_position_run(f, s, in, out, (struct kind){__VA_ARGS__});                             \
+    }
+FAST_LOOP(fast_loop, noinline, false, false, false)
+FAST_LOOP(fast_loop_times, noinline, false, true, false)
+FAST_LOOP(fast_loop_leaves, noinline, false, true, true)
 
 /* Each N inside a range counts the wide instructions before it: a tenth of the loop's time on
  * processors that are only known to be x86-64. */
 #ifdef __x86_64__
-static __attribute__((noinline, target("popcnt"))) void fast_loop_popcnt(struct etmv3_flow *f,
-                                                                         struct etmv3_position *s,
-                                                                         struct etmv3_bytes *in,
-                                                                         struct flow_out *out)
-{
-    etmv3_position_run(f, s, in, out, (struct kind){.counts = true});
-}
-#define HAS_POPCNT __builtin_cpu_supports("popcnt")
+#define POPCNT     noinline, target("popcnt")
+#define HAS_POPCNT (__builtin_cpu_supports("popcnt") != 0)
+FAST_LOOP(fast_loop_popcnt, POPCNT, true, false, false)
+FAST_LOOP(fast_loop_times_popcnt, POPCNT, true, true, false)
+FAST_LOOP(fast_loop_leaves_popcnt, POPCNT, true, true, true)
 #else
-#define fast_loop_popcnt fast_loop
-#define HAS_POPCNT       false
+#define fast_loop_popcnt        fast_loop
+#define fast_loop_times_popcnt  fast_loop_times
+#define fast_loop_leaves_popcnt fast_loop_leaves
+#define HAS_POPCNT              false
 #endif
+
+/* By bits that are counted, times and leaves. */
+static void (*const fast_loops[2][3])(struct etmv3_flow *f, struct etmv3_position *s,
+                                      struct etmv3_bytes *in, struct flow_out *out) = {
+    {fast_loop, fast_loop_times, fast_loop_leaves},
+    {fast_loop_popcnt, fast_loop_times_popcnt, fast_loop_leaves_popcnt}};
 
 static __attribute__((noinline)) void etmv3_fast_plain(struct etmv3_flow *f, struct etmv3_bytes *in,
                                                        struct flow_out *out)
 {
     struct etmv3_position s;
     etmv3_position_load(f, out, &s);
-    void (*loop)(struct etmv3_flow *, struct etmv3_position *, struct etmv3_bytes *,
-                 struct flow_out *) = out->times   ? fast_loop_times
-                                      : HAS_POPCNT ? fast_loop_popcnt
-                                                   : fast_loop;
     do
-        loop(f, &s, in, out);
+        fast_loops[HAS_POPCNT][out->times + out->leaves](f, &s, in, out);
     while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
     etmv3_position_store(f, &s, in, out);
 }

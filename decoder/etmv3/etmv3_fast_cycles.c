@@ -394,6 +394,11 @@ static void chain_store(struct etmv3_flow *f, struct chain *c, struct etmv3_byte
     f->near_index = 0;
     f->waited = c->waited;
     f->since = in->atoms + f->since > 1 ? 2 : (uint8_t)(in->atoms + f->since);
+    uint64_t number = f->core.instructions;
+    for (struct bt_block *b = out->blocks + out->block_count; out->times && b < c->b; b++) {
+        number += bt_block_count(b);
+        out->marks[out->mark_count++] = (struct flow_mark){b, number};
+    }
     etmv3_emitted(f, out, c->b, (size_t)(c->b - (out->blocks + out->block_count)));
 }
 

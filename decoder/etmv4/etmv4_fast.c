@@ -110,6 +110,8 @@ static void put_part(struct etmv4_fast_cursor *t, enum bt_isa isa, uint32_t coun
                                     bt_block_info(count, isa, BT_COND_UNKNOWN)};
     t->base = t->b;
     t->instructions += count;
+    if (count && t->marks)
+        *t->marks++ = (struct flow_mark){t->b - 1, t->instructions};
 }
 
 /* Up to the exception, to its vector. False: not along known code, and nothing has changed. */
@@ -204,7 +206,7 @@ static __attribute__((noinline)) bool etmv4_fast_cursor_rare(struct etmv4_fast_c
 
 /* An atom header. False: not all of it goes along cached ranges. */
 static ALWAYS_INLINE bool trail_header(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
-                                       bool wide, bool times)
+                                       bool wide, enum etmv4_counting times)
 {
     const struct etmv4_packet *h = &etmv4_packets[*in->at];
     in->left = etmv4_fast_cursor_atoms(t, (uint32_t)h->value, h->n, wide, times);
@@ -221,7 +223,7 @@ static ALWAYS_INLINE bool trail_address(struct etmv4_fast_cursor *t, struct etmv
 }
 
 static ALWAYS_INLINE void trail_along(struct etmv4_fast_cursor *now, struct etmv4_bytes *bytes,
-                                      struct flow_out *out, bool wide, bool times)
+                                      struct flow_out *out, bool wide, enum etmv4_counting times)
 {
     const struct bt_block *limit = out->blocks + (out->block_max - FLOW_SLACK);
     struct etmv4_fast_cursor t = *now;
@@ -245,9 +247,9 @@ static __attribute__((noinline)) void trail_run(struct etmv4_fast_cursor *t, str
                                                 struct flow_out *out, bool wide)
 {
     if (wide)
-        trail_along(t, in, out, true, false);
+        trail_along(t, in, out, true, ETMV4_NO_TIMES);
     else
-        trail_along(t, in, out, false, false);
+        trail_along(t, in, out, false, ETMV4_NO_TIMES);
 }
 
 static __attribute__((noinline)) void trail_run_times(struct etmv4_fast_cursor *t,
@@ -255,9 +257,19 @@ static __attribute__((noinline)) void trail_run_times(struct etmv4_fast_cursor *
                                                       bool wide)
 {
     if (wide)
-        trail_along(t, in, out, true, true);
+        trail_along(t, in, out, true, ETMV4_TIMES);
     else
-        trail_along(t, in, out, false, true);
+        trail_along(t, in, out, false, ETMV4_TIMES);
+}
+
+static __attribute__((noinline)) void trail_run_leaves(struct etmv4_fast_cursor *t,
+                                                       struct etmv4_bytes *in, struct flow_out *out,
+                                                       bool wide)
+{
+    if (wide)
+        trail_along(t, in, out, true, ETMV4_LEAVES);
+    else
+        trail_along(t, in, out, false, ETMV4_LEAVES);
 }
 
 static void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_flow *f,
@@ -272,6 +284,7 @@ static void etmv4_fast_cursor_begin(struct etmv4_fast_cursor *t, struct etmv4_fl
                                     .call_count = f->core.code->calls.count,
                                     .range = f->branch ? f->went : f->core.range,
                                     .b = b,
+                                    .marks = out->times ? out->marks + out->mark_count : NULL,
                                     .base = b,
                                     .instructions = f->core.instructions,
                                     .agreed = f->core.agreed,
@@ -289,6 +302,8 @@ static void etmv4_fast_cursor_end(struct etmv4_fast_cursor *t, struct flow_out *
     if (out->cycles)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     out->block_count += count;
+    if (out->times)
+        out->mark_count = (size_t)(t->marks - out->marks);
     f->core.blocks += count;
     f->core.instructions = t->instructions;
     f->core.agreed = t->agreed;
@@ -324,7 +339,9 @@ static void etmv4_fast_fast_path(struct etmv4_flow *f, struct etmv4_bytes *in, s
     struct etmv4_fast_cursor t;
     etmv4_fast_cursor_begin(&t, f, out);
     in->start = in->at;
-    (out->times ? trail_run_times : trail_run)(&t, in, out, etmv4_fast_cursor_is_wide(f));
+    (out->leaves  ? trail_run_leaves
+     : out->times ? trail_run_times
+                  : trail_run)(&t, in, out, etmv4_fast_cursor_is_wide(f));
     in->p->scan.offset += (size_t)(in->at - in->start);
     etmv4_fast_cursor_end(&t, out);
 }
@@ -589,7 +606,8 @@ static bool drain_rare(struct etmv4_fast_cursor *t, struct taker *d, struct flow
 }
 
 /* Atoms that are committed. False: not all go along cached ranges. */
-static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, bool wide, bool times)
+static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, bool wide,
+                               const struct flow_out *out)
 {
     struct etmv4_packet *k = d->item;
     uint32_t atoms = (uint32_t)k->value, n = k->n;
@@ -597,8 +615,9 @@ static inline bool drain_atoms(struct etmv4_fast_cursor *t, struct taker *d, boo
         n = d->release;
         atoms &= (1u << n) - 1;
     }
-    unsigned left = times ? etmv4_fast_cursor_atoms(t, atoms, n, wide, true)
-                          : etmv4_fast_cursor_atoms(t, atoms, n, wide, false);
+    unsigned left = out->leaves  ? etmv4_fast_cursor_atoms(t, atoms, n, wide, ETMV4_LEAVES)
+                    : out->times ? etmv4_fast_cursor_atoms(t, atoms, n, wide, ETMV4_TIMES)
+                                 : etmv4_fast_cursor_atoms(t, atoms, n, wide, ETMV4_NO_TIMES);
     unsigned taken = n - left;
     d->release -= taken;
     if (taken == k->n) {
@@ -630,7 +649,7 @@ static inline void drain_run(struct etmv4_fast_cursor *now, struct taker *items,
     struct taker d = *items;
     while (d.release > 0 && d.item < d.end && t.b <= limit) {
         uint8_t kind = d.item->kind;
-        if (kind == ETMV4_ATOM ? drain_atoms(&t, &d, wide, out->times)
+        if (kind == ETMV4_ATOM ? drain_atoms(&t, &d, wide, out)
                                : kind == ETMV4_ADDRESS && drain_address(&t, &d, wide))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */

@@ -31,6 +31,7 @@ struct etmv4_fast_cursor {
     struct code_range *range;  /* that execution is in front of, or `due`:
                                   the branch that was taken */
     struct bt_block *b;
+    struct flow_mark *marks;     /* the next one; NULL: without times */
     const struct bt_block *base; /* no block before it ends with a P0 instruction not yet noted */
     uint64_t instructions;       /* number of the next one */
     uint64_t agreed;
@@ -174,20 +175,27 @@ _Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, s
                        offsetof(struct bt_block, info),
                "a range's second half is a block");
 
-/* Here and below, `wide`: all code is A64; else none is. `times`: those of ranges are counted. */
+/* Here and below, `wide`: all code is A64; else none is. `times`: whether
+ * those of ranges are counted, and blocks of ranges with CODE_LEAVES marked. */
+enum etmv4_counting { ETMV4_NO_TIMES, ETMV4_TIMES, ETMV4_LEAVES };
+
 static inline __attribute__((always_inline)) void
 etmv4_fast_cursor_block(struct etmv4_fast_cursor *t, struct code_range *range, unsigned fail,
-                        bool times)
+                        enum etmv4_counting times)
 {
     const uint64_t cond = (BT_COND_PASS + fail) << 4 | (times ? FLOW_COUNTED : 0);
     etmv4_bits block;
     memcpy(&block, &range->start, sizeof block);
     block = (block & t->mask) + (etmv4_bits){0, cond << 32};
     memcpy(t->b, &block, sizeof block);
-    t->b++;
     t->instructions += range->info >> 8;
     if (times)
         code_range_times(range)[fail]++;
+    if (times == ETMV4_LEAVES) {
+        *t->marks = (struct flow_mark){t->b, t->instructions};
+        t->marks += range->info / CODE_LEAVES % 2;
+    }
+    t->b++;
 }
 
 /* The branch that ends `range` was taken. */
@@ -222,7 +230,7 @@ static inline __attribute__((always_inline)) bool etmv4_fast_cursor_pop(struct e
 
 /* `e` times E, along cached ranges: returns how many are left. */
 static inline __attribute__((always_inline)) unsigned
-etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e, bool times)
+etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e, enum etmv4_counting times)
 {
     for (; e > 0; e--) {
         struct code_range *range = t->range, *next = range->next[CODE_TAKEN];
@@ -237,7 +245,7 @@ etmv4_fast_cursor_passed(struct etmv4_fast_cursor *t, unsigned e, bool times)
 
 /* An E on an indirect branch. False: it is none. */
 static inline __attribute__((always_inline)) bool
-etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t, bool times)
+etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t, enum etmv4_counting times)
 {
     struct code_range *range = t->range;
     if (range->end != CODE_END_INDIRECT)
@@ -251,7 +259,7 @@ etmv4_fast_cursor_indirect(struct etmv4_fast_cursor *t, bool times)
 
 /* An N. False: it has yet to be taken, by the slow path. */
 static inline __attribute__((always_inline)) bool
-etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t, bool times)
+etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t, enum etmv4_counting times)
 {
     struct code_range *range = t->range, *next = range->next[CODE_ONWARD];
     if (range->end > CODE_END_INDIRECT || !next || (range->last & CODE_SURE))
@@ -264,7 +272,7 @@ etmv4_fast_cursor_failed(struct etmv4_fast_cursor *t, bool times)
 /* Atoms along cached ranges, oldest in bit 0: returns how many are left. */
 static inline __attribute__((always_inline)) unsigned
 etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n, bool wide,
-                        bool times)
+                        enum etmv4_counting times)
 {
     while (n > 0) {
         unsigned e = (unsigned)__builtin_ctz(~atoms);

@@ -12,6 +12,13 @@
  * what was pending before it, puts out more. Arrays must be larger. */
 #define FLOW_SLACK 48
 
+/* A block that somebody has to look at and, with `leaves`, the number of the instruction behind it.
+ */
+struct flow_mark {
+    struct bt_block *block;
+    uint64_t number;
+};
+
 /* Filled by a flow stage; arrays belong to the caller. */
 struct flow_out {
     struct bt_block *blocks;
@@ -19,8 +26,12 @@ struct flow_out {
     struct bt_event *events;
     size_t block_count, block_max;
     size_t event_count, event_max;
-    bool times; /* the cache of code counts (struct code_options): blocks that are counted there
-                   are marked with FLOW_COUNTED */
+    bool times;  /* the cache of code counts (struct code_options): blocks that are counted there
+                    have FLOW_COUNTED */
+    bool leaves; /* with `times`: so have those of ranges with CODE_LEAVES a mark */
+    struct flow_mark *marks; /* with `times`: of blocks that are not counted, in order; one more
+                                than block_max */
+    size_t mark_count;
 };
 
 #define FLOW_COUNTED 0x80u /* in the info of a block; beside it CODE_LEAVES of its range */

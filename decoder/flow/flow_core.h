@@ -154,6 +154,8 @@ static inline void flow_block(struct flow_core *f, struct flow_out *out, uint64_
     out->block_count++;
     f->instructions += info >> 8;
     f->blocks++;
+    if (out->times)
+        out->marks[out->mark_count++] = (struct flow_mark){b, f->instructions};
 }
 
 #endif

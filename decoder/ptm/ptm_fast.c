@@ -23,6 +23,7 @@ struct ptm_fast_cursor {
     struct code_calls *calls;
     struct code_range *range;
     struct bt_block *b;
+    struct flow_mark *marks;     /* the next one */
     const struct bt_block *base; /* no block before it ends with a waypoint not yet noted */
     uint64_t *counts;            /* of the next block; NULL: not wanted, or there are none */
     uint64_t cycles;
@@ -35,6 +36,7 @@ struct kind {
     bool counted;
     bool stack;
     bool times; /* of ranges are counted */
+    bool leaves;
 };
 
 static ALWAYS_INLINE void ptm_fast_cursor_block(struct ptm_fast_cursor *t, struct code_range *range,
@@ -44,10 +46,14 @@ static ALWAYS_INLINE void ptm_fast_cursor_block(struct ptm_fast_cursor *t, struc
     t->b->first = range->start;
     t->b->extent = extent;
     t->b->info = info + ((BT_COND_PASS + fail) << 4) + (kind.times ? FLOW_COUNTED : 0);
-    t->b++;
+    t->instructions += info >> 8;
     if (kind.times)
         code_range_times(range)[fail]++;
-    t->instructions += info >> 8;
+    if (kind.leaves) {
+        *t->marks = (struct flow_mark){t->b, t->instructions};
+        t->marks += info / CODE_LEAVES % 2;
+    }
+    t->b++;
     if (kind.counted && t->counts)
         *t->counts++ = cycles;
 }
@@ -267,6 +273,8 @@ static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *i
             range->start, offset, bt_block_info(index + 1, code_range_isa(range), BT_COND_UNKNOWN)};
         t->base = t->b;
         t->instructions += index + 1;
+        if (out->times)
+            *t->marks++ = (struct flow_mark){t->b - 1, t->instructions};
         if (t->counts)
             *t->counts++ = FLOW_NO_CYCLES;
     }
@@ -328,29 +336,36 @@ static ALWAYS_INLINE void ptm_fast_cursor_run(struct ptm_fast_cursor *now, struc
     *bytes = in;
 }
 
-/* Eight functions, or compilers make one loop of them all. */
-#define TRAIL_RUN(name, is_counted, has_stack, has_times)                                          \
+/* Twelve functions, or compilers make one loop of them all. */
+#define TRAIL_RUN(name, is_counted, has_stack, has_times, has_leaves)                              \
     static __attribute__((noinline)) void name(struct ptm_fast_cursor *t, struct bytes *in,        \
                                                struct flow_out *out)                               \
     {                                                                                              \
-        ptm_fast_cursor_run(t, in, out, (struct kind){is_counted, has_stack, has_times});          \
+        ptm_fast_cursor_run(t, in, out,                                                            \
+                            (struct kind){is_counted, has_stack, has_times, has_leaves});          \
     }
-TRAIL_RUN(ptm_fast_cursor_run_plain, false, false, false)
-TRAIL_RUN(ptm_fast_cursor_run_stack, false, true, false)
-TRAIL_RUN(ptm_fast_cursor_run_counted, true, false, false)
-TRAIL_RUN(ptm_fast_cursor_run_counted_stack, true, true, false)
-TRAIL_RUN(ptm_fast_cursor_run_plain_times, false, false, true)
-TRAIL_RUN(ptm_fast_cursor_run_stack_times, false, true, true)
-TRAIL_RUN(ptm_fast_cursor_run_counted_times, true, false, true)
-TRAIL_RUN(ptm_fast_cursor_run_counted_stack_times, true, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_plain, false, false, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_stack, false, true, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted, true, false, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted_stack, true, true, false, false)
+TRAIL_RUN(ptm_fast_cursor_run_plain_times, false, false, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_stack_times, false, true, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted_times, true, false, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_counted_stack_times, true, true, true, false)
+TRAIL_RUN(ptm_fast_cursor_run_plain_leaves, false, false, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_stack_leaves, false, true, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_counted_leaves, true, false, true, true)
+TRAIL_RUN(ptm_fast_cursor_run_counted_stack_leaves, true, true, true, true)
 
-/* By times, counted, stack. */
-static void (*const ptm_fast_cursor_runs[2][2][2])(struct ptm_fast_cursor *t, struct bytes *in,
+/* By times and leaves, counted, stack. */
+static void (*const ptm_fast_cursor_runs[3][2][2])(struct ptm_fast_cursor *t, struct bytes *in,
                                                    struct flow_out *out) = {
     {{ptm_fast_cursor_run_plain, ptm_fast_cursor_run_stack},
      {ptm_fast_cursor_run_counted, ptm_fast_cursor_run_counted_stack}},
     {{ptm_fast_cursor_run_plain_times, ptm_fast_cursor_run_stack_times},
-     {ptm_fast_cursor_run_counted_times, ptm_fast_cursor_run_counted_stack_times}}};
+     {ptm_fast_cursor_run_counted_times, ptm_fast_cursor_run_counted_stack_times}},
+    {{ptm_fast_cursor_run_plain_leaves, ptm_fast_cursor_run_stack_leaves},
+     {ptm_fast_cursor_run_counted_leaves, ptm_fast_cursor_run_counted_stack_leaves}}};
 
 static void ptm_fast_cursor_end(struct ptm_fast_cursor *t, struct flow_out *out)
 {
@@ -360,6 +375,8 @@ static void ptm_fast_cursor_end(struct ptm_fast_cursor *t, struct flow_out *out)
     if (out->cycles && !t->counts)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     out->block_count += count;
+    if (out->times)
+        out->mark_count = (size_t)(t->marks - out->marks);
     f->core.blocks += count;
     f->core.instructions = t->instructions;
     f->core.cycles += t->cycles;
@@ -376,13 +393,14 @@ static void ptm_fast_fast_path(struct ptm_flow *f, struct bytes *in, struct flow
                                 .calls = &f->core.code->calls,
                                 .range = f->core.range,
                                 .b = b,
+                                .marks = out->times ? out->marks + out->mark_count : NULL,
                                 .base = b,
                                 .counts =
                                     out->cycles && counted ? out->cycles + out->block_count : NULL,
                                 .instructions = f->core.instructions,
                                 .isa = (enum bt_isa)(ptm_isa_state(in->p, in->p->last_isa) & 0xf)};
     in->start = in->at;
-    ptm_fast_cursor_runs[out->times][counted][f->config.return_stack](&t, in, out);
+    ptm_fast_cursor_runs[out->times + out->leaves][counted][f->config.return_stack](&t, in, out);
     in->p->scan.offset += (size_t)(in->at - in->start);
     ptm_fast_cursor_end(&t, out);
 }

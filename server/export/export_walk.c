@@ -68,7 +68,7 @@ static void walk_output(void *ctx, struct flow_out *out)
     struct walk_state *s = ctx;
     if (s->walk->output)
         s->walk->output(s->walk->ctx, out, s->counts->number, stream_offset(&s->stream));
-    if (s->times && !s->walk->transfer && !s->walk->event)
+    if (s->times)
         counts_feed_times(s->counts, out, stream_instructions(&s->stream));
     else
         counts_feed(s->counts, out);
@@ -201,8 +201,7 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
                 .cycles = s->walk->cycles ? s->cycles : NULL,
                 .events = s->events,
                 .block_max = WALK_BLOCKS,
-                .event_max = WALK_EVENTS,
-                .times = s->times},
+                .event_max = WALK_EVENTS},
         .flush = walk_output,
         .ctx = s,
     };

@@ -162,8 +162,24 @@ static void count_range(struct counts *c, const struct bt_block *b)
     counts_range(c, &range, times);
 }
 
-/* One batch for both, with a gap somewhere in it: where the decoder counts, blocks lie where
- * counts_room() says, and those that are marked are counted by their ranges. */
+/* What was told of transfers. */
+struct told {
+    uint64_t count, sum;
+};
+
+static void tell_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
+                          uint64_t cycles)
+{
+    struct told *told = ctx;
+    uint64_t all[] = {edge->from, edge->block.first, edge->kind, edge->behind, number, cycles};
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        told->sum = (told->sum ^ all[i]) * 0x100000001b3u;
+    told->count++;
+}
+
+/* One batch for both, with a gap or an exception somewhere in it: where the decoder counts, blocks
+ * lie where counts_room() says, and those of ranges are counted by these; others, and those that
+ * may end with a transfer, have a mark. */
 static void feed_both(struct made *m, struct counts *each, struct counts *times)
 {
     struct bt_block blocks[1024];
@@ -176,35 +192,48 @@ static void feed_both(struct made *m, struct counts *each, struct counts *times)
     for (size_t b = 0; b < out.block_count; b++) {
         marked.blocks[b] = blocks[b] =
             made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
-        if (made_random(m, 8) == 0)
-            continue;
-        marked.blocks[b].info |= FLOW_COUNTED;
-        count_range(times, &blocks[b]);
+        uint32_t last = m->words[(bt_block_last(&blocks[b]) - BASE) / 4];
+        bool counted = made_random(m, 8), leaves = last == BL || last == BX_LR;
+        if (counted) {
+            marked.blocks[b].info |= FLOW_COUNTED | (leaves ? CODE_LEAVES : 0);
+            count_range(times, &blocks[b]);
+        }
+        if (!counted || (marked.leaves && leaves))
+            marked.marks[marked.mark_count++] =
+                (struct flow_mark){&marked.blocks[b], m->instructions};
     }
     event.position = before + made_random(m, (unsigned)(m->instructions - before) + 1);
     event.u.gap.doubtful = made_random(m, 2) ? made_random(m, 30000) : 0;
+    if (made_random(m, 2))
+        event = (struct bt_event){.kind = BT_EVENT_EXCEPTION, .position = event.position};
     out.events = marked.events = &event;
-    out.event_count = marked.event_count = made_random(m, 4) == 0;
+    out.event_count = marked.event_count = made_random(m, 2) == 0;
     counts_feed(each, &out);
     counts_feed_times(times, &marked, m->instructions);
 }
 
 /* What the decoder counts, and what a gap takes back of it, is as if each block were counted. */
-START_TEST(times_of_ranges)
+static void compare_times(bool transfers)
 {
     struct made *m = made_new();
     struct code_key key;
     struct counts each, times;
     struct counts_table a, b;
+    struct told told[2] = {{0}};
+    struct counts_config config = {.transfer = transfers ? tell_transfer : NULL, .ctx = &told[0]};
     code_key_init(&key);
-    ck_assert_int_eq(counts_init(&each, &(struct counts_config){0}, &m->image, &key), 0);
-    ck_assert_int_eq(counts_init(&times, &(struct counts_config){.times = true}, &m->image, &key),
-                     0);
+    ck_assert_int_eq(counts_init(&each, &config, &m->image, &key), 0);
+    config.times = true;
+    config.ctx = &told[1];
+    ck_assert_int_eq(counts_init(&times, &config, &m->image, &key), 0);
     for (unsigned i = 0; i < 200; i++)
         feed_both(m, &each, &times);
     ck_assert_uint_gt(each.taken_back, 0);
     ck_assert_uint_eq(each.taken_back, times.taken_back);
     ck_assert_uint_eq(each.number, times.number);
+    ck_assert_int_eq(told[0].count > 0, transfers);
+    ck_assert_uint_eq(told[0].count, told[1].count);
+    ck_assert_uint_eq(told[0].sum, told[1].sum);
     counts_table_init(&a);
     counts_table_init(&b);
     ck_assert_int_eq(counts_table_add(&a, &each), 0);
@@ -220,6 +249,17 @@ START_TEST(times_of_ranges)
     counts_release(&times);
     made_free(m);
 }
+
+START_TEST(times_of_ranges)
+{
+    compare_times(false);
+}
+END_TEST
+
+START_TEST(times_and_transfers)
+{
+    compare_times(true);
+}
 END_TEST
 
 Suite *unit_suite(void)
@@ -228,5 +268,6 @@ Suite *unit_suite(void)
     unit_case(suite, "each_instruction", each_instruction);
     unit_case(suite, "bounded", bounded);
     unit_case(suite, "times_of_ranges", times_of_ranges);
+    unit_case(suite, "times_and_transfers", times_and_transfers);
     return suite;
 }
