@@ -68,9 +68,10 @@ static inline uint32_t find_callee(struct calls *c, const struct calls_path *wan
 {
     if (wanted->parent == CALLS_NO_PATH)
         return calls_find_path(c, wanted);
-    uint32_t newest = c->paths[wanted->parent].newest;
+    unsigned place = (wanted->site ^ wanted->site >> 2) / 2 % CALLS_NEWEST;
+    uint32_t newest = c->paths[wanted->parent].newest[place];
     if (!newest || !path_is(&c->paths[newest], wanted))
-        newest = c->paths[wanted->parent].newest = calls_find_path(c, wanted);
+        newest = c->paths[wanted->parent].newest[place] = calls_find_path(c, wanted);
     return newest;
 }
 
@@ -341,13 +342,15 @@ void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number
         calls_root(c, calls_function(edge));
         return;
     }
-    switch (edge->kind) {
-    case COUNTS_CALL:
+    if (edge->kind == COUNTS_CALL) { /* that, and returns, are most: a switch would go astray */
         calls_push(c, calls_function(edge), edge->behind, false, edge->from);
-        break;
-    case COUNTS_INDIRECT:
+        return;
+    }
+    if (edge->kind == COUNTS_INDIRECT) {
         calls_indirect(c, edge);
-        break;
+        return;
+    }
+    switch (edge->kind) {
     case COUNTS_LEAVE:
         calls_leave(c, edge);
         break;

@@ -13,6 +13,7 @@
 #include "decoder/counts/counts.h"
 
 #define CALLS_DEPTH   512u
+#define CALLS_NEWEST  4u
 #define CALLS_NO_PATH UINT32_MAX
 
 /* One way of calls that led into a function. A path stands behind that of its caller. */
@@ -24,9 +25,10 @@ struct calls_path {
     uint64_t self_cycles;
     uint64_t all; /* calls_finish(): with everything called from there, but for exceptions */
     uint64_t all_cycles;
-    uint32_t parent;   /* index; CALLS_NO_PATH: a root */
-    uint32_t newest;   /* index of what was called from here last; 0: nothing */
-    int32_t exception; /* its number, of an exception's root; otherwise -1 */
+    uint32_t parent;               /* index; CALLS_NO_PATH: a root */
+    uint32_t newest[CALLS_NEWEST]; /* by the call's place, index of what it called last; 0: nothing
+                                    */
+    int32_t exception;             /* its number, of an exception's root; otherwise -1 */
     bool task; /* a root in which a task's calls are: `function` is that of calls_switch() */
 };
 

@@ -13,6 +13,8 @@
 #define BATCH        1024u                        /* blocks that are fed at a time, with `times` */
 #define PAST         (COUNTS_RECENT + 2 * BATCH)  /* what may be taken back, and what comes next */
 
+#define ANY_BLOCK 0x30u /* in the info of a block: whichever begins there */
+
 /* A loop in two kinds: what is asked for is known where it is compiled. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
@@ -493,12 +495,14 @@ struct counts_pass {
 /* The block may have been reached by a transfer. */
 static void counts_reached(struct counts *c, const struct bt_block *marked)
 {
-    const struct bt_block b = {marked->first, marked->extent, marked->info & ~MARKS};
+    const struct bt_block b = {marked->first, 0, (marked->info & 0xf) | ANY_BLOCK};
     const struct counts_edge *e = &c->edges[counts_place(c->shift, c->from, &b)];
     if (!counts_is(e, c->from, &b))
         e = counts_search(c, c->from, &b);
-    if (!e || e->kind >= c->report)
-        counts_report(c, e, &b);
+    if (!e)
+        counts_report(c, NULL, &b);
+    else if (e->kind >= c->report)
+        c->config.transfer(c->config.ctx, e, c->number, c->cycles);
 }
 
 static bool counts_left(const struct counts *c)
@@ -512,11 +516,12 @@ static void counts_at(struct counts *c, const struct bt_block *newest)
     c->from = bt_block_last(newest);
 }
 
-static void counts_take_mark(struct counts *c, const struct bt_block *b)
+static inline void counts_take_mark(struct counts *c, const struct bt_block *b)
 {
+    if (b->info & FLOW_COUNTED)
+        return;
     const struct bt_block plain = {b->first, b->extent, b->info & ~MARKS};
-    if (!(b->info & FLOW_COUNTED))
-        counts_add_times(c, &plain, 1);
+    counts_add_times(c, &plain, 1);
 }
 
 /* Marked blocks that begin before instruction `position`, and what they lead to. */
