@@ -380,7 +380,8 @@ static size_t counts_each(struct counts *c, const struct flow_out *out, size_t f
 {
     size_t i = first;
     while (i < out->block_count && c->number < position) {
-        size_t plain = without_cycles(out->cycles, i, out->block_count);
+        size_t end = out->block_count - i < BATCH ? out->block_count : i + BATCH;
+        size_t plain = without_cycles(out->cycles, i, end); /* not of all, again for each event */
         i += c->report == NO_TRANSFERS ? count_known(c, out->blocks + i, plain, position, false)
                                        : count_known(c, out->blocks + i, plain, position, true);
         if (i < out->block_count && c->number < position) {

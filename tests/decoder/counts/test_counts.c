@@ -262,6 +262,43 @@ START_TEST(times_and_transfers)
 }
 END_TEST
 
+/* Pieces that threads decode come as one batch, of a million blocks: the time for each event does
+ * not grow with it. */
+START_TEST(large_batch)
+{
+    enum { MANY = 1000000, OFTEN = 10 };
+    struct made *m = made_new();
+    struct code_key key;
+    struct counts c;
+    struct flow_out out = {.blocks = calloc(MANY, sizeof *out.blocks),
+                           .cycles = malloc(MANY * sizeof *out.cycles),
+                           .events = calloc(MANY / OFTEN, sizeof *out.events),
+                           .block_count = MANY,
+                           .event_count = MANY / OFTEN};
+    ck_assert_ptr_nonnull(out.blocks);
+    ck_assert_ptr_nonnull(out.cycles);
+    ck_assert_ptr_nonnull(out.events);
+    memset(out.cycles, 0xff, MANY * sizeof *out.cycles);
+    for (unsigned i = 0; i < MANY; i++) {
+        if (i % OFTEN == 0)
+            out.events[i / OFTEN] =
+                (struct bt_event){.kind = BT_EVENT_TIMESTAMP, .position = m->instructions};
+        out.blocks[i] = made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
+    }
+    code_key_init(&key);
+    ck_assert_int_eq(counts_init(&c, &(struct counts_config){0}, &m->image, &key), 0);
+    clock_t before = clock();
+    counts_feed(&c, &out);
+    ck_assert_int_lt((clock() - before) / CLOCKS_PER_SEC, 5); /* it would be more than 20 */
+    ck_assert_uint_eq(c.number, m->instructions);
+    counts_release(&c);
+    free(out.blocks);
+    free(out.cycles);
+    free(out.events);
+    made_free(m);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("counts");
@@ -269,5 +306,6 @@ Suite *unit_suite(void)
     unit_case(suite, "bounded", bounded);
     unit_case(suite, "times_of_ranges", times_of_ranges);
     unit_case(suite, "times_and_transfers", times_and_transfers);
+    unit_case(suite, "large_batch", large_batch);
     return suite;
 }
