@@ -483,6 +483,9 @@ static bool fetch(struct execute *x, const struct bt_exception *e, struct execut
 /*
  * What the exception is to come back to is not in the path, but may have begun: of a load or store
  * of several registers any part may be done, only its base is as it was (DDI 0403E.e B1.5.10).
+ * Assumed is that an interrupt does not find it as the first floating-point instruction of its
+ * context, begun: whether frames have floating-point registers from there on nobody would know, nor
+ * any task's SP.
  */
 static int begin_abandoned(struct execute *x, const struct bt_exception *e)
 {
@@ -512,7 +515,7 @@ static int begin_abandoned(struct execute *x, const struct bt_exception *e)
     effect.list &= effect.load ? (uint16_t) ~(1u << 15 | 1u << effect.rn) : 0xffffu;
     struct execute_work w = {.x = x, .insn = &i, .e = &effect};
     w.maybe = e->number != NUMBER_MEM_MANAGE && e->number != NUMBER_BUS_FAULT;
-    if (m && effect.words && x->core.fpu)
+    if (m && effect.words && x->core.fpu && (!w.maybe || (x->regs.value[EXECUTE_CONTROL] & FPCA)))
         execute_m_before(&w, true);
     w.maybe = true;
     if (effect.list || effect.words || effect.rt != EFFECT_NO_REG)

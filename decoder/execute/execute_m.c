@@ -12,7 +12,6 @@
 #define STATUS_SFPA  (1u << 20) /* v8-M in Secure state, stacked */
 #define FLAGS        0xf80f0000u
 #define SPSEL        2u
-#define FPCA         4u
 #define CONTROL_SFPA 8u
 #define MPU_ENABLE   1u
 #define HARD_FAULT   3
@@ -236,7 +235,7 @@ void execute_m_before(struct execute_work *w, bool uses_floats)
     if (!nothing && !r->float_settled)
         settle_floats(w);
     r->float_pending = false;
-    r->float_settled = !w->maybe;
+    r->float_settled = r->float_settled || !w->maybe;
     if (is_known(x, EXECUTE_CONTROL) && r->value[EXECUTE_CONTROL] & FPCA)
         return;
     bool automatic = is_known(x, EXECUTE_FPCCR) && ccr & FPCCR_ASPEN && !w->maybe;

@@ -9,6 +9,9 @@
 #define EXECUTE_IT_BITS   0x0600fc00u /* of the PSR */
 #define EXECUTE_IT_LENGTH 4           /* instructions of a block */
 
+/* M profile, CONTROL: the context has floating-point registers. */
+#define FPCA 4u
+
 #define EXECUTE_RANGE_MAX 0x4000u /* bytes that a store may hit without making all unknown */
 
 /* What is not known may be known to be `number`, or up to `range` more; range 0: it is not. */
