@@ -72,7 +72,7 @@ struct config_ranges {
 
 /* When RAM is read for the values of the past. */
 enum config_snapshot {
-    CONFIG_SNAPSHOT_USUAL,      /* in the background behind a probe of ours, else never */
+    CONFIG_SNAPSHOT_USUAL,      /* in the background, of one core behind our probe, else never */
     CONFIG_SNAPSHOT_BACKGROUND, /* while the core is halted and nobody else asks for anything */
     CONFIG_SNAPSHOT_HALT,       /* before clients are told of the halt */
     CONFIG_SNAPSHOT_OFF,        /* never, nor registers */
@@ -376,7 +376,8 @@ static inline enum config_snapshot config_snapshot(const struct config *config)
 {
     if (config->past.snapshot != CONFIG_SNAPSHOT_USUAL)
         return (enum config_snapshot)config->past.snapshot;
-    return config_has_probe(config) ? CONFIG_SNAPSHOT_BACKGROUND : CONFIG_SNAPSHOT_OFF;
+    return config_has_probe(config) && config->core_count == 1 ? CONFIG_SNAPSHOT_BACKGROUND
+                                                               : CONFIG_SNAPSHOT_OFF;
 }
 
 /* Trace comes by a way of its own, not through the probe or the target's memory. */

@@ -11,6 +11,7 @@
 #define PROBE "[probe]\ntype = cmsis-dap\n"
 #define CPU   "[core cpu0]\ntype = Cortex-M4\n"
 #define ETB   "[trace]\nsink = etb\n"
+#define TWO   "[core b]\ntype = Cortex-M4\nETMTRACEIDR = 0x10\n" /* behind the first */
 
 static struct config config;
 static struct message why;
@@ -74,6 +75,7 @@ START_TEST(snapshots)
     } cases[] = {
         {PROBE ETB "[past]\nsnapshot = off\n" CPU, CONFIG_SNAPSHOT_OFF},
         {PROBE ETB "[past]\nsnapshot = halt\n" CPU, CONFIG_SNAPSHOT_HALT},
+        {PROBE "[trace]\nsink = tmc\n" CPU TWO, CONFIG_SNAPSHOT_OFF},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         accepts(cases[i].text);
