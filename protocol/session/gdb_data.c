@@ -215,13 +215,14 @@ static int memory_answered(struct gdb_session *s, const struct target_answer *a)
     uint8_t bytes[READ_MAX];
     size_t n = a->length < sizeof(bytes) ? a->length : sizeof(bytes);
     if (a->error < 0)
-        return a->error;
+        n = 0;
     if (n > 0 && a->bytes)
         memcpy(bytes, a->bytes, n);
-    if (n > 0 && gdb_is_replaying(s, s->general))
-        n = s->host->reverse_memory(s->host_ctx, s->general, s->asked.at, bytes, n);
+    if (gdb_is_replaying(s, s->general))
+        n = s->host->reverse_memory(s->host_ctx, s->general, s->asked.at, bytes, n,
+                                    s->asked.length);
     if (n == 0)
-        return BT_ERR_RANGE;
+        return a->error < 0 ? a->error : BT_ERR_RANGE;
     if (s->asked.kind == 'm') {
         text_buf_hex(&s->reply, bytes, n);
     } else {
@@ -245,6 +246,7 @@ static int answer_read_memory(struct gdb_session *s, struct gdb_args *a)
     r.length = len < most ? (size_t)len : most;
     s->asked.kind = name;
     s->asked.at = r.address;
+    s->asked.length = r.length;
     return gdb_ask(s, &r, memory_answered);
 }
 

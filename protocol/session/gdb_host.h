@@ -109,9 +109,11 @@ struct gdb_host {
      */
     bool (*is_replaying)(void *ctx, int core);
     int (*read_regs)(void *ctx, int core, struct target_regs *regs);
-    /* `bytes` are the present ones: replaces those that were others; returns how many can be
-     * told from the start on, 0 .. len. */
-    size_t (*reverse_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t len);
+    /* `there` of the `len` bytes are the present ones, as many as could be read: replaces those
+     * that were others, and puts what is known behind them; returns how many can be told from the
+     * start on, 0 .. len. */
+    size_t (*reverse_memory)(void *ctx, int core, uint64_t address, void *bytes, size_t there,
+                             size_t len);
     /*
      * With a text where it is refused. BT_OK: done already, *stop is filled. TARGET_PENDING: runs;
      * gdb_session_stopped() follows. GDB_PASS_ON: it is the target's.

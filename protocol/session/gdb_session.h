@@ -84,6 +84,7 @@ struct gdb_asked {
     char kind;                   /* first letter of the packet */
     bool replay;                 /* of a core that is at a replay position */
     uint64_t at;                 /* address, or index of a register */
+    size_t length;               /* of memory */
     struct target_resume resume; /* behind a write of the PC */
     char *command;               /* of `monitor`; NULL: it is another packet */
 };

@@ -44,17 +44,19 @@ static int op_read_regs(void *ctx, int core, struct target_regs *regs)
     return reverse_motion_regs(&k->motion, core, regs);
 }
 
-static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t there,
+                                size_t len)
 {
     struct live_client *k = ctx;
     struct live *l = k->live;
     uint8_t now[GDB_PACKET_SIZE / 2];
     len = len < sizeof now ? len : sizeof now;
-    memcpy(now, bytes, len);
+    there = there < len ? there : len;
+    memcpy(now, bytes, there);
     l->reverse.reply.bytes = now;
     l->reverse.reply.address = address;
-    l->reverse.reply.length = len;
-    size_t n = reverse_motion_memory(&k->motion, core, address, bytes, len);
+    l->reverse.reply.length = there;
+    size_t n = reverse_motion_memory(&k->motion, core, address, bytes, there, len);
     l->reverse.reply.bytes = NULL;
     k->misses[false].count = 0;
     return n;

@@ -127,7 +127,7 @@ static bool task_by_values(struct live_client *k, int core, uint32_t *task)
     l->reverse.reply.bytes = now;
     l->reverse.reply.address = pointer;
     l->reverse.reply.length = sizeof now;
-    size_t n = reverse_motion_memory(&k->motion, core, pointer, bytes, sizeof bytes);
+    size_t n = reverse_motion_memory(&k->motion, core, pointer, bytes, sizeof bytes, sizeof bytes);
     l->reverse.reply.bytes = NULL;
     k->misses[false].count = 0;
     *task =

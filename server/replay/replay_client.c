@@ -458,10 +458,11 @@ static int op_read_regs(void *ctx, int core, struct target_regs *regs)
     return reverse_motion_regs(&((struct replay_client *)ctx)->reverse, core, regs);
 }
 
-static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static size_t op_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t there,
+                                size_t len)
 {
     return reverse_motion_memory(&((struct replay_client *)ctx)->reverse, core, address, bytes,
-                                 len);
+                                 there, len);
 }
 
 static void op_core_status(void *ctx, int core, char *text, size_t size)

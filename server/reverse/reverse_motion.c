@@ -684,7 +684,7 @@ static bool put_watched_word(const struct reverse_core *c, uint64_t address, uin
 }
 
 size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t address, uint8_t *bytes,
-                             size_t len)
+                             size_t there, size_t len)
 {
     struct reverse_core *c = &m->cores[core];
     reverse_motion_lock(m);
@@ -695,13 +695,16 @@ size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t addres
     size_t done = 0;
     for (unsigned words = 0;; words++) {
         done += reverse_values_memory(&c->values, &c->machine, c->reverse.position, address + done,
-                                      bytes + done, len - done, unwinds);
+                                      bytes + done, there > done ? there - done : 0, len - done,
+                                      unwinds);
         if (done == len || words == CODE_WORDS)
             return done;
         bool known = put_watched_word(c, address + done, bytes + done, len - done);
+        size_t rest = 4 - (size_t)((address + done) % 4);
+        if (!known && (there < len && there < done + rest))
+            return done;
         if (!known && !is_code_that_ran(m, c, address + done))
             return done;
-        size_t rest = 4 - (size_t)((address + done) % 4);
         done = rest < len - done ? done + rest : len;
     }
 }

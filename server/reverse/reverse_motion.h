@@ -242,7 +242,7 @@ int reverse_motion_open(struct reverse_motion *m, int core, struct target_error 
 /* For a core at a replay position. */
 int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *regs);
 size_t reverse_motion_memory(struct reverse_motion *m, int core, uint64_t address, uint8_t *bytes,
-                             size_t len);
+                             size_t there, size_t len);
 
 /* The replay position of a core; 0 if it has none, or is at the very beginning. */
 static inline uint64_t reverse_motion_position(const struct reverse_motion *m, int core)

@@ -614,14 +614,14 @@ static size_t a64_memory(const struct reverse_machine *m, uint64_t position, uin
 }
 
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
-                             uint64_t position, uint64_t address, uint8_t *bytes, size_t len,
-                             bool unwinds)
+                             uint64_t position, uint64_t address, uint8_t *bytes, size_t there,
+                             size_t len, bool unwinds)
 {
     const struct reverse_known *k = &v->now;
     if (reverse_machine_is_a64(m))
         return a64_memory(m, position, address, bytes, len);
     if (address > UINT32_MAX)
-        return len;
+        return there;
     bool holds = now_holds(v, position) && !k->conflict && k->values;
     size_t at = holds ? (size_t)(position - k->from) : 0;
     for (uint64_t word = address & ~UINT64_C(3); word < address + len && word <= UINT32_MAX - 3;
@@ -639,7 +639,8 @@ size_t reverse_values_memory(struct reverse_values *v, const struct reverse_mach
             continue;
         else if (unwinds && holds && values_status(k->values, at, (uint32_t)word, &status))
             put_known_word((uint32_t)word, status, m->big_endian, address, bytes, len);
-        else if (reverse_values_may_be_stale(v, m, (uint32_t)word))
+        else if ((there < len && word + 4 > address + there) ||
+                 reverse_values_may_be_stale(v, m, (uint32_t)word))
             return word > address ? (size_t)(word - address) : 0;
     }
     return len;

@@ -203,13 +203,13 @@ int reverse_values_regs(struct reverse_values *v, struct reverse *p,
                         struct target_regs *regs, uint32_t *estimated);
 
 /*
- * `bytes` are the present contents of `len` bytes at `address`: those that were others at the
- * position are replaced. `unwinds`: an xPSR on the stack is told by values_status(), too. Returns
- * how many can be told from the start on.
+ * `bytes` are the present contents of `there` of `len` bytes at `address`: those that were others
+ * at the position are replaced, behind them those that are known are put. `unwinds`: an xPSR on the
+ * stack is told by values_status(), too. Returns how many can be told from the start on.
  */
 size_t reverse_values_memory(struct reverse_values *v, const struct reverse_machine *m,
-                             uint64_t position, uint64_t address, uint8_t *bytes, size_t len,
-                             bool unwinds);
+                             uint64_t position, uint64_t address, uint8_t *bytes, size_t there,
+                             size_t len, bool unwinds);
 
 /* The aligned word at a position; false if it is not known. */
 bool reverse_values_word(const struct reverse_values *v, uint64_t position, uint32_t address,

@@ -298,11 +298,12 @@ static int host_read_regs(void *ctx, int core, struct target_regs *regs)
     return answer(t, NULL);
 }
 
-static size_t host_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t len)
+static size_t host_reverse_memory(void *ctx, int core, uint64_t address, void *bytes, size_t there,
+                                  size_t len)
 {
     const struct fake_target *t = ctx;
     size_t n = len < t->told ? len : t->told;
-    (void)core, (void)address;
+    (void)core, (void)address, (void)there;
     memset(bytes, 0xaa, n);
     return n;
 }

@@ -109,7 +109,7 @@ class Score:
     def tell(self, name):
         registers, words = self.asked * len(NAMES), self.asked * bench.RAM_SIZE // 4
         tasks = self.in_tasks * len(NAMES)
-        good = not self.wrong and self.in_tasks and self.open_in_tasks <= tasks / 1000 and self.words >= 0.95 * words
+        good = not self.wrong and self.in_tasks and self.open_in_tasks <= tasks / 1000 and self.words >= 0.9 * words
         print(f"{'PASS' if good else 'FAIL'} million: {name}: {self.asked} positions of {self.case.count}, {len(self.wrong)} wrong; "
               f"known: registers {100 * self.registers / registers:.2f} %, in tasks {100 - 100 * self.open_in_tasks / tasks:.2f} %, "
               f"RAM {100 * self.words / words:.2f} %", flush=True)
@@ -140,7 +140,7 @@ def read_all(wire):
     raise Failed("RAM is not read")
 
 
-def examine(case, places):
+def examine(case, places, r):
     good = True
     board = board_with(case.kind.removeprefix("firmware-"), case.elf)
     first = case.machine.ram
@@ -150,7 +150,8 @@ def examine(case, places):
             read_all(wire)
             wire.monitor("record start million")
             wire.run_to(case.symbols["halt_here"], 2)
-            read_all(wire)
+            if r.randrange(2):  # else the recording lacks what was not read at its end
+                read_all(wire)
             wire.monitor("record stop")
             good &= walk(wire, case, places, f"{case.name}, live")
         if FULL or POSITIONS:
@@ -160,11 +161,12 @@ def examine(case, places):
 
 
 def long_enough(place, kind, r):
-    """Some of them come to an end before: a task has used up its stack."""
+    """Others come to an end before, or into a handler that they do not leave: a task has used up its stack."""
     while True:
         case = firmware.Firmware(place, kind, r.choice(("O0", "O1", "O2", "Os")), r.randrange(1 << 30), 1 << 30,
                                  alone=True, longest=LONGEST * TICKS.get(kind, 1)).execute()
-        if case.count >= LONGEST:
+        tasks = sum(not case.psr(position) & 0x1ff for position in range(0, case.count, 1000))
+        if case.count >= LONGEST and tasks >= case.count // 10000:
             return case
 
 
@@ -181,7 +183,7 @@ def main():
     for kind in sys.argv[3:] or (KINDS if POSITIONS else r.sample(KINDS, 2 if FULL else 1)):
         with tempfile.TemporaryDirectory(prefix="btraced-million.") as place:
             case = long_enough(place, kind, r)
-            good &= examine(case, sorted(r.sample(range(1, case.count), min(POSITIONS or 200, case.count - 1))))
+            good &= examine(case, sorted(r.sample(range(1, case.count), min(POSITIONS or 200, case.count - 1))), r)
     return not good
 
 

@@ -59,18 +59,25 @@ START_TEST(memory_not_known)
     uint8_t bytes[8] = {0};
     reverse_values_init(&values, 0, 0, REVERSE_MEMORY_ERROR);
     for (uint32_t kind = 0; kind < sizeof told / sizeof *told; kind++)
-        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8, true),
+        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8, 8, true),
                           told[kind]);
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x1fe, bytes, 8, true), 0);
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0xfe, bytes, 8, true), 2);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x1fe, bytes, 8, 8, true), 0);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0xfe, bytes, 8, 8, true), 2);
     machine.profile = EXECUTE_PROFILE_M; /* where its RAM is the architecture says */
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8, true), 0);
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x40000000, bytes, 8, true), 8);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8, 8, true),
+                      0);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x40000000, bytes, 8, 8, true),
+                      8);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x40000000, bytes, 4, 8, true),
+                      4);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x40000000, bytes, 0, 8, true),
+                      0);
     values.memory = REVERSE_MEMORY_PRESENT;
-    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8, true), 8);
+    ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, 0x20000000, bytes, 8, 8, true),
+                      8);
     machine.profile = EXECUTE_PROFILE_A64; /* what was not executed is not known */
     for (uint32_t kind = 0; kind < sizeof told / sizeof *told; kind++)
-        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8, true),
+        ck_assert_uint_eq(reverse_values_memory(&values, &machine, 0, kind << 8, bytes, 8, 8, true),
                           0);
 }
 END_TEST
