@@ -619,13 +619,15 @@ static void join_ways(struct execute_work *w)
 /*
  * An instruction of an IT block, or with a condition of its own, that may not run writes registers:
  * on one way it does, on the other one it does not, so that of `ite eq; moveq r0, #1; movne r0, #2`
- * nothing is left of what r0 was. False: it does something else, too.
+ * nothing is left of what r0 was. What it stores goes where its registers say on that way. False:
+ * it does something else, too.
  */
 static bool run_apart(struct execute_work *w, unsigned cond)
 {
     struct execute *x = w->x;
     const struct insn_effect *e = w->e;
-    bool plain = e->kind == EFFECT_ALU ? !e->set_flags : e->kind == EFFECT_MEMORY && e->load;
+    bool plain = e->kind == EFFECT_ALU ? !e->set_flags
+                                       : e->kind == EFFECT_MEMORY && (e->load || !e->clobber);
     bool again = w->insn->has_next && w->insn->next == w->insn->address; /* it was left */
     if (!plain || again || writes_pc(e) || uses_vectors(w->insn) || is_unpredictable(e))
         return false;

@@ -584,6 +584,7 @@ START_TEST(test_accesses)
     ck_assert_int_eq(step(&x, 0x9000, 0x108, 0x10a), BT_OK); /* STREQ r0, [sp] */
     ck_assert(told_count == 5 && tells(4, RAM + 0xff8, RAM + 0xffc, true, true));
     x.regs.known &= ~8u;
+    x.ways.open = false;
     ck_assert_int_eq(step(&x, 0xf0030007, 0x10a, 0x10e), BT_OK); /* AND r0, r3, #7 */
     ck_assert_int_eq(step(&x, 0xf80d1000, 0x10e, 0x112), BT_OK); /* STRB r1, [sp, r0] */
     ck_assert_uint_eq(told_count, 6);
@@ -591,6 +592,12 @@ START_TEST(test_accesses)
               told[5].to >= RAM + 0x1000 && told[5].to < RAM + 0x1100);
     ck_assert_int_eq(step(&x, 0x6818, 0x112, 0x114), BT_OK); /* LDR r0, [r3] */
     ck_assert(told_count == 7 && tells(6, 0, UINT64_MAX, false, true));
+    ck_assert_int_eq(step(&x, 0xbf04, 0x114, 0x116), BT_OK); /* ITT EQ */
+    ck_assert_int_eq(step(&x, 0x466b, 0x116, 0x118), BT_OK); /* MOVEQ r3, sp */
+    ck_assert(!((x.regs.known | x.regs.bounded) & 8));
+    ck_assert_int_eq(step(&x, 0x6019, 0x118, 0x11a), BT_OK); /* STREQ r1, [r3]: where it is SP */
+    ck_assert(told_count == 8 && tells(7, RAM + 0xff8, RAM + 0xffc, true, true));
+    ck_assert_uint_eq(x.clobbers, 0);
     execute_memory_release(&x.memory);
 }
 END_TEST
