@@ -358,10 +358,22 @@ static bool is_interrupt(unsigned number)
     return number >= BUILD_NUMBER_PENDSV || number == BUILD_NUMBER_NMI;
 }
 
+/* Behind an interrupt, in the same frame, where a service writes its results. */
+static void chain_service(struct build *b)
+{
+    size_t i = b->frame_count;
+    while (i && !b->frames[i - 1].exception)
+        i--;
+    if (i)
+        b->frames[i - 1].kept &= KEPT_BY_CALL;
+}
+
 static void enter_exception(struct build *b, const struct bt_event *event)
 {
     const struct bt_exception *x = &event->u.exception;
     if (b->w->m_profile && !x->has_return && b->jumped) {
+        if (!is_interrupt(x->number))
+            chain_service(b);
         build_m_chained(b, event);
         return;
     }

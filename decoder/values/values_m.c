@@ -486,6 +486,15 @@ void build_m_return(struct build *b, uint32_t address)
     leave_stack(b);
 }
 
+/* What an interrupt has stacked may be written from now on: by a service, chained to it. */
+static void expose_frame(struct build *b)
+{
+    const uint32_t stacks[] = {b->cur[SP], b->cur[VALUES_PSP]};
+    for (unsigned i = 0; i < (b->w->m_one_stack ? 1 : 2); i++)
+        build_access(b, ACCESS_RAISE, stack_rule(b, RULE_ADD, stacks[i], 0, FLOAT_OFFSET), 0,
+                     stacks[i]);
+}
+
 void build_m_chained(struct build *b, const struct bt_event *event)
 {
     uint32_t back = b->target;
@@ -497,6 +506,8 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     kept_taken(b);
     if (loses_all(b))
         return;
+    if (stacked_by(event) == SAVED_NOT)
+        expose_frame(b);
     learn_handler(b);
     build_assign(b, VALUES_MODE, build_constant(b, 0));
     build_assign(b, VALUES_BASIC, build_constant(b, RETURN_BASIC));

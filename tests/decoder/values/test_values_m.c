@@ -257,6 +257,47 @@ START_TEST(test_exception_chained)
 }
 END_TEST
 
+/* An interrupt gives all registers back, but not those for which a service that was chained to it
+ * has written results into the frame of both. */
+START_TEST(test_service_chained)
+{
+    for (unsigned number = 11; number <= 15; number += 4) {
+        struct path p;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = true;
+        p.w.infer = VALUES_INFER_ABI | VALUES_INFER_EXCEPTION;
+        for (unsigned i = 0; i < 8; i++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.next = 0x8200;
+        add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+        p.next = 0x8300;
+        add(&p, 0x600b, BT_COND_PASS); /* str r3, [r1]: into the frame, maybe */
+        add(&p, 0x4770, BT_COND_PASS);
+        p.events[0] = (struct bt_event){
+            .position = 8,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = 0x8010, .has_return = true, .m_profile = true}};
+        p.events[1] = (struct bt_event){.position = 9,
+                                        .kind = BT_EVENT_EXCEPTION,
+                                        .u.exception = {.number = number, .m_profile = true}};
+        p.events[2] = (struct bt_event){.position = 11, .kind = BT_EVENT_EXCEPTION_RET};
+        p.w.event_count = 3;
+        p.next = 0x8010;
+        add(&p, 0xbf00, BT_COND_PASS);
+        p.w.final[0] = 0x55;
+        p.w.final[4] = 0x66;
+        p.w.final[13] = RAM + 0x20;
+        p.ram[7] = 0x01000000;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 11, 0, 0x55));
+        ck_assert(is_known(r, 7, 4, 0x66));
+        ck_assert_int_eq(is_known(r, 7, 0, 0x55), number == 15);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* A scheduler: PendSV keeps one task's PSP in memory and takes another's from there. */
 START_TEST(test_two_stacks)
 {
@@ -578,6 +619,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
+    unit_case(s, "values: a service behind an interrupt, in its frame", test_service_chained);
     unit_case(s, "values: M profile, handlers in Non-secure state", test_nonsecure);
     unit_case(s, "values: v8-M, a handler in the other security state", test_two_states);
     unit_case(s, "values: v8-M, BLXNS and FNC_RETURN", test_nonsecure_call);
