@@ -93,7 +93,7 @@ static void draw_state(struct trial *t, bool thumb)
 
 /*
  * T32: comparisons without flags, and ORRS of SP or PC, which are v8.1-M's long shifts. A32: LDRD
- * whose offset is a register that it loads, multiplications into the PC.
+ * whose offset is a register that it loads. Both: multiplications into the PC.
  */
 static bool is_unpredictable(const struct execute_insn *i)
 {
@@ -101,6 +101,9 @@ static bool is_unpredictable(const struct execute_insn *i)
     if (i->isa == BT_ISA_A32)
         return ((op & 0x0e5000f0) == 0x000000d0 && (op & 14) == (op >> 12 & 14)) ||
                ((op & 0x0f0000f0) == 0x00000090 && (~op & 0xf000 ? !(~op & 0xf0000) : true));
+    bool divides = (op & 0x00500000) == 0x00100000 || (op & 0x00f00000) == 0x00b00000;
+    if ((op & 0xff800000) == 0xfb800000 && !divides && (!(~op & 0xf000) || !(~op & 0xf00)))
+        return true;
     bool arithmetic = (op & 0xfe000000) == 0xea000000 || (op & 0xf8008000) == 0xf0000000;
     return i->isa == BT_ISA_T32 && i->size == 4 &&
            ((arithmetic && (op & 0x00100f00) == 0x00000f00) || (op & 0xfff0000d) == 0xea50000d);
