@@ -300,6 +300,19 @@ static void target_note_regs(struct target *t, int core, const struct target_reg
         **last = *regs;
 }
 
+/* Those that are written, by bits; 0: not told. */
+static uint64_t question_written(struct target *t, const struct target_request *r)
+{
+    const struct target_register *list;
+    if (r->regs || !r->packet || !r->length)
+        return r->regs ? r->regs->known : 0;
+    unsigned count = t->ops->registers(t, r->core, &list);
+    for (unsigned i = 0; i < count; i++)
+        if (list[i].number == r->address && target_register_reg(&list[i]) >= 0)
+            return UINT64_C(1) << target_register_reg(&list[i]);
+    return 0;
+}
+
 /* Changes that the owner has made itself are no news. */
 static void question_report_change(struct target *t, const struct target_request *r)
 {
@@ -309,7 +322,8 @@ static void question_report_change(struct target *t, const struct target_request
     else if (r->kind == TARGET_FLASH_WRITE && t->events->programmed)
         t->events->programmed(t->ctx, r->address, r->bytes, r->length);
     else if (r->kind == TARGET_WRITE_REGISTERS)
-        t->events->changed(t->ctx, TARGET_CHANGE_REGISTERS, 0, 0);
+        t->events->changed(t->ctx, TARGET_CHANGE_REGISTERS, (uint64_t)r->core,
+                           question_written(t, r));
     else if (r->kind == TARGET_RESET || unknown)
         t->events->changed(t->ctx, TARGET_CHANGE_RESET, 0, 0);
 }

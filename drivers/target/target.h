@@ -280,7 +280,8 @@ struct target_request {
     bool takes_time;
     bool only_shows; /* TARGET_COMMAND: nothing is changed by it */
     struct target_breakpoint breakpoint;
-    const struct target_regs *regs;     /* copied */
+    const struct target_regs *regs; /* copied; NULL with a packet that writes registers: the one */
+                                    /* of number `address`, or if `length` is 0 any */
     const struct target_resume *resume; /* copied; NULL: all cores run */
     /*
      * A packet as a client has sent it, which is sent on as it is instead of what is above (and
@@ -340,9 +341,11 @@ enum target_run {
 
 /* What has been changed behind the back of what was known before. */
 enum target_change {
-    TARGET_CHANGE_MEMORY,    /* `address` and `length` are where */
-    TARGET_CHANGE_REGISTERS, /* a core's registers were written: its PC may be another one */
-    TARGET_CHANGE_RESET,     /* it may have started over */
+    TARGET_CHANGE_MEMORY, /* `address` and `length` are where */
+    /* Registers were written: of core `address` those that `length` has bits of (enum target_reg);
+     * 0: some, and PC may be another one. */
+    TARGET_CHANGE_REGISTERS,
+    TARGET_CHANGE_RESET, /* it may have started over */
 };
 
 /* For the owner of the target. */

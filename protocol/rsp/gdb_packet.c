@@ -103,6 +103,13 @@ static bool packet_read_address(struct gdb_packet *p, struct gdb_args *a)
     return true;
 }
 
+/* The one that is written. */
+static bool packet_read_register(struct gdb_packet *p, struct gdb_args *a)
+{
+    p->request.length = gdb_args_hex(a, &p->request.address) && gdb_args_char(a, '=');
+    return true;
+}
+
 static bool packet_read_signal(struct gdb_packet *p, struct gdb_args *a)
 {
     uint64_t signal;
@@ -135,7 +142,7 @@ static const struct packet_kind packet_kinds[] = {
     {"M", false, GDB_ANSWER_ONE, TARGET_WRITE_MEMORY, packet_read_range},
     {"X", false, GDB_ANSWER_ONE, TARGET_WRITE_MEMORY, packet_read_range},
     {"G", false, GDB_ANSWER_ONE, TARGET_WRITE_REGISTERS, NULL},
-    {"P", false, GDB_ANSWER_ONE, TARGET_WRITE_REGISTERS, NULL},
+    {"P", false, GDB_ANSWER_ONE, TARGET_WRITE_REGISTERS, packet_read_register},
     {"qCRC:", false, GDB_ANSWER_ONE, TARGET_PACKET, packet_read_search},
     {"qSearch:", false, GDB_ANSWER_ONE, TARGET_PACKET, packet_read_search},
     {"vFlashErase:", false, GDB_ANSWER_OUTPUT, TARGET_FLASH_ERASE, NULL}, /* no code there */

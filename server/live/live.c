@@ -35,12 +35,16 @@ static void mark_moved(struct live *l)
     target_outdate(l->target);
 }
 
-/* The target is elsewhere: its registers are others. */
-static void target_was_moved(struct live *l, bool reset)
+/* The target's registers are others. Without `elsewhere` the PC is where it was. */
+static void target_was_moved(struct live *l, bool reset, bool elsewhere)
 {
-    live_reverse_written(l, false);
+    if (elsewhere)
+        live_reverse_written(l, false);
     live_snapshot_moved(l, reset);
-    mark_moved(l);
+    if (elsewhere)
+        mark_moved(l);
+    else
+        target_outdate(l->target);
     if (l->target->run != TARGET_RESUMING)
         live_look_again(l); /* the PC may be another one */
 }
@@ -131,7 +135,7 @@ void live_was_reset(struct live *l)
 {
     l->setup = 0;
     if (l->target->run != TARGET_RUNNING && l->target->run != TARGET_HALTING)
-        target_was_moved(l, true);
+        target_was_moved(l, true, true);
 }
 
 static void note_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length)
@@ -153,7 +157,7 @@ static void on_changed(void *ctx, enum target_change change, uint64_t address, u
     if (change == TARGET_CHANGE_MEMORY)
         note_written(l, address, NULL, length);
     else
-        target_was_moved(l, false);
+        target_was_moved(l, false, !live_reverse_kept(l, address, length));
 }
 
 static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)

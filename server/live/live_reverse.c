@@ -466,3 +466,18 @@ void live_reverse_written(struct live *l, bool memory)
     live_reverse_forget(l);
     l->reverse.written = memory || before;
 }
+
+bool live_reverse_kept(struct live *l, uint64_t core, uint64_t regs)
+{
+    if (!regs || regs >> TARGET_REG_PC || core >= TARGET_CORES_MAX)
+        return false;
+    struct live_reverse_core *pc = &l->reverse.cores[core];
+    const struct target_regs *last = target_last_regs(l->target, (int)core);
+    if (!pc->reported && !last)
+        return false;
+    struct target_regs before = pc->reported ? pc->regs : *last;
+    live_reverse_written(l, false);
+    pc->regs = before;
+    pc->reported = true;
+    return true;
+}

@@ -71,6 +71,10 @@ void live_reverse_forget(struct live *l);
 /* GDB writes memory or registers at this halt: what was before is not carried over it. */
 void live_reverse_written(struct live *l, bool memory);
 
+/* The same of registers of a core, by bits; what they held before follows from what was read at
+ * this halt. False: it does not, or the core may be elsewhere. */
+bool live_reverse_kept(struct live *l, uint64_t core, uint64_t regs);
+
 /* All that is to be read of this halt is: motions may have waited for it. */
 void live_reverse_known(struct live *l);
 

@@ -277,6 +277,20 @@ def with_translation(kind, wide):
     expect(of >= (0.97 if wide else 0.95), f"{of:.1%} of the words of RAM are known")
 
 
+def written_at_a_halt():
+    """Without snapshots: what was before a register was written is known as if nobody had, its own value too."""
+    elf = PROGRAMS / "crash-m3.elf"
+    shown = ["reverse-stepi", "info registers", "bt", "disconnect"]
+    seen = []
+    for writes in ([], ["set var $r0 = 1", "set var $r4 = 7", "set var $sp = $sp - 8"]):
+        with Live(board_file("virtual-m3", snapshot="off")) as live:
+            done = gdb(live.port, ["tbreak new_topic", "continue", *writes, *shown], elf=elf,
+                       connect="target extended-remote")
+        seen.append((registers(done["info registers"], NAMES), frames(done["bt"])))
+    equal(*seen, "registers and frames, without writes and with")
+    expect({"r0", "r4", "sp", "lr"} <= set(seen[0][0]) and seen[0][1][-1] == "main", f"known is {seen[0]}")
+
+
 REGISTERS = "info registers " + " ".join(WIDE)
 
 
@@ -446,6 +460,7 @@ for chip in ("m3", "m4", "m7", "m33"):
 
 suite.test("values forwards: explained")(explained)
 suite.test("values forwards: all at a halt, and no more than is allowed")(budgets)
+suite.test("values: registers that are written at a halt")(written_at_a_halt)
 suite.test("values forwards: AArch64 in GDB")(wide_story)
 suite.test("values forwards: AArch64, watchpoints")(wide_watches)
 # Five motions that GDB does not look into, and then a value that is the one it saw first.
