@@ -55,7 +55,7 @@ struct execute_bound {
     uint32_t number, range, bits; /* 0: none */
 };
 
-#define EXECUTE_BOUNDS 64u /* the newest ones are kept, and rather bits than ranges */
+#define EXECUTE_BOUNDS 128u /* the newest ones are kept, and rather bits than ranges */
 
 struct execute_memory {
     struct execute_page **pages; /* a hash by address; all that follows is private */

@@ -27,7 +27,7 @@ suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
 POSITIONS = 60 if FULL else 15
 WIDE_POSITIONS = 60
-A_POSITIONS = 250 if FULL else 20
+A_POSITIONS = 60 if FULL else 20
 A_MESSAGES = 330 if FULL else 60  # about 3,100 instructions each
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
 NO_STACK = 0xdead0000  # what GDB gets for SP and LR that are not known
@@ -451,7 +451,7 @@ def with_tasks(kind):
                                  r.randrange(8, 40))
         case.execute()
         look(case.elf, lambda: board_with(kind, case.elf), "halt_here",
-             [(case.machine.ram, bench.RAM_SIZE // 4)], f"{SEED} {kind}", (case.states, case.accesses))
+             [(case.machine.ram, bench.RAM_SIZE // 4)], f"{SEED} {kind}", (case.states, case.accesses), count=15)
 
 
 for chip in ("m3", "m4", "m7", "m33"):

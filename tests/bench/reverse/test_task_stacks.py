@@ -30,9 +30,9 @@ KINDS, LEVELS = ("m3", "m4", "m7", "m33"), ("O0", "O1", "O2", "Os")
 SHAPES = tuple((count, tick) for count in (2, 5) for tick in (1000, 20000))
 PHASES = int(sys.argv[2]) if len(sys.argv) > 2 else 1
 NEAR, FAR = 1000, 100000  # instructions from the halt
-NEAR_LEAST, FAR_LEAST, BT_LEAST = 90, 90, 98  # percent; over many programs it is more
-# With several phases; an interrupt between the conditional instructions that choose an address costs the rest of a program.
-A_LEAST = 95 if FULL and PHASES > 2 else 45
+# Percent, with several phases. A store whose address depends on input may cost the rest of one program in some ten, and an
+# interrupt between the conditional instructions that choose an address.
+NEAR_LEAST, FAR_LEAST, BT_LEAST, A_LEAST = (90, 90, 95, 95) if FULL and PHASES > 2 else (45, 45, 45, 45)
 PLACES = 60 if FULL else 80  # of each of the two
 
 
