@@ -9,7 +9,6 @@
 #define SAVED_REGS   0x4ff0u /* r4-r11, LR: pushed to be given back */
 #define NUMBER_RESET 8
 
-#define KEPT_BY_CALL    0x2ff0u
 #define KEPT_BY_SERVICE (0x6ff0u | 1u << VALUES_MODE)
 #define KEPT_BY_HANDLER (0x7fffu | EFFECT_FLAGS | 1u << VALUES_MODE | 1u << VALUES_BASIC)
 #define INSN_UNITS      4 /* of a budget */
@@ -282,7 +281,7 @@ static void execute_branch(struct build *b, const struct insn_effect *e)
     if (!e->link)
         return;
     uint32_t back = i->address + i->size;
-    uint32_t kept = KEPT_BY_CALL | (b->w->a_banks ? 1u << VALUES_MODE : 0);
+    uint32_t kept = BUILD_KEPT_BY_CALL | (b->w->a_banks ? 1u << VALUES_MODE : 0);
     build_push_frame(b, back, kept, false);
     build_assign(b, 14, build_constant(b, i->isa == BT_ISA_T32 ? back | 1 : back));
 }
@@ -358,22 +357,10 @@ static bool is_interrupt(unsigned number)
     return number >= BUILD_NUMBER_PENDSV || number == BUILD_NUMBER_NMI;
 }
 
-/* Behind an interrupt, in the same frame, where a service writes its results. */
-static void chain_service(struct build *b)
-{
-    size_t i = b->frame_count;
-    while (i && !b->frames[i - 1].exception)
-        i--;
-    if (i)
-        b->frames[i - 1].kept &= KEPT_BY_CALL;
-}
-
 static void enter_exception(struct build *b, const struct bt_event *event)
 {
     const struct bt_exception *x = &event->u.exception;
     if (b->w->m_profile && !x->has_return && b->jumped) {
-        if (!is_interrupt(x->number))
-            chain_service(b);
         build_m_chained(b, event);
         return;
     }
@@ -395,7 +382,7 @@ static void enter_exception(struct build *b, const struct bt_event *event)
         bool service = !b->w->m_profile && x->number == BUILD_NUMBER_SVC;
         uint32_t kept = service ? KEPT_BY_SERVICE : KEPT_BY_HANDLER;
         if (b->w->m_profile && !is_interrupt(x->number))
-            kept = KEPT_BY_CALL;
+            kept = BUILD_KEPT_BY_CALL;
         build_push_frame(b, (uint32_t)x->return_address, kept, true);
         if (b->w->a_banks && b->frame_count)
             b->frames[b->frame_count - 1].mode = build_a_overwrites(event);

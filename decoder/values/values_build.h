@@ -23,6 +23,8 @@
 #define BUILD_MODE_SYSTEM     0x1fu
 
 /* Exceptions of A and R profile as the trace numbers them; the M profile has its reset as 1. */
+#define BUILD_KEPT_BY_CALL 0x2ff0u /* registers: r4 to r11, SP */
+
 #define BUILD_NUMBER_DEBUG          1
 #define BUILD_NUMBER_ASYNC_ABORT    4
 #define BUILD_NUMBER_UNDEFINED      9
@@ -152,7 +154,9 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
 void build_pair(struct build *b, uint32_t address, bool exception);
 
 /* Is it where the innermost exception that is open was taken? */
-bool build_is_innermost(const struct build *b, uint32_t address);
+bool build_is_innermost(struct build *b, uint32_t address);
+/* Its handlers may have changed what a call may change. */
+void build_give_back_less(struct build *b);
 
 /*
  * values_stack.c: SP is of another stack now, or of another place of its stack that nobody knows:

@@ -498,7 +498,10 @@ static void expose_frame(struct build *b)
 void build_m_chained(struct build *b, const struct bt_event *event)
 {
     uint32_t back = b->target;
+    bool service = stacked_by(event) == SAVED_NOT;
     note_saved(b, stacked_by(event));
+    if (service)
+        build_give_back_less(b);
     b->number = event->u.exception.number & NUMBER_MASK;
     b->it = 0;
     b->jumped = BUILD_JUMP_NOT;
@@ -506,7 +509,7 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     kept_taken(b);
     if (loses_all(b))
         return;
-    if (stacked_by(event) == SAVED_NOT)
+    if (service)
         expose_frame(b);
     learn_handler(b);
     build_assign(b, VALUES_MODE, build_constant(b, 0));

@@ -105,12 +105,26 @@ static bool handler_goes_on(const struct build *b, const struct values_frame *f,
            address - f->address <= FAULT_SPAN;
 }
 
-bool build_is_innermost(const struct build *b, uint32_t address)
+/* Of the exception within which all runs; NULL: the window does not have its begin. */
+static struct values_frame *innermost(struct build *b)
 {
     size_t i = b->frame_count;
     while (i && !b->frames[i - 1].exception)
         i--;
-    return i && b->frames[i - 1].address == address;
+    return i ? &b->frames[i - 1] : NULL;
+}
+
+bool build_is_innermost(struct build *b, uint32_t address)
+{
+    const struct values_frame *f = innermost(b);
+    return f && f->address == address;
+}
+
+void build_give_back_less(struct build *b)
+{
+    struct values_frame *f = innermost(b);
+    if (f)
+        f->kept &= BUILD_KEPT_BY_CALL;
 }
 
 void build_pair(struct build *b, uint32_t address, bool exception)
