@@ -22,9 +22,9 @@
 #define BUILD_MODE_UNDEFINED  0x1bu
 #define BUILD_MODE_SYSTEM     0x1fu
 
-/* Exceptions of A and R profile as the trace numbers them; the M profile has its reset as 1. */
 #define BUILD_KEPT_BY_CALL 0x2ff0u /* registers: r4 to r11, SP */
 
+/* Exceptions of A and R profile as the trace numbers them; the M profile has its reset as 1. */
 #define BUILD_NUMBER_DEBUG          1
 #define BUILD_NUMBER_ASYNC_ABORT    4
 #define BUILD_NUMBER_UNDEFINED      9
