@@ -479,7 +479,7 @@ void build_m_return(struct build *b, uint32_t address)
                                             .basic = basic,
                                             .context = b->cur[VALUES_MODE],
                                             .lr = b->cur[LR]});
-    if ((known_number(b, basic, &number) && !number) || (!b->nesting && !b->switched))
+    if (known_number(b, basic, &number) && !number)
         b->pending = 0;
     build_clobber(b, EFFECT_FLAGS);
     build_assign(b, SP, sp);

@@ -212,6 +212,43 @@ START_TEST(test_exception_floats)
 }
 END_TEST
 
+/* The room for floating-point registers is filled late, unless the return is the one of that frame.
+ */
+START_TEST(test_floats_pending)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        struct path p;
+        struct values_answer a;
+        bool same = i;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_fpu = true;
+        for (unsigned k = 0; k < 5; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0xee300a20, BT_COND_PASS); /* vadd.f32 s0, s0, s1 */
+        p.events[0] = (struct bt_event){
+            .position = 6,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = p.next, .has_return = true, .m_profile = true}};
+        p.events[1] = (struct bt_event){.position = 9, .kind = BT_EVENT_EXCEPTION_RET};
+        p.w.event_count = 2;
+        uint32_t back = p.next;
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, same ? 0xf06f0e16 : 0xf06f0e06, BT_COND_PASS); /* mvn lr, #0x16: 0xffffffe9 */
+        add(&p, 0x4770, BT_COND_PASS);                         /* bx lr */
+        p.next = same ? back : 0x8300;
+        add(&p, 0xee300a20, BT_COND_PASS);
+        p.w.final[13] = RAM + (same ? 0x68 : 0x20);
+        p.ram[7] = 0x01000000; /* xPSR */
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 6, 13, RAM));
+        ck_assert_int_eq(values_word(r, 6, RAM + 0x24, &a), same);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* ARMv7-M: a return that the next exception takes over leaves the frame where it is. An ETMv4 tells
  * that return, and the halt behind it all. */
 static void check_chained(bool etmv4)
@@ -618,6 +655,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile, a task that waits", test_task_waits);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
+    unit_case(s, "values: M-profile frame that is filled late", test_floats_pending);
     unit_case(s, "values: M-profile exceptions in a row", test_exception_chained);
     unit_case(s, "values: a service behind an interrupt, in its frame", test_service_chained);
     unit_case(s, "values: M profile, handlers in Non-secure state", test_nonsecure);
