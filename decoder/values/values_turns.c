@@ -10,15 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STACKED_LR   20u
-#define STACKED_PC   24u
-#define STACKED_XPSR 28u
-#define FRAME_SIZE   32u
-#define FLOAT_SIZE   0x68u
-#define XPSR_ALIGNED (1u << 9)
-#define SAVED_BELOW  0x80u /* bytes */
-#define XPSR_T       (1u << 24)
-#define XPSR_NUMBER  0x1ffu /* of a handler that was interrupted */
+#define STACKED_LR     20u
+#define STACKED_PC     24u
+#define STACKED_XPSR   28u
+#define FRAME_SIZE     32u
+#define FLOAT_SIZE     0x68u
+#define XPSR_ALIGNED   (1u << 9)
+#define SAVED_BELOW    0x80u /* bytes */
+#define XPSR_T         (1u << 24)
+#define XPSR_NUMBER    0x1ffu /* of a handler that was interrupted */
+#define RETURN_PROCESS 4u     /* bit of EXC_RETURN, and of a context: the process stack */
 
 #define TURNS_MOST      2048 /* those before are not looked at */
 #define WORD_UNITS      8    /* of a budget */
@@ -318,11 +319,17 @@ static void wait_at(struct values *r, const struct values_turn *end, uint32_t fr
         rules_learn_at(&r->rules, words[i][0], words[i][1], VALUES_EXCEPTION, end->when);
 }
 
-/* The handler has stored the other registers of the task that waits below its frame. */
+/*
+ * The handler has stored the other registers of the task that waits below its frame, on the process
+ * stack. What is on the handler's own it has only left there.
+ */
 static bool learn_kept(struct values *r, size_t at)
 {
     const struct values_memory_state *m = &r->memory;
     const struct values_turn *end = &r->turns->at[at];
+    const struct values_value *context = &r->rules.values[end->context];
+    if (!context->how || !(context->number & RETURN_PROCESS))
+        return false;
     uint32_t frame = r->rules.values[end->frame].number;
     uint32_t until = at + 1 < r->turns->count ? end[1].when : UINT32_MAX;
     size_t news = r->rules.news, i = access_from(m, end->when);
@@ -330,7 +337,8 @@ static bool learn_kept(struct values *r, size_t at)
         const struct values_access *a = &m->accesses[i];
         uint32_t address = r->rules.values[a->base].number + a->offset;
         bool below = rules_known(&r->rules, a->base) && frame - address <= SAVED_BELOW;
-        for (unsigned k = 0; below && a->kind == ACCESS_STORE && !a->cond && k < TURN_KEPT; k++)
+        for (unsigned k = 0;
+             below && a->kind == ACCESS_STORE && !a->stack && !a->cond && k < TURN_KEPT; k++)
             if (a->data == end->kept[k])
                 rules_learn_at(&r->rules, a->data, ram_word(r, address), VALUES_EXCEPTION, a->step);
     }

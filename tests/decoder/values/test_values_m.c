@@ -472,6 +472,54 @@ START_TEST(test_task_goes_on)
 }
 END_TEST
 
+/* Registers that the handler has stored below the frame of the task that waits are still there, but
+ * not what it has left on a stack of its own. */
+START_TEST(test_task_kept)
+{
+    static const struct values_ram all = {RAM, 0x100};
+    for (unsigned process = 0; process < 2; process++) {
+        struct path p;
+        struct values_answer a;
+        begin(&p, BT_ISA_T32);
+        for (unsigned k = 0; k < 8; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.events[0] = (struct bt_event){
+            .position = 8,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 15, .return_address = p.next, .has_return = true, .m_profile = true}};
+        p.w.event_count = 1;
+        p.next = 0x8200;
+        if (process) {
+            add(&p, 0xf3ef8009, BT_COND_PASS); /* mrs r0, psp */
+            add(&p, 0xf8407c04, BT_COND_PASS); /* str r7, [r0, #-4] */
+        } else {
+            add(&p, 0xb480, BT_COND_PASS); /* push {r7} */
+        }
+        add(&p, 0x2705, BT_COND_PASS); /* movs r7, #5 */
+        if (!process) {
+            add(&p, 0xb001, BT_COND_PASS); /* add sp, #4 */
+            add(&p, 0xb480, BT_COND_PASS);
+        }
+        put_frame(&p, 0x40, 0x8010);
+        p.ram[15] = process ? 7 : 5;
+        p.w.infer = VALUES_INFER_ALL;
+        p.w.m_profile = true;
+        p.w.ram = &all;
+        p.w.ram_count = 1;
+        p.w.final[14] = process ? 0xfffffffd : 0xfffffff9;
+        p.w.final[13] = p.w.final_msp = process ? RAM + 0xf0 : RAM + 0x3c;
+        p.w.final[0] = p.w.final_psp = RAM + (process ? 0x40 : 0xc0);
+        p.w.final_stacks_known = p.w.final_cpsr_known = true;
+        p.w.final_cpsr = 0x0100000f;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 7, 13, RAM + 0x60));
+        ck_assert_int_eq(values_register(r, 7, 7, &a), process);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* A handler within a handler: what LR is in Secure state is not taken for that of the other one. */
 START_TEST(test_nonsecure)
 {
@@ -653,6 +701,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile, frames where SP is", test_unaligned);
     unit_case(s, "values: M-profile, two stacks", test_two_stacks);
     unit_case(s, "values: M-profile, a task that waits", test_task_waits);
+    unit_case(s, "values: M-profile, what a handler has stored of a task", test_task_kept);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile frame that is filled late", test_floats_pending);
