@@ -136,6 +136,7 @@ static void store_bit(struct execute_work *w, uint32_t address, unsigned width,
         return;
     }
     byte = (uint8_t)(v.number & 1 ? byte | bit : byte & ~bit);
+    x->regs.float_place = 0;
     int error = execute_memory_write(&x->memory, at, &byte, 1);
     w->error = error ? error : w->error;
     execute_tell(x, at, 1, true, false);
@@ -159,6 +160,8 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
                       : address == FPCCR ? EXECUTE_FPCCR
                                          : EXECUTE_MPU_CTRL,
                       v);
+    if (x->regs.float_place && address + width - x->regs.float_place < EXECUTE_FLOATS + width)
+        x->regs.float_place = 0;
     execute_swap(x, bytes, width);
     if (x->core.v4t && odd) { /* the word or halfword that holds it */
         address &= ~(uint32_t)(width - 1);
@@ -460,10 +463,8 @@ static void run(struct execute_work *w)
 }
 
 /* Of M profile as DDI 0403E.e B1.5 numbers them; a data abort of the A and R profiles. */
-#define NUMBER_MEM_MANAGE 4
-#define NUMBER_BUS_FAULT  5
-#define NUMBER_SVC        11
-#define NUMBER_ABORT      12
+#define NUMBER_SVC   11
+#define NUMBER_ABORT 12
 
 static bool fetch(struct execute *x, const struct bt_exception *e, struct execute_insn *i)
 {
@@ -485,7 +486,7 @@ static bool fetch(struct execute *x, const struct bt_exception *e, struct execut
  * of several registers any part may be done, only its base is as it was (DDI 0403E.e B1.5.10).
  * Assumed is that an interrupt does not find it as the first floating-point instruction of its
  * context, begun: whether frames have floating-point registers from there on nobody would know, nor
- * any task's SP.
+ * any task's SP. A fault does: in the access or, before it has begun, where it was fetched.
  */
 static int begin_abandoned(struct execute *x, const struct bt_exception *e)
 {
@@ -513,11 +514,11 @@ static int begin_abandoned(struct execute *x, const struct bt_exception *e)
         return BT_OK;
     effect.writeback = false;
     effect.list &= effect.load ? (uint16_t) ~(1u << 15 | 1u << effect.rn) : 0xffffu;
-    struct execute_work w = {.x = x, .insn = &i, .e = &effect};
-    w.maybe = e->number != NUMBER_MEM_MANAGE && e->number != NUMBER_BUS_FAULT;
-    if (m && effect.words && x->core.fpu && (!w.maybe || (x->regs.value[EXECUTE_CONTROL] & FPCA)))
+    struct execute_work w = {.x = x, .insn = &i, .e = &effect, .maybe = true};
+    if (m && effect.words && x->core.fpu && (fault || (x->regs.value[EXECUTE_CONTROL] & FPCA)))
         execute_m_before(&w, true);
-    w.maybe = true;
+    if (effect.words)
+        x->regs.float_place = 0;
     if (effect.list || effect.words || effect.rt != EFFECT_NO_REG)
         access_memory(&w);
     return w.error;

@@ -216,6 +216,12 @@ static void settle_floats(struct execute_work *w)
         forget_low_floats(x);
 }
 
+static void recall_floats(struct execute_regs *r)
+{
+    r->vector_known = (r->vector_known & ~UINT64_C(0xffff)) | r->place_floats;
+    r->fpscr_known = r->place_status;
+}
+
 /* CPS; and what the first floating-point instruction of a context does. */
 void execute_m_before(struct execute_work *w, bool uses_floats)
 {
@@ -234,6 +240,11 @@ void execute_m_before(struct execute_work *w, bool uses_floats)
     bool nothing = is_known(x, EXECUTE_FPCCR) && !(ccr & FPCCR_ACT) && r->float_settled;
     if (!nothing && !r->float_settled)
         settle_floats(w);
+    if (r->float_place && !w->maybe) {
+        recall_floats(r);
+        w->error = preserve_floats(x, r->float_place);
+    }
+    r->float_place = 0;
     r->float_pending = false;
     r->float_settled = r->float_settled || !w->maybe;
     if (is_known(x, EXECUTE_CONTROL) && r->value[EXECUTE_CONTROL] & FPCA)
@@ -430,11 +441,16 @@ static bool return_of(const struct execute *x, const struct bt_event *event,
 }
 
 /* The frame of the handler before stays, and may be neither taken nor put there again: what that
- * handler has left in floating-point registers is still there then. */
+ * handler has left in floating-point registers is still there then. In its place is what it has
+ * been, or what is written there later, which is the same. */
 static void chain_floats(struct execute *x)
 {
-    x->regs.float_settled = is_known(x, EXECUTE_SP);
-    x->regs.float_pending = false;
+    struct execute_regs *r = &x->regs;
+    r->float_settled = is_known(x, EXECUTE_SP);
+    r->float_place = r->float_settled && r->float_pending ? (uint32_t)r->value[EXECUTE_FPCAR] : 0;
+    r->place_floats = (uint16_t)r->vector_known;
+    r->place_status = r->fpscr_known;
+    r->float_pending = false;
     set_register(x, EXECUTE_FPCAR, 0, false);
     forget_low_floats(x);
 }
@@ -480,12 +496,18 @@ static void pop_floats(struct execute *x, bool there, uint32_t at)
     struct execute_regs *r = &x->regs;
     bool own = there && is_known(x, EXECUTE_FPCAR) && r->value[EXECUTE_FPCAR] == at;
     bool pending = r->float_pending, settled = r->float_settled;
+    uint32_t place = r->float_place;
+    r->float_place = 0;
     r->float_settled = own || (settled && !pending);
     r->float_pending = false;
     x->reloaded = there && settled && !pending;
     if (pending && own)
         return;
     forget_low_floats(x);
+    if (place && there && place == at)
+        recall_floats(r);
+    if (place)
+        return;
     for (unsigned s = 0; there && settled && s < FLOATS; s++) {
         struct execute_value v = execute_get_word(x, at + 4 * s);
         unsigned half = s & 1 ? 32 : 0;

@@ -50,6 +50,7 @@ void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t si
     struct execute *x = w->x;
     bool bits = x->core.bit_band && address - EXECUTE_BIT_BAND < EXECUTE_BIT_BAND_SIZE;
     bool wraps = address + size < address, system = address >= SYSTEM || wraps;
+    x->regs.float_place = 0;
     if (wraps || execute_is_bit(x, address + size - 1) != bits) {
         execute_clobber_store(w);
         return;
@@ -85,6 +86,7 @@ void execute_forget_registers(struct execute *x)
     x->regs.fpscr_known = 0;
     x->regs.it_unknown = EXECUTE_IT_LENGTH;
     x->regs.returning = 0;
+    x->regs.float_place = 0;
     x->regs.float_settled = x->regs.float_pending = x->regs.handler = false;
     if (x->regs.translation < EXECUTE_TRANSLATION_CHANGING)
         x->regs.translation = EXECUTE_TRANSLATION_FIXED;
@@ -93,6 +95,7 @@ void execute_forget_registers(struct execute *x)
 void execute_forget_memory(struct execute *x)
 {
     execute_memory_forget(&x->memory);
+    x->regs.float_place = 0;
     execute_tell_any(x, true);
 }
 

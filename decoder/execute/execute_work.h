@@ -6,6 +6,7 @@
 #include "decoder/effect/effect.h"
 #include "decoder/execute/execute.h"
 
+#define EXECUTE_FLOATS    0x44u       /* bytes of s0-s15 and FPSCR in a frame of the M profile */
 #define EXECUTE_IT_BITS   0x0600fc00u /* of the PSR */
 #define EXECUTE_IT_LENGTH 4           /* instructions of a block */
 

@@ -10,8 +10,6 @@
            */
 
 /* Exceptions of M profile. */
-#define NUMBER_MEM_MANAGE  4
-#define NUMBER_BUS_FAULT   5
 #define NUMBER_USAGE_FAULT 6
 #define NUMBER_SVC         11
 
@@ -123,7 +121,6 @@ void build_abandoned(struct build *b, const struct bt_exception *x)
         build_clobber(b, memory_writes(&e));
     else if (!e.load && (several || fault))
         perhaps_stored(b, &e);
-    bool used = x->number == NUMBER_MEM_MANAGE || x->number == NUMBER_BUS_FAULT;
-    if (b->w->m_profile && e.words && (several || fault))
-        build_m_floats_used(b, used);
+    if (b->w->m_profile && e.words && (several || fault)) /* or not even fetched */
+        build_m_floats_used(b, false);
 }

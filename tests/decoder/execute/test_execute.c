@@ -506,6 +506,86 @@ START_TEST(test_lazy_floats)
 }
 END_TEST
 
+/* A load of floating-point registers that a fault comes back to: whether it was fetched, and so has
+ * made the context one with such registers, is not known; an interrupt is assumed to come before
+ * it. */
+START_TEST(test_begun_floats)
+{
+    static const uint16_t vldr[] = {0xed94, 0x7a00}; /* VLDR s14, [r4] */
+    struct execute x;
+    struct execute_budget budget;
+    bool fault = _i;
+    struct bt_event event = entry(fault ? 4 : 15, RAM + 0x400);
+    begin(&x, &budget);
+    x.core.fpu = true;
+    x.regs.value[4] = RAM + 0x100;
+    x.regs.value[EXECUTE_CONTROL] = 0;
+    x.regs.value[EXECUTE_FPCCR] = 0xc0000000;
+    x.regs.value[EXECUTE_MPU_CTRL] = 0;
+    x.regs.float_settled = true;
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x400, vldr, 4), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_int_eq(x.regs.known >> EXECUTE_SP & 1, !fault);
+    ck_assert(fault || x.regs.value[EXECUTE_SP] == RAM + 0x1000 - 0x20);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* A handler behind a return: whether its frame was taken and put there again nobody knows. Its
+ * floating-point registers are there when they are settled, whatever was pushed in between. */
+START_TEST(test_chained_floats)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event first = entry(15, 0x1234), second = entry(14, RAM + 0x400);
+    uint32_t place = RAM + 0x1000 - 0x68 + 0x20, push = 0xb503 /* PUSH {r0, r1, lr} */, got;
+    bool written = _i & 1, elsewhere = _i & 2;
+    begin(&x, &budget);
+    x.core.fpu = true;
+    x.regs.value[EXECUTE_CONTROL] = 4;
+    x.regs.value[EXECUTE_FPCCR] = 0xc0000000;
+    x.regs.float_settled = true;
+    x.regs.vector[7] = UINT64_C(0x4048f5c300000000); /* s15 */
+    x.regs.vector_known = 0x8000;
+    x.regs.fpscr_known = UINT32_MAX;
+    x.regs.fpscr = 0x20000010;
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x400, &push, 2), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &first, 0x8000), BT_OK);
+    ck_assert_int_eq(step(&x, 0xeef70a00, 0x8000, 0x8004), BT_OK); /* VMOV.F32 s1, #1.0 */
+    ck_assert_int_eq(
+        execute_memory_write(&x.memory, place - 8, &second.u.exception.return_address, 4), BT_OK);
+    ck_assert_int_eq(step(&x, 0x4770, 0x8004, RAM + 0x400), BT_OK);
+    ck_assert_int_eq(execute_exception_return(&x, &first, RAM + 0x400), BT_OK);
+    ck_assert_uint_eq(x.regs.fpscr_known, UINT32_MAX);
+    ck_assert_int_eq(execute_exception(&x, &second, 0x8000), BT_OK);
+    ck_assert(!execute_memory_read(&x.memory, place + 0x40, &got, 4)); /* pushed there, or not */
+    ck_assert_uint_eq(x.regs.fpscr_known | x.regs.vector_known, 0);
+    if (written) { /* STR r4, [r7] */
+        x.regs.value[7] = place + 0x3c;
+        x.regs.known |= 1u << 7;
+        ck_assert_int_eq(step(&x, 0x603c, 0x8000, 0x8002), BT_OK);
+    }
+    if (elsewhere) { /* returns by a frame of its own making */
+        x.regs.value[EXECUTE_SP] = RAM + 0x2000;
+        ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x2018, &(uint32_t){0x1234}, 4),
+                         BT_OK);
+        ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x201c, &(uint32_t){1u << 24}, 4),
+                         BT_OK);
+        ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x2060, &(uint32_t){0}, 4), BT_OK);
+        ck_assert_int_eq(step(&x, 0x4770, 0x8002, 0x1234), BT_OK);
+        ck_assert_int_eq(execute_exception_return(&x, &second, 0x1234), BT_OK);
+        ck_assert_int_eq(x.regs.fpscr_known == 0, !written);
+    } else {
+        ck_assert_int_eq(step(&x, 0xeef70a00, 0x8002, 0x8006), BT_OK);
+        ck_assert_int_eq(execute_memory_read(&x.memory, place + 0x40, &got, 4), !written);
+        ck_assert(written || got == 0x20000010);
+        ck_assert_int_eq(execute_memory_read(&x.memory, place + 0x3c, &got, 4), true);
+        ck_assert_uint_eq(got, written ? 0x104 : 0x4048f5c3);
+    }
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Two blocks in a row, of conditions that are not known. */
 START_TEST(test_ways)
 {
@@ -692,5 +772,8 @@ Suite *unit_suite(void)
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     unit_case(s, "execute: a handler that was interrupted before it began", test_third_handler);
     unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);
+    unit_cases(s, "execute: floating-point registers in frames, chained", test_chained_floats, 0,
+               4);
+    unit_cases(s, "execute: a floating-point access has begun", test_begun_floats, 0, 2);
     return s;
 }
