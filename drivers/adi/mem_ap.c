@@ -271,6 +271,37 @@ int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words
     return fifo_run(ap, address, mem_ap_unconst(words), count, true);
 }
 
+int mem_ap_list(struct mem_ap *ap, struct mem_ap_access *items, size_t count)
+{
+    struct adiv5_access list[4 * MEM_AP_LISTED];
+    size_t at[MEM_AP_LISTED], n = 0, done = 0;
+    if (count == 0 || count > MEM_AP_LISTED)
+        return BT_ERR_INVAL;
+    for (size_t k = 0; k < count; k++) {
+        const struct mem_ap_run run = {.address = items[k].address,
+                                       .mode = CSW_SIZE_WORD | CSW_INC_OFF};
+        int error = run.address % 4 == 0 ? mem_ap_check(ap, run.address, 4) : BT_ERR_INVAL;
+        if (error != 0) {
+            mem_ap_forget(ap); /* the setup noted below has not been sent */
+            return error;
+        }
+        n += put_setup(ap, &run, list + n);
+        note_done(ap, &run, 1);
+        at[k] = n;
+        list[n++] = (struct adiv5_access){
+            .address = ADIV5_AP_DRW, .write = items[k].write, .value = items[k].value};
+    }
+    int error = adiv5_ap_list(ap->dp, ap->ap, list, n);
+    size_t good = error == 0 ? n : ap->dp->failed_at;
+    for (; done < count && at[done] < good; done++)
+        items[done].value = list[at[done]].value;
+    if (error != 0) {
+        mem_ap_forget(ap);
+        ap->fault_address = items[done < count ? done : count - 1].address;
+    }
+    return error;
+}
+
 int mem_ap_banked(struct mem_ap *ap, uint64_t address, struct mem_ap_banked *items, size_t count)
 {
     struct adiv5_access list[3 + MEM_AP_BANKED];

@@ -84,6 +84,18 @@ static inline int mem_ap_write32(struct mem_ap *ap, uint64_t address, uint32_t w
 int mem_ap_read_fifo(struct mem_ap *ap, uint64_t address, uint32_t *words, size_t count);
 int mem_ap_write_fifo(struct mem_ap *ap, uint64_t address, const uint32_t *words, size_t count);
 
+#define MEM_AP_LISTED 16u
+
+/* `count` (at most MEM_AP_LISTED) accesses to single words anywhere, in order, in one round trip:
+ * registers that are far from each other. Each is accessed once, never again after a failure; which
+ * of those in front of `fault_address` worked is not told. */
+struct mem_ap_access {
+    uint64_t address;
+    bool write;
+    uint32_t value;
+};
+int mem_ap_list(struct mem_ap *ap, struct mem_ap_access *list, size_t count);
+
 #define MEM_AP_BANKED 60u
 
 /* `count` (at most MEM_AP_BANKED) accesses to the four words in the 16 bytes at `address` (aligned

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/coresight/coresight.h"
 
-#include "drivers/adi/mem_ap.h"
-
 #define POLL_LIMIT_US 100000u
 #define POLL_SLEEP_US 100u
 #define POLL_LOOKS    10u /* at least: one may take long on a slow bus or a busy machine */
@@ -45,10 +43,22 @@ static int ap_read_fifo(struct coresight_bus *bus, uint64_t address, uint32_t *w
     return coresight_note(bus, ap, mem_ap_read_fifo(ap, address, words, count));
 }
 
+static int ap_list(struct coresight_bus *bus, struct mem_ap_access *list, size_t count)
+{
+    struct mem_ap *ap = bus->self;
+    unsigned tries = 0;
+    int error;
+    do {
+        error = coresight_note(bus, ap, mem_ap_list(ap, list, count));
+    } while (debug_link_again(error, bus->failure, &tries));
+    return error;
+}
+
 static const struct coresight_bus_ops MEM_AP_OPS = {
     .read = ap_read,
     .write = ap_write,
     .read_fifo = ap_read_fifo,
+    .list = ap_list,
 };
 
 void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap)
@@ -65,22 +75,48 @@ int coresight_modify(struct coresight_bus *bus, uint64_t address, uint32_t mask,
     return error != 0 ? error : coresight_write(bus, address, (now & ~mask) | (value & mask));
 }
 
+int coresight_access(struct coresight_bus *bus, struct mem_ap_access *list, size_t count)
+{
+    int error = 0;
+    if (bus->ops->list)
+        return count > 0 ? bus->ops->list(bus, list, count) : 0;
+    for (size_t k = 0; error == 0 && k < count; k++)
+        error = list[k].write ? coresight_write(bus, list[k].address, list[k].value)
+                              : coresight_read(bus, list[k].address, &list[k].value);
+    return error;
+}
+
 int coresight_write_list(struct coresight_bus *bus, uint64_t base,
                          const struct coresight_setting *list, size_t count)
 {
+    struct mem_ap_access part[MEM_AP_LISTED];
+    size_t used = 0;
     int error = 0;
     for (size_t k = 0; k < count; k++)
-        for (unsigned n = 0; error == 0 && n < list[k].count; n++)
-            error = coresight_write(bus, base + list[k].offset + 4 * n, list[k].value);
-    return error;
+        for (unsigned n = 0; error == 0 && n < list[k].count; n++) {
+            part[used++] =
+                (struct mem_ap_access){base + list[k].offset + 4 * n, true, list[k].value};
+            if (used == MEM_AP_LISTED) {
+                error = coresight_access(bus, part, used);
+                used = 0;
+            }
+        }
+    return error == 0 ? coresight_access(bus, part, used) : error;
 }
 
 int coresight_read_list(struct coresight_bus *bus, uint64_t base,
                         const struct coresight_reading *list, size_t count)
 {
+    struct mem_ap_access part[MEM_AP_LISTED];
     int error = 0;
-    for (size_t k = 0; error == 0 && k < count; k++)
-        error = coresight_read(bus, base + list[k].offset, list[k].value);
+    for (size_t done = 0, n; error == 0 && done < count; done += n) {
+        n = count - done < MEM_AP_LISTED ? count - done : MEM_AP_LISTED;
+        for (size_t k = 0; k < n; k++)
+            part[k] = (struct mem_ap_access){.address = base + list[done + k].offset};
+        error = coresight_access(bus, part, n);
+        for (size_t k = 0; k < n; k++)
+            *list[done + k].value = part[k].value;
+    }
     return error;
 }
 

@@ -13,7 +13,7 @@
 #ifndef DRIVERS_CORESIGHT_H
 #define DRIVERS_CORESIGHT_H
 
-#include "drivers/adi/debug_link.h"
+#include "drivers/adi/mem_ap.h"
 
 /* All addresses are aligned to 4. On failure failure and fault_address of the bus are set. */
 struct coresight_bus;
@@ -22,6 +22,8 @@ struct coresight_bus_ops {
     int (*write)(struct coresight_bus *bus, uint64_t address, const uint32_t *words, size_t count);
     /* The same register `count` times. */
     int (*read_fifo)(struct coresight_bus *bus, uint64_t address, uint32_t *words, size_t count);
+    /* Words anywhere, in order, in one round trip; NULL: each costs its own. */
+    int (*list)(struct coresight_bus *bus, struct mem_ap_access *list, size_t count);
 };
 
 struct coresight_bus {
@@ -31,8 +33,6 @@ struct coresight_bus {
     enum debug_failure failure;
     uint64_t fault_address;
 };
-
-struct mem_ap;
 
 /* A bus on a MEM-AP; valid as long as the AP is. */
 void coresight_bus_on_mem_ap(struct coresight_bus *bus, struct mem_ap *ap);
@@ -61,7 +61,9 @@ struct coresight_reading {
     uint32_t *value;
 };
 
-/* In the order of the list; the first access that fails is the last. */
+/* In the order of the list; no access behind one that fails is done. At most MEM_AP_LISTED are told
+ * in one go, and told again as a whole when the line fails: values that may be written twice. */
+int coresight_access(struct coresight_bus *bus, struct mem_ap_access *list, size_t count);
 int coresight_write_list(struct coresight_bus *bus, uint64_t base,
                          const struct coresight_setting *list, size_t count);
 int coresight_read_list(struct coresight_bus *bus, uint64_t base,

@@ -164,20 +164,29 @@ int coresight_etf_pass(struct coresight_bus *bus, uint64_t base)
 }
 
 /* The formatter has stopped, or the TMC is ready. */
-static int wait_stopped(const struct coresight_buffer *b)
+static struct mem_ap_access status_of(const struct coresight_buffer *b)
 {
-    if (b->tmc)
-        return coresight_poll(b->bus, b->base + STS, STS_TMC_READY, STS_TMC_READY);
-    return coresight_poll(b->bus, b->base + FFSR, FFSR_STOPPED, FFSR_STOPPED);
+    return (struct mem_ap_access){.address = b->base + (b->tmc ? STS : FFSR)};
 }
 
-static int is_stopped(const struct coresight_buffer *b, bool *stopped)
+static bool tells_stopped(const struct coresight_buffer *b, uint32_t status)
 {
-    uint32_t status;
+    return (status & (b->tmc ? STS_TMC_READY : FFSR_STOPPED)) != 0;
+}
+
+/* Switched off if `off`, unlocked before; then until it has stopped. */
+static int end_formatting(const struct coresight_buffer *b, bool off)
+{
+    struct mem_ap_access list[] = {
+        {b->base + CORESIGHT_LAR, true, CORESIGHT_LAR_KEY},
+        {b->base + CTL, true, 0},
+        status_of(b),
+    };
     uint32_t mask = b->tmc ? STS_TMC_READY : FFSR_STOPPED;
-    int error = coresight_read(b->bus, b->base + (b->tmc ? STS : FFSR), &status);
-    *stopped = error == 0 && (status & mask) != 0;
-    return error;
+    int error = off ? coresight_access(b->bus, list, 3) : coresight_access(b->bus, list + 2, 1);
+    if (error != 0 || tells_stopped(b, list[2].value))
+        return error;
+    return coresight_poll(b->bus, list[2].address, mask, mask);
 }
 
 int coresight_buffer_start(struct coresight_buffer *b)
@@ -198,56 +207,51 @@ int coresight_buffer_start(struct coresight_buffer *b)
         {FFCR, b->tmc ? FFCR_TMC : FFCR_FORMAT, 1},
         {CTL, ENABLE, 1},
     };
-    int error = coresight_unlock(b->bus, b->base);
-    if (b->mtb)
+    if (b->mtb || b->ring) {
+        int error = coresight_unlock(b->bus, b->base);
+        if (b->ring)
+            return coresight_ring_start(b);
         return error ? error : start_mtb(b);
-    if (b->ring)
-        return coresight_ring_start(b);
-    if (error == 0)
-        error = coresight_write(b->bus, b->base + CTL, 0);
-    if (error == 0)
-        error = wait_stopped(b);
+    }
+    int error = end_formatting(b, true);
     return error == 0 ? CORESIGHT_WRITE_ALL(b->bus, b->base, list) : error;
 }
 
 int coresight_buffer_stop(struct coresight_buffer *b)
 {
-    uint32_t control;
-    int error = coresight_unlock(b->bus, b->base);
-    if (b->mtb)
-        return error;
-    if (b->ring)
-        return coresight_tpiu_ring_stop(b->bus, b->base);
-    if (error == 0)
-        error = coresight_read(b->bus, b->base + CTL, &control);
-    if (error != 0 || (control & ENABLE) == 0)
+    const uint64_t control = b->base + FFCR;
+    struct mem_ap_access seen[] = {
+        {b->base + CORESIGHT_LAR, true, CORESIGHT_LAR_KEY},
+        {.address = b->base + CTL},
+        status_of(b),
+        {.address = control},
+    };
+    if (b->mtb || b->ring) {
+        int error = coresight_unlock(b->bus, b->base);
+        return b->ring ? coresight_tpiu_ring_stop(b->bus, b->base) : error;
+    }
+    int error = coresight_access(b->bus, seen, 4);
+    if (error != 0 || (seen[1].value & ENABLE) == 0)
         return error;
     /* The target's program may have stopped it: then there is nothing left to flush. */
-    bool stopped = false;
-    error = is_stopped(b, &stopped);
-    if (error == 0 && stopped)
+    if (tells_stopped(b, seen[2].value))
         return b->tmc ? 0 : coresight_write(b->bus, b->base + CTL, 0);
-    if (error != 0)
-        return error;
     /* Two writes: a flush that begins before StopFl is set would not stop the formatter. */
-    error = coresight_modify(b->bus, b->base + FFCR, FFCR_STOP_FL, FFCR_STOP_FL);
-    if (error == 0)
-        error = coresight_modify(b->bus, b->base + FFCR, FFCR_FLUSH, FFCR_FLUSH);
-    if (error == 0)
-        error = coresight_poll(b->bus, b->base + FFCR, FFCR_FLUSH, 0);
-    if (error == 0 && !b->tmc)
-        error = coresight_write(b->bus, b->base + CTL, 0);
-    return error == 0 ? wait_stopped(b) : error;
+    const uint32_t stop = seen[3].value | FFCR_STOP_FL;
+    struct mem_ap_access flush[] = {
+        {control, true, stop}, {control, true, stop | FFCR_FLUSH}, {.address = control}};
+    error = coresight_access(b->bus, flush, 3);
+    if (error == 0 && (flush[2].value & FFCR_FLUSH) != 0)
+        error = coresight_poll(b->bus, control, FFCR_FLUSH, 0);
+    return error == 0 ? end_formatting(b, !b->tmc) : error;
 }
 
 static int read_etb(struct coresight_buffer *b, uint32_t *words,
                     struct coresight_buffer_content *content)
 {
-    uint32_t status;
-    uint32_t end;
-    int error = coresight_read(b->bus, b->base + STS, &status);
-    if (error == 0)
-        error = coresight_read(b->bus, b->base + RWP, &end);
+    uint32_t status, end;
+    const struct coresight_reading list[] = {{STS, &status}, {RWP, &end}};
+    int error = CORESIGHT_READ_ALL(b->bus, b->base, list);
     if (error != 0)
         return error;
     if (end >= b->words)

@@ -116,8 +116,19 @@ void probe_a_report_cores(const struct probe_target *t, const struct console *c)
 /* probe_access.c: a cortex_a_find_access. */
 bool probe_a_find_access(uint32_t code, const uint32_t *regs, struct cortex_a_access *access);
 
+#define PROBE_CODE_LINES 8u
+#define PROBE_CODE_LINE  32u
+
+/* Memory in the Code region, as it was a moment ago. */
+struct probe_code_line {
+    uint64_t read_us; /* 0: not known */
+    uint32_t address;
+    uint8_t bytes[PROBE_CODE_LINE];
+};
+
 /* Of a Cortex-M. */
 struct probe_target_m {
+    struct probe_code_line code[PROBE_CODE_LINES];
     struct cortex_m core;
     struct adiv5_connect_options wake; /* what the core's port is woken up with, behind a reset */
     /* Where the values of further registers come from; d0 is s0 and the next one, s1. */

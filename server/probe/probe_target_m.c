@@ -21,6 +21,8 @@
 #define DEVICES_END   0x60000000u
 #define PRIVATE_START 0xe0000000u
 
+#define CODE_US 50000u /* another master may write it */
+
 /* Features of a target description, GDB manual, "ARM Features". */
 #define SYSTEM   "org.gnu.gdb.arm.m-system"
 #define SECURITY "org.gnu.gdb.arm.secext"
@@ -400,11 +402,44 @@ static unsigned probe_m_width(uint32_t address, size_t len)
     return one && probe_m_is_device(address) && address % len == 0 ? (unsigned)len : 0;
 }
 
+static const uint8_t *code_line(struct probe_target *t, uint32_t address)
+{
+    struct probe_code_line *line = &t->m.code[address / PROBE_CODE_LINE % PROBE_CODE_LINES];
+    uint64_t now = probe_target_now_us();
+    uint32_t start = address - address % PROBE_CODE_LINE;
+    if (line->read_us && line->address == start && now - line->read_us < CODE_US)
+        return line->bytes;
+    *line = (struct probe_code_line){.address = start};
+    if (cortex_m_read_memory(&t->m.core, start, line->bytes, sizeof line->bytes))
+        return NULL;
+    line->read_us = now;
+    return line->bytes;
+}
+
+/* At each halt GDB reads the code around the PC, two or four bytes at a time and most of them more
+ * than once. The Code region is Normal memory: what lies beside may be read (DDI 0403E.e B3.1). */
+static bool read_code(struct probe_target *t, uint32_t address, uint8_t *bytes, size_t len)
+{
+    const uint8_t *line = NULL;
+    if (t->run != PROBE_STANDS || len > sizeof(uint64_t) || address > RAM_START - len)
+        return false;
+    for (size_t k = 0; k < len; k++, address++) {
+        if (!line || address % PROBE_CODE_LINE == 0)
+            line = code_line(t, address);
+        if (!line)
+            return false;
+        bytes[k] = line[address % PROBE_CODE_LINE];
+    }
+    return true;
+}
+
 static int probe_m_read_bytes(struct probe_target *t, unsigned core, uint32_t address,
                               uint8_t *bytes, size_t len, bool device)
 {
     unsigned size = device ? 4 : probe_m_width(address, len);
     (void)core;
+    if (!device && read_code(t, address, bytes, len))
+        return BT_OK;
     return size ? cortex_m_read_sized(&t->m.core, address, size, bytes, len / size)
                 : cortex_m_read_memory(&t->m.core, address, bytes, len);
 }

@@ -464,6 +464,9 @@ static void serve_request(struct probe_thread *p, const struct target_request *r
 {
     struct probe_target *t = p->probe;
     struct target_answer answer;
+    bool reads = r->kind == TARGET_READ_MEMORY || r->kind == TARGET_READ_REGISTERS;
+    if (!reads)
+        memset(t->m.code, 0, sizeof t->m.code);
     if (r->kind == TARGET_RESUME) {
         probe_target_resume(t, r->resume);
         if (probe_target_runs(t))
@@ -471,7 +474,7 @@ static void serve_request(struct probe_thread *p, const struct target_request *r
         return;
     }
     probe_target_execute(t, r, &answer);
-    if (r->kind != TARGET_READ_MEMORY && r->kind != TARGET_READ_REGISTERS)
+    if (!reads)
         publish_status(p);
     uv_mutex_lock(&p->lock);
     p->news.answer = answer;

@@ -242,6 +242,41 @@ START_TEST(test_banked)
 }
 END_TEST
 
+/* Writes and reads as they come, of registers far from each other, and where one is refused. */
+START_TEST(test_list)
+{
+    struct bench b;
+    setup(&b, 0, _i != 0);
+    struct mem_ap_access list[] = {{MODEL_BASE + 0x100, true, 0x11223344},
+                                   {.address = MODEL_BASE + 0x1f0c},
+                                   {.address = MODEL_BASE + 0x100},
+                                   {MODEL_BASE + 0x100, true, 0x55667788},
+                                   {.address = MODEL_BASE + 0x100}};
+    unsigned calls = b.m->calls;
+    ck_assert_int_eq(mem_ap_list(&b.ap, list, 5), 0);
+    ck_assert_uint_eq(b.m->calls - calls, 1);
+    ck_assert_uint_eq(list[2].value, 0x11223344);
+    ck_assert_uint_eq(list[4].value, 0x55667788);
+    ck_assert_mem_eq(&list[1].value, b.m->memory + 0x1f0c, 4);
+    /* What is noted of the AP fits: the next access finds its place. */
+    uint32_t word;
+    ck_assert_int_eq(mem_ap_read32(&b.ap, MODEL_BASE + 0x1f0c, &word), 0);
+    ck_assert_uint_eq(word, list[1].value);
+    list[3].address = 0x10000000;
+    ck_assert_int_eq(mem_ap_list(&b.ap, list, 5), BT_ERR_IO);
+    ck_assert_uint_eq(b.ap.fault_address, 0x10000000);
+    list[3].address = MODEL_BASE + 2;
+    ck_assert_int_eq(mem_ap_list(&b.ap, list, 5), BT_ERR_INVAL);
+    list[3].address = 1ull << 32;
+    ck_assert_int_eq(mem_ap_list(&b.ap, list, 5), BT_ERR_RANGE);
+    ck_assert_int_eq(mem_ap_list(&b.ap, list, 0), BT_ERR_INVAL);
+    ck_assert_int_eq(mem_ap_list(&b.ap, list, MEM_AP_LISTED + 1), BT_ERR_INVAL);
+    ck_assert_int_eq(mem_ap_read32(&b.ap, MODEL_BASE + 0x100, &word), 0);
+    ck_assert_uint_eq(word, 0x11223344);
+    free(b.m);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("mem_ap");
@@ -255,5 +290,6 @@ Suite *unit_suite(void)
     unit_case(s, "mem_ap: plain reads outlive line errors", test_line_errors);
     unit_cases(s, "mem_ap: FIFO words are taken out once", test_fifo, 0, 2);
     unit_cases(s, "mem_ap: banked registers in one round trip", test_banked, 0, 2);
+    unit_cases(s, "mem_ap: registers anywhere in one round trip", test_list, 0, 2);
     return s;
 }

@@ -36,6 +36,7 @@ static struct usb_probe usb;
 static struct cmsis_dap dap;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the board, and of `unplugged` */
 static bool unplugged;
+static unsigned sent; /* to the probe */
 
 static struct config config;
 static struct message why;
@@ -68,6 +69,7 @@ static int pipe_send(void *self, const uint8_t *data, size_t length, unsigned ti
     size_t taken = 0;
     (void)self, (void)timeout_ms;
     pthread_mutex_lock(&lock);
+    sent++;
     int rc = unplugged ? -1 : usb_device_out(&usb.device, USB_PROBE_EP_OUT, data, length, &taken);
     pthread_mutex_unlock(&lock);
     return rc < 0 ? BT_ERR_IO : 0;
@@ -367,6 +369,76 @@ START_TEST(test_memory)
 }
 END_TEST
 
+static unsigned sent_by_now(void)
+{
+    pthread_mutex_lock(&lock);
+    unsigned now = sent;
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+static void reads_flash(const struct target_request *r)
+{
+    ck_assert_int_eq(ask(r), BT_OK);
+    ck_assert_uint_eq(got.length, r->length);
+    ck_assert_mem_eq(got.bytes, board.sim.flash + (r->address - CORE_SIM_FLASH), r->length);
+}
+
+/* On a slow machine, or beside the look that goes on once a second, not each time. */
+static bool is_known(const struct target_request *r)
+{
+    for (unsigned tries = 0; tries < 50; tries++) {
+        reads_flash(r);
+        unsigned before = sent_by_now();
+        reads_flash(r);
+        if (sent_by_now() == before)
+            return true;
+    }
+    return false;
+}
+
+/* Code is read once at a halt, with what stands beside it, and not taken from an earlier halt, from
+ * before a write, nor for long. */
+START_TEST(test_code)
+{
+    const struct target_request write = {
+        .kind = TARGET_WRITE_MEMORY, .address = RAM, .bytes = (const uint8_t *)"abcd", .length = 4};
+    struct target_request r = {
+        .kind = TARGET_READ_MEMORY, .address = CORE_SIM_FLASH + 0x5e, .length = 4};
+    uint8_t *flash = board.sim.flash;
+    open_target(true);
+    ck_assert(is_known(&r)); /* from one line to the next */
+    flash[0x60] ^= 1;
+    resume(TARGET_ACTION_STEP);
+    await(&got.told, 0);
+    reads_flash(&r);
+    flash[0x5f] ^= 1;
+    ck_assert_int_eq(ask(&write), BT_OK);
+    reads_flash(&r);
+    flash[0x60] ^= 1;
+    run_for(60); /* another master */
+    reads_flash(&r);
+    r.address = CORE_SIM_FLASH + 0x60;
+    flash[0x61] ^= 1;
+    r.device = true; /* as it is asked for */
+    reads_flash(&r);
+    ck_assert(!is_known(&r));
+    r.device = false;
+    r.address = CORE_SIM_FLASH + CORE_SIM_FLASH_SIZE - 2;
+    ck_assert_int_eq(ask(&r), BT_OK);
+    ck_assert_uint_eq(got.length, 2);
+    r.address += 2;
+    ck_assert_int_ne(ask(&r), BT_OK);
+    r.address -= 6;
+    r.length = 6;
+    ck_assert(is_known(&r));
+    r.length = 16; /* a listing is none of it */
+    r.address = CORE_SIM_FLASH;
+    ck_assert(!is_known(&r));
+    close_target();
+}
+END_TEST
+
 START_TEST(test_step_and_run)
 {
     open_target(true);
@@ -528,6 +600,7 @@ Suite *unit_suite(void)
     unit_case(s, "probe_thread: what there is", test_open);
     unit_case(s, "probe_thread: registers", test_registers);
     unit_case(s, "probe_thread: memory", test_memory);
+    unit_case(s, "probe_thread: code is read once at a halt", test_code);
     unit_case(s, "probe_thread: steps and breakpoints", test_step_and_run);
     unit_case(s, "probe_thread: interrupt", test_interrupt);
     unit_case(s, "probe_thread: commands, reset, no flash", test_command);
