@@ -7,9 +7,6 @@
 
 #define STATUS_T   (1u << 24) /* M profile: an instruction that runs has found it set */
 #define CODE_SLOTS 8192u      /* a power of two */
-#define CCR        0xe000ed14u
-#define FPCCR      0xe000ef34u
-#define MPU_CTRL   0xe000ed94u
 
 struct execute_code {
     struct {
@@ -142,6 +139,27 @@ static void store_bit(struct execute_work *w, uint32_t address, unsigned width,
     execute_tell(x, at, 1, true, false);
 }
 
+/* Registers that are in memory; parts of them are not followed. */
+static void store_system(struct execute_work *w, uint32_t address, unsigned width,
+                         struct execute_value v)
+{
+    static const struct {
+        uint32_t address, mask;
+        unsigned place;
+    } rows[] = {{0xe000ed14, UINT32_MAX, EXECUTE_CCR},
+                {0xe000ed94, UINT32_MAX, EXECUTE_MPU_CTRL},
+                {0xe000ef34, UINT32_MAX, EXECUTE_FPCCR},
+                {0xe000ef38, ~7u, EXECUTE_FPCAR},
+                {0xe000ef3c, 0x07c00000, EXECUTE_FPDSCR}};
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (address >= rows[i].address + 4 || address + width <= rows[i].address)
+            continue;
+        v.known = v.known && width == 4 && address == rows[i].address;
+        v.number &= rows[i].mask;
+        execute_write(w, rows[i].place, v);
+    }
+}
+
 static void store(struct execute_work *w, uint32_t address, unsigned width, struct execute_value v)
 {
     uint8_t bytes[4] = {(uint8_t)v.number, (uint8_t)(v.number >> 8), (uint8_t)(v.number >> 16),
@@ -153,13 +171,8 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
         store_bit(w, address, width, v);
         return;
     }
-    if (x->core.profile == EXECUTE_PROFILE_M &&
-        (address == CCR || address == FPCCR || address == MPU_CTRL))
-        execute_write(w,
-                      address == CCR     ? EXECUTE_CCR
-                      : address == FPCCR ? EXECUTE_FPCCR
-                                         : EXECUTE_MPU_CTRL,
-                      v);
+    if (x->core.profile == EXECUTE_PROFILE_M && address >= EXECUTE_SYSTEM)
+        store_system(w, address, width, v);
     if (x->regs.float_place && address + width - x->regs.float_place < EXECUTE_FLOATS + width)
         x->regs.float_place = 0;
     execute_swap(x, bytes, width);

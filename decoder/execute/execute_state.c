@@ -2,9 +2,7 @@
 /* What all parts of forward execution do to a state. */
 #include "execute_work.h"
 
-#define SYSTEM 0xe0000000u /* from there on are these registers */
-#define SYSTEM_REGS                                                                                \
-    (UINT64_C(1) << EXECUTE_CCR | UINT64_C(1) << EXECUTE_FPCCR | UINT64_C(1) << EXECUTE_MPU_CTRL)
+#define SYSTEM_REGS (UINT64_C(0x1f) << EXECUTE_CCR)
 
 void execute_set_it(struct execute_regs *r, uint8_t it)
 {
@@ -49,7 +47,7 @@ void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t si
 {
     struct execute *x = w->x;
     bool bits = x->core.bit_band && address - EXECUTE_BIT_BAND < EXECUTE_BIT_BAND_SIZE;
-    bool wraps = address + size < address, system = address >= SYSTEM || wraps;
+    bool wraps = address + size < address, system = address >= EXECUTE_SYSTEM || wraps;
     x->regs.float_place = 0;
     if (wraps || execute_is_bit(x, address + size - 1) != bits) {
         execute_clobber_store(w);

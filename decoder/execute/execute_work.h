@@ -7,6 +7,7 @@
 #include "decoder/execute/execute.h"
 
 #define EXECUTE_FLOATS    0x44u       /* bytes of s0-s15 and FPSCR in a frame of the M profile */
+#define EXECUTE_SYSTEM    0xe0000000u /* M profile: registers are there, in memory */
 #define EXECUTE_IT_BITS   0x0600fc00u /* of the PSR */
 #define EXECUTE_IT_LENGTH 4           /* instructions of a block */
 

@@ -408,7 +408,8 @@ void build_m_entry(struct build *b, const struct bt_event *event)
                                      .status = xpsr,
                                      .basic = basic,
                                      .context = context,
-                                     .lr = b->cur[LR]});
+                                     .lr = b->cur[LR],
+                                     .written = saved == SAVED_NOT});
     stack_floats(b, frame, basic);
     build_assign(b, SP, frame);
     leave_stack(b);
@@ -500,8 +501,10 @@ void build_m_chained(struct build *b, const struct bt_event *event)
     uint32_t back = b->target;
     bool service = stacked_by(event) == SAVED_NOT;
     note_saved(b, stacked_by(event));
-    if (service)
+    if (service) {
         build_give_back_less(b);
+        turns_served(b);
+    }
     b->number = event->u.exception.number & NUMBER_MASK;
     b->it = 0;
     b->jumped = BUILD_JUMP_NOT;

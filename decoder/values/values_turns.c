@@ -78,6 +78,13 @@ void turns_returned(struct build *b, const struct values_turn *turn)
     t->calls_told = true;
 }
 
+void turns_served(struct build *b)
+{
+    struct values_turns *t = b->r->turns;
+    if (t && b->nesting == 1 && t->count > t->first)
+        t->at[t->count - 1].written = true;
+}
+
 void turns_left(struct build *b, uint32_t address)
 {
     struct values_turns *t = b->r->turns;
@@ -232,7 +239,7 @@ static bool may_go_on(const struct values *r, const struct values_turn *end,
 {
     if (!begin->begins || begin->found || begin->address != end->address)
         return false;
-    if (differ(r, end->frame, begin->frame) || differ(r, end->lr, begin->lr) ||
+    if (differ(r, end->frame, begin->frame) || (!end->written && differ(r, end->lr, begin->lr)) ||
         differ(r, end->context, begin->context) || differ(r, end->basic, begin->basic) ||
         callers_differ(end, begin))
         return false;
@@ -274,7 +281,7 @@ static bool may_wait(const struct values *r, size_t at, uint32_t frame)
     uint32_t status = ram_word(r, frame + STACKED_XPSR);
     if (rules_known(&r->rules, end->frame) && values[end->frame].number != frame)
         return false;
-    if (rules_known(&r->rules, end->lr) &&
+    if (!end->written && rules_known(&r->rules, end->lr) &&
         values[end->lr].number != ram_word(r, frame + STACKED_LR))
         return false;
     uint32_t sp;
@@ -301,9 +308,9 @@ static unsigned waiting(const struct values *r, size_t at, uint32_t *frame)
 static void go_on(struct values *r, struct values_turn *end, struct values_turn *begin)
 {
     const uint32_t pairs[][2] = {{begin->frame, end->frame},   {begin->sp, end->sp},
-                                 {begin->status, end->status}, {begin->lr, end->lr},
-                                 {begin->basic, end->basic},   {begin->context, end->context}};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+                                 {begin->basic, end->basic},   {begin->context, end->context},
+                                 {begin->status, end->status}, {begin->lr, end->lr}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs - (end->written ? 2 : 0); i++)
         rules_equal(&r->rules, pairs[i][0], pairs[i][1], end->when, VALUES_EXCEPTION);
     for (unsigned i = 0; i < TURN_KEPT; i++)
         rules_equal(&r->rules, begin->kept[i], end->kept[i], end->when, VALUES_EXCEPTION);
@@ -312,11 +319,13 @@ static void go_on(struct values *r, struct values_turn *end, struct values_turn 
 
 static void wait_at(struct values *r, const struct values_turn *end, uint32_t frame)
 {
-    const uint32_t words[][2] = {{end->frame, frame},
-                                 {end->status, ram_word(r, frame + STACKED_XPSR)},
-                                 {end->lr, ram_word(r, frame + STACKED_LR)}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    uint32_t sp, status = ram_word(r, frame + STACKED_XPSR);
+    const uint32_t words[][2] = {
+        {end->frame, frame}, {end->status, status}, {end->lr, ram_word(r, frame + STACKED_LR)}};
+    for (size_t i = 0; i < (end->written ? 1 : sizeof words / sizeof *words); i++)
         rules_learn_at(&r->rules, words[i][0], words[i][1], VALUES_EXCEPTION, end->when);
+    if (end->written && stack_above(r, end, frame, status, &sp))
+        rules_learn_at(&r->rules, end->sp, sp, VALUES_EXCEPTION, end->when);
 }
 
 /*

@@ -28,10 +28,11 @@ struct values_turn {
     uint8_t mark_count;
     bool marked; /* they have been looked for */
     bool begins;
-    bool whole; /* interrupted: the handler has returned. Its end is one of those behind it, or it
-                   waits still */
-    bool found; /* its other side is known */
-    bool waits; /* its frame is in RAM at the end of the window */
+    bool whole;   /* interrupted: the handler has returned. Its end is one of those behind it, or it
+                     waits still */
+    bool found;   /* its other side is known */
+    bool waits;   /* its frame is in RAM at the end of the window */
+    bool written; /* a service, or a fault's handler: LR and status may be others there now */
 };
 
 struct values_turns {
@@ -51,6 +52,9 @@ struct values_turns {
  * handlers; the turn has only the values. */
 void turns_interrupted(struct build *b, const struct values_turn *turn);
 void turns_returned(struct build *b, const struct values_turn *turn);
+
+/* A service is chained to what interrupted it. */
+void turns_served(struct build *b);
 
 /* A function returns to an address that no call of this turn leads to. */
 void turns_left(struct build *b, uint32_t address);

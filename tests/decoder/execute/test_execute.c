@@ -220,6 +220,26 @@ START_TEST(test_begun)
 }
 END_TEST
 
+/* Registers that are in memory: STR and STRB r1, [r0]. */
+START_TEST(test_system_registers)
+{
+    static const struct {
+        uint32_t opcode, address, number, place;
+    } rows[] = {{0x6001, 0xe000ef3c, 0x034000ff, EXECUTE_FPDSCR},
+                {0x7001, 0xe000ed14, 0, EXECUTE_CCR}};
+    struct execute x;
+    struct execute_budget budget;
+    uint64_t place = UINT64_C(1) << rows[_i].place;
+    begin(&x, &budget);
+    x.regs.value[0] = rows[_i].address;
+    x.regs.value[1] = rows[_i].number;
+    ck_assert_int_eq(step(&x, rows[_i].opcode, 0x8000, 0x8002), BT_OK);
+    ck_assert_int_eq((x.regs.known & place) != 0, rows[_i].opcode == 0x6001);
+    ck_assert_uint_eq(x.regs.value[rows[_i].place], rows[_i].number & ~0xffu);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Memory may be protected, the stack of a v8-M core at its limit: no frame then. */
 START_TEST(test_no_room)
 {
@@ -775,5 +795,6 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: floating-point registers in frames, chained", test_chained_floats, 0,
                4);
     unit_cases(s, "execute: a floating-point access has begun", test_begun_floats, 0, 2);
+    unit_cases(s, "execute: registers in memory", test_system_registers, 0, 2);
     return s;
 }

@@ -451,6 +451,80 @@ START_TEST(test_task_waits)
 }
 END_TEST
 
+/* Its frame at the halt: a service may have written there what it did not find. */
+START_TEST(test_task_served)
+{
+    static const struct values_ram all = {RAM, 0x100};
+    for (unsigned number = 11; number < 15; number += 3) {
+        struct path p;
+        struct values_answer a;
+        begin(&p, BT_ISA_T32);
+        for (unsigned k = 0; k < 8; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        p.events[0] = (struct bt_event){.position = p.w.count,
+                                        .kind = BT_EVENT_EXCEPTION,
+                                        .u.exception = {.number = (uint16_t)number,
+                                                        .return_address = p.next,
+                                                        .has_return = true,
+                                                        .m_profile = true}};
+        p.w.event_count = 1;
+        p.next = 0x8200;
+        add(&p, 0x6019, BT_COND_PASS); /* str r1, [r3] */
+        add(&p, 0x2300, BT_COND_PASS); /* movs r3, #0 */
+        put_frame(&p, 0x80, 0x8010);
+        p.ram[37] = 0x8123; /* LR */
+        p.w.infer = VALUES_INFER_ALL;
+        p.w.m_profile = true;
+        p.w.ram = &all;
+        p.w.ram_count = 1;
+        p.w.final[13] = p.w.final_msp = RAM + 0xc0;
+        p.w.final[14] = 0xfffffffd;
+        p.w.final_psp = RAM + 0x80;
+        p.w.final_cpsr = 0x01000000 | number;
+        p.w.final_stacks_known = p.w.final_cpsr_known = true;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 7, 13, RAM + 0xa0));
+        ck_assert_int_eq(values_register(r, 7, 14, &a), number == 14);
+        ck_assert(number == 11 || a.value == 0x8123);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A fault's VLDR may have been the first floating-point instruction, or was not even fetched. */
+START_TEST(test_begun_floats)
+{
+    for (unsigned used = 0; used < 2; used++) {
+        struct path p;
+        struct values_answer a;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = p.w.m_one_stack = p.w.m_fpu = true;
+        for (unsigned k = 0; k < 4; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        if (used)
+            add(&p, 0xeef00a60, BT_COND_PASS); /* vmov.f32 s1, s1 */
+        uint32_t back = p.next;
+        p.events[0] = (struct bt_event){
+            .position = p.w.count,
+            .kind = BT_EVENT_EXCEPTION,
+            .u.exception = {
+                .number = 4, .return_address = back, .has_return = true, .m_profile = true}};
+        p.next = 0x8200;
+        add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0xbd00, BT_COND_PASS); /* pop {pc} */
+        p.events[1] = (struct bt_event){.position = p.w.count, .kind = BT_EVENT_EXCEPTION_RET};
+        p.w.event_count = 2;
+        p.next = back;
+        add(&p, 0xed940a00, BT_COND_PASS); /* vldr s0, [r4] */
+        p.w.final[4] = RAM;
+        p.w.final[13] = RAM + 0xc0;
+        struct values *r = work(&p);
+        ck_assert_int_eq(values_register(r, p.w.count - 2, 13, &a), used);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* It goes on later, and no frame waits: what its own pop has left does not count. */
 START_TEST(test_task_goes_on)
 {
@@ -702,6 +776,8 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile, two stacks", test_two_stacks);
     unit_case(s, "values: M-profile, a task that waits", test_task_waits);
     unit_case(s, "values: M-profile, what a handler has stored of a task", test_task_kept);
+    unit_case(s, "values: M-profile, a task whose service runs", test_task_served);
+    unit_case(s, "values: a floating-point instruction that faults", test_begun_floats);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);
     unit_case(s, "values: M-profile frame that is filled late", test_floats_pending);
