@@ -139,6 +139,9 @@ static void store_bit(struct execute_work *w, uint32_t address, unsigned width,
     execute_tell(x, at, 1, true, false);
 }
 
+#define CPACR        0xe000ed88u
+#define CPACR_FLOATS 0xf00000u
+
 /* Registers that are in memory; parts of them are not followed. */
 static void store_system(struct execute_work *w, uint32_t address, unsigned width,
                          struct execute_value v)
@@ -151,6 +154,9 @@ static void store_system(struct execute_work *w, uint32_t address, unsigned widt
                 {0xe000ef34, UINT32_MAX, EXECUTE_FPCCR},
                 {0xe000ef38, ~7u, EXECUTE_FPCAR},
                 {0xe000ef3c, 0x07c00000, EXECUTE_FPDSCR}};
+    if (address >> 2 == CPACR >> 2)
+        w->x->regs.float_off =
+            w->maybe || !(width == 4 && v.known && (v.number & CPACR_FLOATS) == CPACR_FLOATS);
     for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (address >= rows[i].address + 4 || address + width <= rows[i].address)
             continue;

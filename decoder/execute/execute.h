@@ -122,6 +122,7 @@ struct execute_regs {
     uint8_t it_unknown; /* T32: so many instructions may yet be of an IT block that is not known */
     bool float_settled; /* M profile: no floating-point registers are still to be stacked; */
     bool float_pending; /* they are, to FPCAR; neither: not known */
+    bool float_off;     /* M profile: CPACR was written, and perhaps not so that there are any */
     /* M profile: where s0-s15 and FPSCR are as they are here, or are still to be stacked: which one
      * nobody knows, nor what they are now. These are known of them. 0: nowhere. */
     uint32_t float_place, place_status;

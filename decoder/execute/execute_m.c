@@ -347,6 +347,14 @@ static int is_below_limit(const struct execute *x, unsigned number, bool process
     return is_known(x, limit) ? frame < (uint32_t)x->regs.value[limit] : -1;
 }
 
+/* Where they are stacked at once but the unit is off, they are not, and a fault says so
+ * (DDI 0403E.e B1.5.6, CheckVFPEnabled()). */
+static bool lacks_floats(const struct execute *x, unsigned number)
+{
+    bool lazy = is_known(x, EXECUTE_FPCCR) && x->regs.value[EXECUTE_FPCCR] & FPCCR_LSPEN;
+    return !lazy && (x->regs.float_off || number == HARD_FAULT || number == USAGE_FAULT);
+}
+
 /* `number`: of the exception. `pc`: where it is to return to. SP becomes the frame. */
 static int push_frame(struct execute *x, unsigned number, struct execute_value pc, bool floats)
 {
@@ -371,7 +379,8 @@ static int push_frame(struct execute *x, unsigned number, struct execute_value p
     push_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, perhaps, &error);
     uint32_t status = (x->regs.psr & ~ALIGNED) | (padded ? ALIGNED : 0),
              known = x->regs.psr_known | ALIGNED;
-    known = floats ? known & ~STATUS_SFPA : known;
+    if (x->core.limits && x->core.fpu) /* that of CONTROL, which is not followed */
+        known &= ~STATUS_SFPA;
     push_word(x, frame + 28, status, known, perhaps, &error);
     if (!perhaps)
         execute_memory_set_bits(&x->memory, frame + 28, status, known);
@@ -381,7 +390,7 @@ static int push_frame(struct execute *x, unsigned number, struct execute_value p
     set_register(x, EXECUTE_SP, top, below >= 0);
     if (!floats || error)
         return error;
-    if (!perhaps)
+    if (!perhaps && !lacks_floats(x, number))
         return push_floats(x, frame + BASIC);
     forget_low_floats(x);
     x->regs.float_settled = x->regs.float_pending = false;

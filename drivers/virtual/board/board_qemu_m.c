@@ -20,6 +20,7 @@
 
 #define CONTROL       3 /* index of the special registers */
 #define CONTROL_SPSEL 2u
+#define CONTROL_FPCA  4u /* one for both states (DDI 0553B.v, CONTROL), in QEMU the secure one */
 #define IPSR          0x1ffu
 
 /*
@@ -111,13 +112,16 @@ static bool set_stack(const struct board_qemu *q, unsigned vcpu, bool process, u
 
 static bool get_special(const struct board_qemu *q, unsigned vcpu, bool secure, uint32_t *value)
 {
+    uint32_t *at;
+
     *value = 0;
     for (unsigned i = 0; i < 4; i++) {
-        uint32_t *at;
         if (!banked(q, vcpu, q->masks[i], secure, &at))
             return false;
         *value |= (*at & 0xff) << 8 * i;
     }
+    if (member(q, vcpu, q->masks[CONTROL] + 4, &at))
+        *value |= (*at & CONTROL_FPCA) << 8 * CONTROL;
     return true;
 }
 
@@ -133,6 +137,8 @@ static bool set_special(const struct board_qemu *q, unsigned vcpu, bool secure, 
             return false;
         *at = value >> 8 * i & 0xff;
     }
+    if (!secure && member(q, vcpu, q->masks[CONTROL] + 4, &at))
+        *at = (*at & ~CONTROL_FPCA) | (value >> 8 * CONTROL & CONTROL_FPCA);
     if (q->refresh && member(q, vcpu, q->regs, &state))
         q->refresh(state);
     return set_stack(q, vcpu, false, msp) && set_stack(q, vcpu, true, psp);

@@ -21,6 +21,7 @@ TOOLS = ("qemu-system-arm", "arm-none-eabi-gcc", "arm-none-eabi-nm", "arm-none-e
 LEVELS = ("O0", "O1", "O2", "Os")
 RAM_SIZE = 0x4000
 STATE = 17  # words of a state: r0-r15, PSR
+SYSTEM = 40  # bytes of an enum truth_system
 STORE, FRAME = 1, 2  # flags of an access
 FPCCR = 0xE000EF34  # GDB wants it, and FPCAR behind it, for frames with floating-point registers
 FLOAT_CONTROL = bytes.fromhex("000000c000000000")
@@ -144,7 +145,7 @@ class Case:
                  "base": f"{machine.ram:x}", "size": f"{RAM_SIZE:x}",
                  "halt": f"{self.symbols['halt_here']:x}", **self.more_truth}
         if machine.m_profile and not self.more_truth.get("twostates"):
-            truth["stacks"] = out / "stacks"
+            truth["system"] = out / "system"
         plugins = []
         for path, options in ((BOARD, board), (TRUTH, truth)):
             text = ",".join(f"{name}={value}" for name, value in options.items())
@@ -191,9 +192,9 @@ class Case:
         self.states, self.count = kept, len(kept) // STATE - 1
         self.accesses = [(numbers[a[0]], *a[1:]) if a[0] in numbers else (dropped[a[0]], *a[1:3], a[3] | FRAME, a[4])
                          for a in self.accesses if a[0] in numbers or a[3] & STORE]
-        if (stacks := self.folder / "stacks").exists():
-            old = stacks.read_bytes()
-            stacks.write_bytes(b"".join(old[8 * position:8 * position + 8] for position in numbers))
+        if (system := self.folder / "system").exists():
+            old = system.read_bytes()
+            system.write_bytes(b"".join(old[SYSTEM * position:SYSTEM * (position + 1)] for position in numbers))
         (self.folder / "states").write_bytes(kept.tobytes())
         (self.folder / "accesses").write_bytes(
             b"".join(struct.pack("<IIHHQ", *a) for a in self.accesses))

@@ -4,7 +4,7 @@
  * called known, flags, words of the stack and variables, for several halts of one run.
  *
  *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] [unaligned] [forward
- * [where]]
+ * [halts] [where]]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
  * data trace. Or one: what is executed from the run's first state on (engine_forward.h).
@@ -177,10 +177,10 @@ static int examine(struct engine *e, uint32_t infer)
                               .m_float_manual = e->float_manual,
                               .m_unaligned = e->unaligned};
     memcpy(w.final, state, sizeof w.final);
-    if (e->truth->stacks) {
+    if (e->truth->system) {
         w.final_stacks_known = true;
-        w.final_msp = e->truth->stacks[e->halt][0];
-        w.final_psp = e->truth->stacks[e->halt][1];
+        w.final_msp = e->truth->system[e->halt][TRUTH_MSP];
+        w.final_psp = e->truth->system[e->halt][TRUTH_PSP];
     }
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
     bool done;
@@ -251,14 +251,15 @@ int main(int argc, char **argv)
     if (argc < 5) {
         fprintf(stderr,
                 "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] "
-                "[unaligned] [forward [where]]\n");
+                "[unaligned] [forward [halts] [where]]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
     truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0));
     if (has_word(argv + 5, "forward")) {
         path_load(&path, argv[1], &truth, false);
-        forward_examine(&truth, &path, has_word(argv + 5, "fpu"), has_word(argv + 5, "where"));
+        forward_examine(&truth, &path, has_word(argv + 5, "fpu"), has_word(argv + 5, "where"),
+                        has_word(argv + 5, "halts"));
         path_release(&path);
         truth_release(&truth);
         return 0;

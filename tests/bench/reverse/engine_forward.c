@@ -3,13 +3,15 @@
 
 #include "decoder/execute/execute.h"
 #include "decoder/values/values.h"
+#include "tests/support/random_next.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define MEMORY 64 /* positions between two looks at all of RAM */
-#define SHOWN  8  /* wrong values printed */
+#define AGAIN  600 /* instructions between two halts, at most */
+#define MEMORY 64  /* positions between two looks at all of RAM */
+#define SHOWN  8   /* wrong values printed */
 #define WORDS  (TRUTH_RAM_SIZE / 4)
 
 struct forward {
@@ -18,6 +20,8 @@ struct forward {
     struct truth_ram ram;
     struct execute x;
     struct execute_budget budget;
+    size_t again; /* the next halt; 0: none */
+    uint32_t seed;
     uint64_t registers, registers_known, sp_known, words, words_known, wrong;
 };
 
@@ -86,17 +90,44 @@ static void compare(struct forward *f, size_t at)
         compare_ram(f, at);
 }
 
-static void begin(struct forward *f)
+/* System registers as a debugger reads them at a halt; those in front of the first instruction are
+ * as a reset leaves them. */
+static void begin_system(struct execute_regs *r, const uint32_t *system)
 {
-    const uint32_t *state = f->truth->states[0];
+    static const uint8_t regs[TRUTH_SYSTEM_WORDS] = {
+        [TRUTH_MSP] = EXECUTE_MSP,         [TRUTH_PSP] = EXECUTE_PSP,
+        [TRUTH_SPECIAL] = EXECUTE_CONTROL, [TRUTH_MSPLIM] = EXECUTE_MSPLIM,
+        [TRUTH_PSPLIM] = EXECUTE_PSPLIM,   [TRUTH_CCR] = EXECUTE_CCR,
+        [TRUTH_FPCCR] = EXECUTE_FPCCR,     [TRUTH_FPCAR] = EXECUTE_FPCAR,
+        [TRUTH_FPDSCR] = EXECUTE_FPDSCR,   [TRUTH_MPU_CTRL] = EXECUTE_MPU_CTRL};
+    static const uint8_t masks[] = {EXECUTE_PRIMASK, EXECUTE_BASEPRI, EXECUTE_FAULTMASK,
+                                    EXECUTE_CONTROL};
+    for (unsigned i = 0; i < TRUTH_SYSTEM_WORDS; i++)
+        r->value[regs[i]] = system[i];
+    for (unsigned i = 0; i < 4; i++)
+        r->value[masks[i]] = system[TRUTH_SPECIAL] >> 8 * i & 0xff;
+    for (unsigned i = EXECUTE_MSP; i <= EXECUTE_MPU_CTRL; i++)
+        r->known |= UINT64_C(1) << i;
+    bool process = !(r->psr & 0x1ff) && r->value[EXECUTE_CONTROL] & 2;
+    r->known &= ~(UINT64_C(1) << (process ? EXECUTE_PSP : EXECUTE_MSP));
+}
+
+/* All is known, as at a halt. */
+static void begin(struct forward *f, size_t at)
+{
+    const uint32_t *state = f->truth->states[at];
     struct execute_regs *r = &f->x.regs;
+    memset(r, 0, sizeof *r);
     for (unsigned i = 0; i < 15; i++)
         r->value[i] = state[i];
     r->known = 0x7fff;
     r->psr = state[16];
     r->psr_known = ~0u;
-    r->float_settled = true;
-    if (f->path->m_profile) {
+    r->float_settled = !at;
+    f->x.ways.open = f->x.returned = false;
+    if (f->path->m_profile && f->truth->system && at) {
+        begin_system(r, f->truth->system[at]);
+    } else if (f->path->m_profile) {
         r->value[EXECUTE_MSP] = state[13];
         r->value[EXECUTE_CCR] = 0x200;
         r->value[EXECUTE_FPCCR] = 0xc0000000;
@@ -104,8 +135,6 @@ static void begin(struct forward *f)
             r->known |= UINT64_C(1) << i;
         r->known &= ~(UINT64_C(1) << EXECUTE_PSP);
     }
-    truth_ram_init(&f->ram, f->truth);
-    truth_ram_move(&f->ram, 0);
     execute_memory_write(&f->x.memory, f->truth->ram_base, f->ram.bytes, TRUTH_RAM_SIZE);
 }
 
@@ -169,16 +198,35 @@ static void say_where(const struct execute *x, size_t at, const struct execute_i
         printf("# at %zu, pc %08x, %08x: not followed\n", at, (uint32_t)i->address, i->opcode);
 }
 
+/* What QEMU tells of the PSR lacks the block. */
+static bool may_be_in_it_block(struct forward *f, size_t at)
+{
+    uint8_t it[2];
+    for (uint32_t back = 2; back <= 14; back += 2)
+        if (execute_memory_read(&f->x.memory, f->truth->states[at][15] - back, it, 2) &&
+            it[1] == 0xbf && it[0] & 15)
+            return true;
+    return false;
+}
+
 /* From the run's beginning to its end, or where what is known contradicts the path. */
 static int run(struct forward *f, bool where)
 {
     size_t event = 0, at;
+    truth_ram_init(&f->ram, f->truth);
+    truth_ram_move(&f->ram, 0);
+    begin(f, 0);
     for (at = 0; at < f->truth->count; at++) {
         struct execute before = {.clobbers = f->x.clobbers, .unknown = f->x.unknown};
         int error = run_events(f, at, &event);
         truth_ram_move(&f->ram, at);
         if (!error) {
             compare(f, at);
+            if (f->again && at >= f->again && !may_be_in_it_block(f, at)) {
+                random_next(&f->seed);
+                f->again = at + 1 + (f->seed >> 16) % AGAIN;
+                begin(f, at);
+            }
             struct execute_insn i = insn_at(f, at, event);
             error = execute_step(&f->x, &i);
             if (where)
@@ -193,7 +241,7 @@ static int run(struct forward *f, bool where)
     return BT_OK;
 }
 
-void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool where)
+void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool where, bool halts)
 {
     static struct forward f;
     f = (struct forward){.truth = t, .path = p};
@@ -205,7 +253,8 @@ void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool
                               .limits = p->limits};
     f.x.code = execute_code_new();
     execute_memory_init(&f.x.memory, &f.budget, kind_of, &f);
-    begin(&f);
+    if (halts && p->m_profile && t->system)
+        f.again = f.seed = AGAIN / 2;
     int error = run(&f, where);
     printf("{\"wrong\":%" PRIu64 ",\"error\":%d,\"registers\":%" PRIu64
            ",\"registers_known\":%" PRIu64 ",\"sp_known\":%" PRIu64 ",\"words\":%" PRIu64

@@ -36,7 +36,7 @@ void truth_load(struct truth *t, const char *folder, uint32_t ram_base)
     t->ram_base = ram_base;
     t->states = read_all(folder, "states", &size, true);
     t->count = size / sizeof *t->states - 1;
-    t->stacks = read_all(folder, "stacks", &size, false);
+    t->system = read_all(folder, "system", &size, false);
     t->accesses = read_all(folder, "accesses", &size, true);
     t->access_count = size / sizeof *t->accesses;
     t->locals = read_all(folder, "locals", &size, false);
@@ -46,7 +46,7 @@ void truth_load(struct truth *t, const char *folder, uint32_t ram_base)
 void truth_release(struct truth *t)
 {
     free(t->states);
-    free(t->stacks);
+    free(t->system);
     free(t->accesses);
     free(t->locals);
 }

@@ -3,6 +3,8 @@
 #ifndef TESTS_REVERSE_ENGINE_TRUTH_H
 #define TESTS_REVERSE_ENGINE_TRUTH_H
 
+#include "tests/bench/reverse/truth_system.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -29,8 +31,8 @@ struct truth_local {
 
 struct truth {
     uint32_t (*states)[TRUTH_STATE_WORDS];
-    size_t count;          /* instructions; states[count] is the halt */
-    uint32_t (*stacks)[2]; /* M profile: MSP and PSP of each state; NULL: not known */
+    size_t count;                           /* instructions; states[count] is the halt */
+    uint32_t (*system)[TRUTH_SYSTEM_WORDS]; /* of each state; NULL: not known */
     struct truth_access *accesses;
     size_t access_count;
     struct truth_local *locals; /* by position; none if the file is missing */

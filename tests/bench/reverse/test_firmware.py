@@ -5,7 +5,7 @@
 rules about calls and exceptions must not be led astray by, firmware from a seed (firmware.py), and
 blocks of random instructions among faults and interrupts (corners.py).
 No value that is called known may be wrong, with assumptions and without, nor one that is executed
-forwards from the beginning.
+forwards from the beginning, or from halts on the way.
 
 usage: test_firmware.py [SEED [PROGRAMS]]    BTRACED_FULL=1: more of it. The seed is a new one in each run.
 PROGRAMS: firmware of so many seeds on each core, from that one on; how much is known at the end.
@@ -54,13 +54,14 @@ def ask(case, one_stack, halts, *more):
 
 def forwards(name, case, known):
     """False, with a line about it, if what is executed is wrong."""
-    answer = ask(case, False, 1, "forward")[-1]
-    for key in FORWARD if known is not None else ():
-        known[key] = known.get(key, 0) + answer[key]
-    if not answer["wrong"] and not answer["error"]:
-        return True
-    print(f"FAIL {name}: forwards {answer}")
-    return False
+    for more in ((), ("halts",)):
+        answer = ask(case, False, 1, "forward", *more)[-1]
+        for key in FORWARD if known is not None and not more else ():
+            known[key] = known.get(key, 0) + answer[key]
+        if answer["wrong"] or answer["error"]:
+            print(f"FAIL {name}: forwards {more} {answer}")
+            return False
+    return True
 
 
 def check(name, case, one_stack, halts=4, known=None):

@@ -21,6 +21,7 @@
  * compared with before. */
 #include "drivers/virtual/board/board_qemu.h"
 #include "drivers/virtual/board/qemu_plugin_api.h"
+#include "tests/bench/reverse/truth_system.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,8 +41,12 @@
 
 #define SECURE_ALIAS             0x10000000u /* address bit of mps2-an505 */
 #define SECURE_GATE              0xe97fe97fu /* SG */
-#define NUMBER_MSP               0x11u       /* of board_qemu_get(); then PSP */
-#define NUMBER_STACK             0x18u       /* of board_qemu_get(): MSP and PSP of either state */
+#define NUMBER_MSP               0x11u       /* of board_qemu_get() */
+#define NUMBER_PSP               0x12u
+#define NUMBER_SPECIAL           0x14u
+#define NUMBER_MSPLIM            0x1cu
+#define NUMBER_PSPLIM            0x1du
+#define NUMBER_STACK             0x18u /* of board_qemu_get(): MSP and PSP of either state */
 #define NUMBER_NONSECURE_CONTROL 0x23u
 #define CONTROL_SPSEL            (2u << 24)
 
@@ -72,7 +77,7 @@ static struct {
     bool two_states;    /* a Cortex-M33, */
     bool nonsecure;     /* which is in Non-secure state */
     uint32_t stacks[4]; /* its stack pointers */
-    FILE *stacks_file;
+    FILE *system_file;
 } truth;
 
 static uint32_t word_at(uint32_t address)
@@ -221,14 +226,20 @@ static void save_ram(void)
     fclose(file);
 }
 
-/* MSP and PSP. */
-static void save_stacks(void)
+/* As enum truth_system has them. */
+static void save_system(void)
 {
-    uint32_t stacks[2] = {0, 0};
+    static const uint32_t numbers[] = {NUMBER_MSP, NUMBER_PSP, NUMBER_SPECIAL, NUMBER_MSPLIM,
+                                       NUMBER_PSPLIM};
+    static const uint32_t addresses[] = {0xe000ed14, 0xe000ef34, 0xe000ef38, 0xe000ef3c,
+                                         0xe000ed94};
+    uint32_t words[TRUTH_SYSTEM_WORDS] = {0}, n = 0;
 
-    for (uint32_t i = 0; i < 2; i++)
-        board_qemu_get(&truth.qemu, 0, NUMBER_MSP + i, &stacks[i]);
-    fwrite(stacks, sizeof stacks, 1, truth.stacks_file);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        board_qemu_get(&truth.qemu, 0, numbers[i], &words[n++]);
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++)
+        board_qemu_bus(&truth.qemu, 0, addresses[i], &words[n++], 4, false); /* privileged */
+    fwrite(words, sizeof words, 1, truth.system_file);
 }
 
 static void end_here(uint32_t pc)
@@ -239,8 +250,8 @@ static void end_here(uint32_t pc)
     truth.done = true;
     save_ram();
     fflush(truth.states);
-    if (truth.stacks_file)
-        fflush(truth.stacks_file);
+    if (truth.system_file)
+        fflush(truth.system_file);
     fflush(truth.accesses);
 }
 
@@ -286,8 +297,8 @@ static void on_insn(unsigned vcpu, void *data)
             note_frame(truth.frames[i]);
     }
     fwrite(state, sizeof state, 1, truth.states);
-    if (truth.stacks_file)
-        save_stacks();
+    if (truth.system_file)
+        save_system();
     end_here(state[15]);
 }
 
@@ -329,8 +340,8 @@ static bool option(const char *text)
         return false;
     if (strncmp(text, "states=", 7) == 0)
         return (truth.states = fopen(value, "wb")) != NULL;
-    if (strncmp(text, "stacks=", 7) == 0)
-        return (truth.stacks_file = fopen(value, "wb")) != NULL;
+    if (strncmp(text, "system=", 7) == 0)
+        return (truth.system_file = fopen(value, "wb")) != NULL;
     if (strncmp(text, "accesses=", 9) == 0)
         return (truth.accesses = fopen(value, "wb")) != NULL;
     uint32_t number = (uint32_t)strtoul(value, NULL, 16);

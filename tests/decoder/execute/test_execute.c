@@ -160,15 +160,16 @@ START_TEST(test_frame)
     struct execute x;
     struct execute_budget budget;
     struct bt_event event = entry(15, 0x1234);
-    uint32_t size = _i ? 0x68 : 0x20, frame = RAM + 0x1000 - size;
+    bool floats = _i == 1;
+    uint32_t size = floats ? 0x68 : 0x20, frame = RAM + 0x1000 - size;
     begin(&x, &budget);
-    x.core.fpu = _i;
-    x.regs.value[EXECUTE_CONTROL] = _i ? 6 : 2;
+    x.core.fpu = x.core.limits = _i;
+    x.regs.value[EXECUTE_CONTROL] = floats ? 6 : 2;
     x.regs.psr |= 1u << 29;
     ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
     ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x2000);
     ck_assert_uint_eq(x.regs.value[EXECUTE_PSP], frame);
-    ck_assert_uint_eq(x.regs.value[EXECUTE_LR], _i ? 0xffffffed : 0xfffffffd);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_LR], floats ? 0xffffffed : 0xfffffffd);
     ck_assert(!(x.regs.known & 0x100f));
     for (uint32_t i = 0; i < 4; i++)
         ck_assert_uint_eq(word(&x, frame + 4 * i), 0x100 + i);
@@ -188,7 +189,7 @@ START_TEST(test_frame)
         ck_assert_uint_eq(x.regs.value[i], 0x100 + i);
     ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x1004);
     ck_assert_uint_eq(x.regs.value[EXECUTE_MSP], RAM + 0x2000);
-    ck_assert_uint_eq(x.regs.value[EXECUTE_CONTROL], _i ? 6 : 2);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_CONTROL], floats ? 6 : 2);
     ck_assert_uint_eq(x.regs.psr, 1u << 29 | 1u << 24);
     ck_assert(x.regs.known & 1u << EXECUTE_SP);
     execute_memory_release(&x.memory);
@@ -526,6 +527,55 @@ START_TEST(test_lazy_floats)
 }
 END_TEST
 
+/* What a program writes into FPDSCR its next context begins with: 1 / 3 is only known if it is
+ * rounded to nearest. */
+START_TEST(test_default_status)
+{
+    static const uint16_t stores[] = {0x6020, 0x6020, 0x7020,
+                                      0x8060}; /* STR r0, [r4], twice; STRB; STRH r0, [r4, #2] */
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.core.fpu = true;
+    x.regs.value[0] = _i ? 0x00400000 : 0; /* towards plus infinity */
+    x.regs.value[4] = 0xe000ef3c;
+    x.regs.value[EXECUTE_CONTROL] = x.regs.value[EXECUTE_FPDSCR] = 0;
+    x.regs.value[EXECUTE_FPCCR] = 0xc0000000;
+    x.regs.float_settled = true;
+    ck_assert_int_eq(step(&x, stores[_i], 0x8000, 0x8002), BT_OK);
+    ck_assert_int_eq(step(&x, 0xeef70a00, 0x8002, 0x8006), BT_OK); /* VMOV.F32 s1, #1.0 */
+    ck_assert_int_eq(step(&x, 0xeeb00a08, 0x8006, 0x800a), BT_OK); /* VMOV.F32 s0, #3.0 */
+    ck_assert_int_eq(step(&x, 0xee800a80, 0x800a, 0x800e), BT_OK); /* VDIV.F32 s0, s1, s0 */
+    ck_assert_int_eq(x.regs.vector_known & 1, _i == 0);
+    ck_assert(_i || (uint32_t)x.regs.vector[0] == 0x3eaaaaab);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* Registers that are stacked at once are, but where CPACR has the unit off. */
+START_TEST(test_unit_off)
+{
+    static const uint32_t values[] = {0xf00000, 0, 0x500000};
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(_i == 3 ? 6 : 15, 0x1234);
+    uint32_t place = RAM + 0x1000 - 0x68 + 0x20, got;
+    begin(&x, &budget);
+    x.core.fpu = true;
+    x.regs.value[EXECUTE_CONTROL] = 4;
+    x.regs.value[EXECUTE_FPCCR] = 0x80000000;
+    x.regs.float_settled = true;
+    x.regs.vector_known = 1;
+    x.regs.value[0] = values[_i % 3];
+    x.regs.value[4] = 0xe000ed88;
+    ck_assert_int_eq(step(&x, 0x6020, 0x8000, 0x8002), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x9000), BT_OK);
+    ck_assert_int_eq(execute_memory_read(&x.memory, place, &got, 4), _i == 0);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], place - 0x20);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* A load of floating-point registers that a fault comes back to: whether it was fetched, and so has
  * made the context one with such registers, is not known; an interrupt is assumed to come before
  * it. */
@@ -777,7 +827,7 @@ Suite *unit_suite(void)
     Suite *s = suite_create("execute");
     unit_case(s, "execute: memory that states share", test_memory_shared);
     unit_case(s, "execute: conditions, and what contradicts the path", test_conditions);
-    unit_cases(s, "execute: M-profile exception frame", test_frame, 0, 2);
+    unit_cases(s, "execute: M-profile exception frame", test_frame, 0, 3);
     unit_cases(s, "execute: what an exception comes back to has begun", test_begun, 0, 3);
     unit_cases(s, "execute: no room for a frame", test_no_room, 0, 8);
     unit_cases(s, "execute: a branch to an even address", test_even, 0, 3);
@@ -794,6 +844,8 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);
     unit_cases(s, "execute: floating-point registers in frames, chained", test_chained_floats, 0,
                4);
+    unit_cases(s, "execute: FPDSCR is written", test_default_status, 0, 4);
+    unit_cases(s, "execute: CPACR is written", test_unit_off, 0, 4);
     unit_cases(s, "execute: a floating-point access has begun", test_begun_floats, 0, 2);
     unit_cases(s, "execute: registers in memory", test_system_registers, 0, 2);
     return s;
