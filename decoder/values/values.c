@@ -192,6 +192,18 @@ static void next_pair(struct values *r)
     enter_stage(r, VALUES_PAIR_MODE);
 }
 
+/* An assumption that the path contradicts takes all with it that rests on any. */
+static void values_done(struct values *r)
+{
+    struct values_rules *rules = &r->rules;
+    for (size_t i = 0; rules->inferred_conflicts && i < rules->value_count; i++)
+        if (rules->values[i].inferred)
+            rules->values[i].how = VALUES_UNKNOWN;
+    if (rules->inferred_conflicts)
+        r->pair_count = 0;
+    enter_stage(r, VALUES_DONE);
+}
+
 static void memory_done(struct values *r)
 {
     bool first = !r->rules.inferring;
@@ -202,7 +214,7 @@ static void memory_done(struct values *r)
     else if (!first && r->turns && r->turns->count && r->matches++ < MATCHES_MAX)
         enter_stage(r, VALUES_TURNS);
     else
-        enter_stage(r, VALUES_DONE);
+        values_done(r);
 }
 
 static void turns_done(struct values *r)
@@ -210,7 +222,7 @@ static void turns_done(struct values *r)
     if (r->turns->any)
         again_from_rules(r);
     else
-        enter_stage(r, VALUES_DONE);
+        values_done(r);
 }
 
 /* One stage, or as much of it as the budget allows. */

@@ -371,7 +371,9 @@ static bool match(struct values *r, size_t at)
         find_marks(r, end);
         return match(r, at);
     }
-    if (n != 1)
+    bool told =
+        begin && rules_known(&r->rules, end->context) && rules_known(&r->rules, begin->context);
+    if (n != 1 || (begin && end->written && !told))
         return false;
     if (begin)
         go_on(r, end, begin);

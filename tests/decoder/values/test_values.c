@@ -585,6 +585,39 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* What the call would have to give back contradicts itself: nothing that is assumed is left. */
+START_TEST(test_contradiction)
+{
+    for (unsigned keeps = 0; keeps < 2; keeps++) {
+        struct path p;
+        struct values_answer a;
+        struct values_counts c;
+        begin(&p, BT_ISA_A32);
+        p.w.infer = VALUES_INFER_ALL;
+        add(&p, 0xe2846001, BT_COND_PASS); /* add r6, r4, #1 */
+        add(&p, 0xeb00003d, BT_COND_PASS); /* bl 0x8100 */
+        uint32_t back = p.next;
+        p.next = 0x8100;
+        add(&p, 0xe3a04001, BT_COND_PASS); /* mov r4, #1 */
+        p.w.final[6] = keeps ? 2 : 7;
+        add(&p, 0xe3a06000 | p.w.final[6], BT_COND_PASS); /* mov r6, ... */
+        add(&p, 0xe12fff1e, BT_COND_PASS);                /* bx lr */
+        p.next = back;
+        add(&p, 0xe1a00000, BT_COND_PASS); /* nop */
+        p.w.final[4] = 1;
+        p.w.final[14] = back;
+        p.w.final[8] = 8;
+        struct values *r = work(&p);
+        values_counts(r, &c);
+        ck_assert_uint_eq(c.conflicts, 0);
+        ck_assert_int_eq(c.inferred_conflicts != 0, !keeps);
+        ck_assert_int_eq(values_register(r, 1, 6, &a), keeps);
+        ck_assert(is_known(r, 0, 8, 8) && is_known(r, 4, 4, 1));
+        values_free(r);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("values");
@@ -612,5 +645,6 @@ Suite *unit_suite(void)
     unit_case(s, "values: data trace", test_data_trace);
     unit_case(s, "values: a window that ends before the halt", test_earlier);
     unit_case(s, "values: windows that are refused", test_refused);
+    unit_case(s, "values: assumptions that contradict each other", test_contradiction);
     return s;
 }

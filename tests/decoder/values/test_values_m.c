@@ -131,6 +131,9 @@ START_TEST(test_unaligned)
         p.next = 0x8200;
         add(&p, 0xbf00, BT_COND_PASS);
         add(&p, 0x468d, BT_COND_PASS); /* mov sp, r1 */
+        p.ram[16] = RAM + 0x64;
+        p.ram[22] = 0x8014;
+        p.ram[23] = 0x01000200;
         struct values *r = work(&p);
         ck_assert(is_known(r, 8 - 1, 0, RAM + 0x64));
         ck_assert_int_eq(is_known(r, 8, 13, RAM + 0x40), !unaligned);
@@ -325,6 +328,8 @@ START_TEST(test_service_chained)
         p.w.final[0] = 0x55;
         p.w.final[4] = 0x66;
         p.w.final[13] = RAM + 0x20;
+        p.ram[0] = 0x55;
+        p.ram[6] = 0x8010;
         p.ram[7] = 0x01000000;
         struct values *r = work(&p);
         ck_assert(is_known(r, 11, 0, 0x55));
@@ -418,7 +423,8 @@ static struct values *work_switches(struct path *p, const struct values_ram *ram
     p->w.ram_count = ram ? 1 : 0;
     p->w.final[13] = p->w.final_psp = RAM + 0xc0;
     p->w.final_msp = RAM + 0xf0;
-    p->w.final_stacks_known = p->w.final_cpsr_known = true;
+    p->w.final_stacks_known = p->events[0].u.exception.number != 11;
+    p->w.final_cpsr_known = true;
     p->w.final_cpsr = 0x01000000;
     return work(p);
 }
@@ -529,18 +535,20 @@ END_TEST
 START_TEST(test_task_goes_on)
 {
     static const struct values_ram all = {RAM, 0x100};
-    for (unsigned waits = 0; waits < 2; waits++) {
+    for (unsigned waits = 0; waits < 3; waits++) {
         struct path p;
         begin(&p, BT_ISA_T32);
         for (unsigned k = 0; k < 8; k++)
             add(&p, 0xbf00, BT_COND_PASS);
         add_switch(&p, 0x8100);
         add_switch(&p, 0x8010);
+        if (waits == 2) /* a service may give its caller another stack */
+            p.events[0].u.exception.number = 11;
         put_frame(&p, 0xa0, 0x8010);
-        put_frame(&p, 0x40, waits ? 0x8010 : 0x8102);
+        put_frame(&p, 0x40, waits == 1 ? 0x8010 : 0x8102);
         struct values *r = work_switches(&p, &all);
         ck_assert_int_eq(is_known(r, 7, 13, RAM + 0xc0), !waits);
-        ck_assert_int_eq(is_known(r, 11, 13, RAM + 0x60), !waits);
+        ck_assert_int_eq(is_known(r, 11, 13, RAM + 0x60), waits != 1);
         values_free(r);
     }
 }
