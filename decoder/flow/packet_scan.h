@@ -52,7 +52,7 @@ struct packet_format {
      * Returns bytes consumed, adds to *count the packets at out[*count]: two at most. */
     size_t (*zeros)(void *parser, const uint8_t *data, size_t len, void *out, size_t *count);
 
-    /* Frequent packets from a header on, up to out[max - 1]. Returns bytes consumed. */
+    /* Frequent packets from a header on, up to out[max - 1]. Returns bytes consumed. NULL: none. */
     size_t (*frequent)(void *parser, const uint8_t *data, size_t len, void *out, size_t max,
                        size_t *count);
 
@@ -258,7 +258,8 @@ packet_scan_parse(void *parser, struct packet_scan *s, const struct packet_forma
             i += f->zeros(parser, data + i, len - i, out, &n);
             continue;
         }
-        i += f->frequent(parser, data + i, len - i, out, max - 1, &n);
+        if (f->frequent)
+            i += f->frequent(parser, data + i, len - i, out, max - 1, &n);
         if (i == len || n + 2 > max)
             break;
         if (data[i] == 0) {

@@ -242,15 +242,20 @@ static bool event_is_loud(const struct bt_event *e)
     return loud >> e->kind & 1;
 }
 
+/* For each block that is decoded, and few of them add anything. */
 void history_reach_add(struct history_reach *r, const struct flow_out *out)
 {
     uint64_t low = r->low, high = r->high;
+    unsigned known = UINT32_MAX; /* no instruction set */
     for (size_t i = 0; i < out->block_count; i++) {
         const struct bt_block *b = &out->blocks[i];
         uint64_t last = bt_block_last(b);
+        if (b->first >= low && last <= high && bt_block_isa(b) == known)
+            continue;
         low = b->first < low ? b->first : low;
         high = last > high ? last : high;
-        r->isas |= 1u << bt_block_isa(b);
+        known = bt_block_isa(b);
+        r->isas |= 1u << known;
     }
     r->low = low;
     r->high = high;

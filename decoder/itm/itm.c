@@ -278,25 +278,12 @@ static void itm_bad(void *parser, void *out, uint8_t header, bool reserved)
     (void)reserved;
 }
 
-static size_t itm_frequent(void *parser, const uint8_t *data, size_t len, void *out, size_t max,
-                           size_t *count)
-{
-    (void)parser;
-    (void)data;
-    (void)len;
-    (void)out;
-    (void)max;
-    (void)count;
-    return 0;
-}
-
 static const struct packet_format format = {.size = sizeof(struct itm_packet),
                                             .async = ITM_ASYNC,
                                             .unsynced = ITM_UNSYNCED,
                                             .incomplete = ITM_INCOMPLETE,
                                             .report = itm_report,
                                             .zeros = itm_zeros,
-                                            .frequent = itm_frequent,
                                             .packet = itm_packet,
                                             .bad = itm_bad};
 

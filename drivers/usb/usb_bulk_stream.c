@@ -3,10 +3,13 @@
 
 #include <stdlib.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #define ERRORS        4u /* in a row; then the device counts as gone */
 #define STOP_ROUNDS   200u
 #define STOP_ROUND_MS 10
+#define GATHER_US     4000u
+#define GATHER_BYTES  (1u << 20)
 
 struct usb_bulk_slot {
     struct libusb_transfer *transfer;
@@ -33,6 +36,10 @@ static void LIBUSB_CALL on_transfer(struct libusb_transfer *t)
     struct usb_bulk_stream *s = slot->stream;
     slot->in_flight = false;
     s->in_flight--;
+    if (t->actual_length < t->length)
+        s->pace = USB_STREAM_SHORT;
+    else if (s->pace == USB_STREAM_IDLE)
+        s->pace = USB_STREAM_FULL;
     if (t->actual_length > 0) {
         s->sink.bytes(s->sink.user, slot->data, (size_t)t->actual_length);
         s->errors = 0;
@@ -79,6 +86,12 @@ int usb_bulk_stream_poll(void *self, unsigned timeout_ms)
         if (!s->slots[k].in_flight)
             usb_submit(&s->slots[k]);
     }
+    /* Behind whole transfers more of them come. In a long queue they can wait for each other, and
+     * cost one wake-up: High Speed takes 17 ms at least to fill the shortest. */
+    bool gathers = s->pace == USB_STREAM_FULL && s->transfers * s->size >= GATHER_BYTES;
+    if (gathers && timeout_ms * 1000 > GATHER_US)
+        usleep(GATHER_US);
+    s->pace = USB_STREAM_IDLE;
     handle_events(s, timeout_ms);
     return s->gone ? BT_ERR_IO : 0;
 }

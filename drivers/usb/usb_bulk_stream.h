@@ -13,6 +13,13 @@
 
 struct usb_bulk_slot;
 
+/* What the transfers of the last poll held: none was there, all were whole, or not. */
+enum usb_stream_pace {
+    USB_STREAM_IDLE,
+    USB_STREAM_FULL,
+    USB_STREAM_SHORT,
+};
+
 /* Private. Belongs to the thread of its device; must not move while it runs. */
 struct usb_bulk_stream {
     libusb_context *context;
@@ -25,6 +32,7 @@ struct usb_bulk_stream {
     struct trace_sink sink;
     unsigned in_flight;
     unsigned errors; /* in a row */
+    enum usb_stream_pace pace;
     bool stopping;
     bool stalled;
     bool gone;

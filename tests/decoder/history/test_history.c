@@ -60,6 +60,7 @@ static void check_windows(struct history *h, const struct decoded *d, size_t blo
     for (size_t i = 0; i < history_window_count(h); i++) {
         ck_assert_int_eq(history_window_index(h, i, &w), 0);
         ck_assert_uint_eq(w.first, number);
+        struct history_reach seen = {.low = UINT64_MAX}, told;
         for (size_t b = 0; b < w.block_count; b++, block++) {
             ck_assert_uint_lt(block, d->block_count);
             struct bt_block got;
@@ -68,7 +69,14 @@ static void check_windows(struct history *h, const struct decoded *d, size_t blo
             ck_assert_uint_eq(history_block_cycles(&w, b), d->cycles[block]);
             ck_assert_uint_eq(history_block_number(&w, b), number);
             number += bt_block_count(&got);
+            seen.low = got.first < seen.low ? got.first : seen.low;
+            seen.high = bt_block_last(&got) > seen.high ? bt_block_last(&got) : seen.high;
+            seen.isas |= 1u << bt_block_isa(&got);
         }
+        history_window_reach(h, i, &told);
+        ck_assert_uint_eq(told.low, seen.low);
+        ck_assert_uint_eq(told.high, seen.high);
+        ck_assert_uint_eq(told.isas, seen.isas);
         ck_assert_uint_eq(w.end, number);
         check_events(&w, d, &event);
     }
