@@ -109,7 +109,7 @@ static void on_resumed(void *ctx)
         l->tracing = LIVE_TRACING_MISSED;
     for (unsigned i = 0; i < l->config->core_count; i++) {
         l->cores[i].regs.known = 0;
-        l->cores[i].jumped = false;
+        l->cores[i].jumped = l->cores[i].left = false;
     }
 }
 

@@ -42,7 +42,11 @@ struct live_core {
     int source; /* of the pipeline; -1: no trace */
     struct target_regs regs;
     bool recording; /* as far as the GDB in control knows, or the last one that was */
-    bool jumped;    /* PC was written, or the target was reset, since the last stop */
+    bool left;      /* PC was written since the last stop, which was at `left_pc` */
+    bool left_thumb;
+    uint64_t left_pc;
+    bool jumped; /* PC was written, and where it was is not known, or the target was reset, since
+                    the last stop */
     struct btrace_hole holes[LIVE_HOLES]; /* where the core ran without trace, oldest first */
     size_t hole_count;
     uint64_t written[LIVE_HOLES]; /* halts at which the debugger wrote, oldest first */

@@ -17,16 +17,17 @@
 void live_view(const struct live *l, const struct live_core *c, uint32_t size,
                struct btrace_view *view)
 {
-    *view = (struct btrace_view){.image = &c->image,
-                                 .history = live_history(l, (int)(c - l->cores)),
-                                 .pc = c->regs.value[TARGET_REG_PC],
-                                 .thumb = live_is_m_profile(c) ||
-                                          (c->regs.value[TARGET_REG_PSR] & CPSR_T),
-                                 .size = size,
-                                 .jumped = c->jumped,
-                                 .untraced = l->untraced,
-                                 .holes = c->holes,
-                                 .hole_count = c->hole_count};
+    *view = (struct btrace_view){
+        .image = &c->image,
+        .history = live_history(l, (int)(c - l->cores)),
+        .pc = c->left ? c->left_pc : c->regs.value[TARGET_REG_PC],
+        .thumb = live_is_m_profile(c) ||
+                 (c->left ? c->left_thumb : c->regs.value[TARGET_REG_PSR] & CPSR_T),
+        .size = size,
+        .jumped = c->jumped,
+        .untraced = l->untraced,
+        .holes = c->holes,
+        .hole_count = c->hole_count};
     btrace_end_key(view->history, (uint16_t)(c - l->cores), &view->key);
 }
 
@@ -469,7 +470,8 @@ void live_reverse_written(struct live *l, bool memory)
 
 bool live_reverse_kept(struct live *l, uint64_t core, uint64_t regs)
 {
-    if (!regs || regs >> TARGET_REG_PC || core >= TARGET_CORES_MAX)
+    struct live_core *c = core < TARGET_CORES_MAX ? live_core_of(l, (int)core) : NULL;
+    if (!regs || !c)
         return false;
     struct live_reverse_core *pc = &l->reverse.cores[core];
     const struct target_regs *last = target_last_regs(l->target, (int)core);
@@ -479,5 +481,12 @@ bool live_reverse_kept(struct live *l, uint64_t core, uint64_t regs)
     live_reverse_written(l, false);
     pc->regs = before;
     pc->reported = true;
-    return true;
+    for (struct live_client *k = regs >> TARGET_REG_PC ? l->clients : NULL; k; k = k->next)
+        k->cores[c - l->cores].moved = true;
+    if (regs >> TARGET_REG_PC && !c->left && !c->jumped) {
+        c->left = true;
+        c->left_pc = c->regs.value[TARGET_REG_PC];
+        c->left_thumb = c->regs.value[TARGET_REG_PSR] & CPSR_T;
+    }
+    return !c->jumped;
 }

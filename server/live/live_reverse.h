@@ -72,7 +72,7 @@ void live_reverse_forget(struct live *l);
 void live_reverse_written(struct live *l, bool memory);
 
 /* The same of registers of a core, by bits; what they held before follows from what was read at
- * this halt. False: it does not, or the core may be elsewhere. */
+ * this halt. False: it does not. */
 bool live_reverse_kept(struct live *l, uint64_t core, uint64_t regs);
 
 /* All that is to be read of this halt is: motions may have waited for it. */
