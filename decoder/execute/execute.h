@@ -68,6 +68,23 @@ enum execute_reg {
     EXECUTE_REGS = 64
 };
 
+/* A64: indexes of execute_regs.value behind x0 to x30. */
+enum execute_a64_reg {
+    A64_SP0 = 31, /* SP_EL0 to SP_EL3 */
+    A64_ELR0 = 35,
+    A64_ELR1, /* to ELR_EL3 */
+    A64_SPSR0 = 38,
+    A64_SPSR1, /* to SPSR_EL3: in bits 63 to 32 which of the others are known */
+    A64_VBAR0 = 42,
+    A64_VBAR1,       /* to VBAR_EL3 */
+    A64_TPIDR = 46,  /* TPIDR_EL0 to TPIDR_EL3, then TPIDRRO_EL0; EXECUTE_MPIDR as with 32 bits */
+    A64_SCTLR1 = 51, /* to SCTLR_EL3: in bits 63 to 32 which of the others are not known */
+    A64_TTBR1 = 54,  /* TTBR0_EL1 to TTBR0_EL3 */
+    A64_TCR1 = 57,   /* to TCR_EL3 */
+    A64_UPPER = 60,  /* TTBR1_EL1 */
+    A64_HCR = 62,
+};
+
 /* A and R profile, AArch64: which memory an address is. */
 enum execute_translation {
     EXECUTE_TRANSLATION_NEW,   /* the next instruction finds out */
@@ -112,7 +129,7 @@ struct execute_regs {
     uint32_t bounded, range[15];
     uint32_t compared_with; /* the flags are those of value[compared - 1] minus this; */
     uint8_t compared;       /* 0: of something else */
-    uint8_t partial;        /* A and R profile: of value[partial - 1], a status, these bits are */
+    uint8_t partial; /* A and R profile, A64: of value[partial - 1], a status, these bits are */
     uint32_t partial_bits, partial_known; /* known; 0: of none */
     uint32_t psr, psr_known;              /* CPSR, xPSR or PSTATE, bit by bit */
     uint64_t vector[64];                  /* d0-d31; A64: v0.d[0], v0.d[1], v1.d[0] ... */
@@ -128,11 +145,12 @@ struct execute_regs {
     uint32_t float_place, place_status;
     uint16_t place_floats;
     bool handler;       /* M profile: in handler mode, for which exception the PSR says */
-    uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0 */
+    uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0.
+                           A64: behind an HVC or SMC the level, 2 or 3 */
 
     uint8_t translation;             /* enum execute_translation */
     uint8_t tables_hit;              /* enum execute_tables, by the instruction at work */
-    uint32_t tables_from, tables_to; /* FLAT: where tables in RAM are that say so; empty: none */
+    uint64_t tables_from, tables_to; /* FLAT: where tables in RAM are that say so; empty: none */
 };
 
 /* Where the SP in use is in `value`; -1: it is not known which one that is. */

@@ -121,6 +121,7 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
         if (before.vector[n] != r->vector[n])
             r->vector_known64 &= ~(UINT64_C(1) << n);
     }
+    r->partial = 0;
     r->known &= before.known;
     r->vector_known64 &= before.vector_known64;
     for (unsigned n = 0; x->has_access && n < 3 * ACCESS_MAX && *error == BT_OK; n += 16)
@@ -129,12 +130,26 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
     execute_tell_any(x, true);
 }
 
+/*
+ * An HVC or SMC without an exception: no level above is there, and an emulator has done what it
+ * does: by the convention of such calls x18 to x30 and SP stay.
+ */
+static void return_from_firmware(struct execute *x)
+{
+    x->regs.returning = 0;
+    x->regs.known &= ~UINT64_C(0x3ffff);
+    a64_set_flags(x, 0, 0);
+}
+
 int a64_step(struct execute *x, const struct execute_insn *i)
 {
     int error = BT_OK;
     bool branches = a64_is_branch(i->opcode);
     x->insns++;
     x->has_access = false;
+    if (x->regs.returning)
+        return_from_firmware(x);
+    execute_translation_before(x);
     if (!branches && i->has_next && i->next == i->address) {
         run_in_part(x, i, &error);
         return error;
@@ -146,8 +161,8 @@ int a64_step(struct execute *x, const struct execute_insn *i)
         execute_forget_memory(x);
         return error;
     }
-    if (x->regs.translation >= EXECUTE_TRANSLATION_CHANGING)
-        execute_memory_forget(&x->memory);
+    if (x->regs.tables_hit || x->regs.translation >= EXECUTE_TRANSLATION_CHANGING)
+        execute_translation_after(x);
     if (!branches && i->has_next && i->next != i->address + 4)
         return BT_ERR_RANGE;
     return error;

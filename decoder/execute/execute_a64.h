@@ -9,18 +9,6 @@
 
 #include "decoder/execute/execute.h"
 
-/* Indexes of execute_regs.value behind x0 to x30. */
-enum {
-    A64_SP0 = 31, /* SP_EL0 to SP_EL3 */
-    A64_ELR0 = 35,
-    A64_ELR1, /* to ELR_EL3 */
-    A64_SPSR0 = 38,
-    A64_SPSR1, /* to SPSR_EL3: in bits 63 to 32 which of the others are known */
-    A64_VBAR0 = 42,
-    A64_VBAR1,      /* to VBAR_EL3 */
-    A64_TPIDR = 46, /* TPIDR_EL0 to TPIDR_EL3, then TPIDRRO_EL0; EXECUTE_MPIDR as with 32 bits */
-};
-
 #define A64_ZR 31u
 
 /* PSTATE as SPSR has it. */
@@ -72,6 +60,7 @@ static inline struct a64_value a64_entry(const struct execute *x, unsigned entry
 
 static inline void a64_set_entry(struct execute *x, unsigned entry, struct a64_value v)
 {
+    x->regs.partial = x->regs.partial == entry + 1 ? 0 : x->regs.partial;
     x->regs.value[entry] = v.bits;
     x->regs.known = (x->regs.known & ~(1ull << entry)) | (uint64_t)v.known << entry;
 }
@@ -89,6 +78,16 @@ static inline void a64_set(struct execute *x, unsigned reg, bool wide, struct a6
     v.bits = a64_cut(v.bits, wide);
     if (reg != A64_ZR)
         a64_set_entry(x, reg, v);
+}
+
+/* Of what was written to the register, and is not known, these bits are; bits 63 to 32 are 0. */
+static inline void a64_set_partial(struct execute *x, unsigned reg, uint32_t bits, uint32_t known)
+{
+    if (reg == A64_ZR || !known)
+        return;
+    x->regs.partial = (uint8_t)(reg + 1);
+    x->regs.partial_bits = bits;
+    x->regs.partial_known = known;
 }
 
 /* The exception level, 0 to 3; -1: not known. */
@@ -120,6 +119,15 @@ bool a64_memory(struct execute *x, const struct execute_insn *i, int *error);
 /* An exception whose handler's first instruction is at `next`. What ERET does, the instruction
  * does. */
 void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next);
+
+/* execute_a64_translation.c: whether all addresses are their own at that level; whether EL2 may
+ * have EL1's names for its registers (HCR_EL2.E2H); MSR of SCTLR, TTBR0, TTBR1, TCR and HCR, -1: of
+ * one that is not kept (`some`: of a value that is not known these bits are); an exception or its
+ * return. */
+bool a64_is_flat(struct execute *x, int level);
+bool a64_may_be_host(const struct execute *x);
+void a64_write_translation(struct execute *x, int entry, struct a64_value v, uint32_t some);
+void a64_change_level(struct execute *x, int from, int to);
 
 /* Runs one instruction, as execute_step(). */
 int a64_step(struct execute *x, const struct execute_insn *i);

@@ -121,6 +121,19 @@ static void add_and_set(struct execute *x, uint32_t op, struct a64_value a, stru
         a64_set(x, op & 31, wide, r);
 }
 
+/* Of the operand of which some bits are known (execute_regs.partial), with one that is known. */
+static void logical_in_part(struct execute *x, uint32_t op, const struct execute_regs *before,
+                            uint64_t with)
+{
+    unsigned opc = a64_field(op, 29, 2);
+    uint32_t bits = before->partial_bits, known = before->partial_known;
+    if (opc == 0 || opc == 3)
+        a64_set_partial(x, op & 31, bits & (uint32_t)with, known | ~(uint32_t)with);
+    else if (!(with >> 32))
+        a64_set_partial(x, op & 31, opc == 1 ? bits | (uint32_t)with : bits ^ (uint32_t)with,
+                        opc == 1 ? known | (uint32_t)with : known);
+}
+
 /* AND, ORR, EOR, ANDS of operands, the second one inverted if N says so. */
 static bool logical(struct execute *x, uint32_t op, struct a64_value a, struct a64_value b,
                     bool immediate)
@@ -139,10 +152,15 @@ static bool logical(struct execute *x, uint32_t op, struct a64_value a, struct a
         a64_set_flags(x, (r.bits & sign ? A64_N : 0) | (r.bits ? 0 : A64_Z),
                       r.known ? A64_NZCV : A64_C | A64_V);
     }
+    const struct execute_regs before = {.partial = x->regs.partial,
+                                        .partial_bits = x->regs.partial_bits,
+                                        .partial_known = x->regs.partial_known};
     if (immediate && opc != 3)
         a64_set_sp(x, op & 31, wide, r);
     else
         a64_set(x, op & 31, wide, r);
+    if (before.partial && !r.known && b.known && before.partial == a64_field(op, 5, 5) + 1)
+        logical_in_part(x, op, &before, a64_cut(b.bits, wide));
     return true;
 }
 

@@ -9,6 +9,7 @@
 struct a64_data {
     uint64_t half[2];
     bool known[2];
+    uint32_t bits; /* if the first half is not known: it is a status of which these bits are */
 };
 
 static void reverse_order(uint8_t *bytes, unsigned size)
@@ -31,7 +32,8 @@ static bool place(struct execute *x, struct a64_value at, uint64_t *address)
 
 static struct a64_data load(struct execute *x, struct a64_value at, unsigned size)
 {
-    struct a64_data d = {{0}, {false, false}};
+    static const uint8_t zeros[4];
+    struct a64_data d = {{0}, {false, false}, 0};
     uint8_t bytes[16] = {0};
     uint64_t address;
     bool there = place(x, at, &address);
@@ -39,8 +41,14 @@ static struct a64_data load(struct execute *x, struct a64_value at, unsigned siz
         execute_tell(x, address, size, false, false);
     else
         execute_tell_any(x, false);
-    if (!there || !execute_memory_read(&x->memory, address, bytes, size))
+    if (!there)
         return d;
+    if (!execute_memory_read(&x->memory, address, bytes, size)) {
+        if (size == 8 && execute_memory_read(&x->memory, address + 4, bytes, 4) &&
+            !memcmp(bytes, zeros, 4))
+            d.half[0] = execute_get_status(x, address, &d.bits);
+        return d;
+    }
     if (x->core.big_endian)
         reverse_order(bytes, size);
     for (unsigned n = 0; n < 16; n++)
@@ -53,6 +61,7 @@ static struct a64_data load(struct execute *x, struct a64_value at, unsigned siz
 static void store(struct execute *x, struct a64_value at, struct a64_data d, unsigned size,
                   int *error)
 {
+    static const uint8_t zeros[4];
     uint8_t bytes[16];
     uint64_t address;
     if (!place(x, at, &address)) {
@@ -72,18 +81,32 @@ static void store(struct execute *x, struct a64_value at, struct a64_data d, uns
             *error = execute_memory_write(&x->memory, address + 8 * h,
                                           d.known[h] ? bytes + 8 * h : NULL, 8);
     }
+    if (d.bits && !d.known[0] && size == 8 && *error == BT_OK) {
+        *error = execute_memory_write(&x->memory, address + 4, zeros, 4);
+        execute_memory_set_bits(&x->memory, address, (uint32_t)d.half[0], d.bits);
+    }
     execute_tell(x, address, size, true, !(d.known[0] && high)); /* store-exclusives, too */
 }
 
 static struct a64_data of_register(struct a64_value v)
 {
-    return (struct a64_data){{v.bits, 0}, {v.known, true}};
+    return (struct a64_data){{v.bits, 0}, {v.known, true}, 0};
+}
+
+static struct a64_data of_general(const struct execute *x, unsigned reg)
+{
+    struct a64_data d = of_register(a64_get(x, reg, true));
+    if (x->regs.partial == reg + 1) {
+        d.half[0] = x->regs.partial_bits;
+        d.bits = x->regs.partial_known;
+    }
+    return d;
 }
 
 static struct a64_data of_vector(const struct execute *x, unsigned reg)
 {
     struct a64_value lo = a64_half(x, reg, 0), hi = a64_half(x, reg, 1);
-    return (struct a64_data){{lo.bits, hi.bits}, {lo.known, hi.known}};
+    return (struct a64_data){{lo.bits, hi.bits}, {lo.known, hi.known}, 0};
 }
 
 static void to_vector(struct execute *x, unsigned reg, struct a64_data d)
@@ -100,6 +123,8 @@ static void to_register(struct execute *x, unsigned reg, struct a64_data d, unsi
     if (sign)
         v.bits = (uint64_t)a64_signed(v.bits, 8 * size);
     a64_set(x, reg, wide, v);
+    if (!v.known && size == 8)
+        a64_set_partial(x, reg, (uint32_t)d.half[0], d.bits);
 }
 
 static struct a64_value offset(struct a64_value base, uint64_t by)
@@ -127,7 +152,7 @@ static bool single(struct execute *x, uint32_t op, struct a64_value at, int *err
     if ((size == 3 && opc == 3) || (size == 2 && opc == 3))
         return false;
     if (opc == 0)
-        store(x, at, of_register(a64_get(x, rt, true)), 1u << size, error);
+        store(x, at, of_general(x, rt), 1u << size, error);
     else
         to_register(x, rt, load(x, at, 1u << size), 1u << size, opc >= 2, opc != 3);
     return true;
@@ -244,9 +269,8 @@ static bool pair(struct execute *x, uint32_t op, int *error)
         if (is_load)
             d[n] = load(x, offset(at, n * size), size);
         else
-            store(x, offset(at, n * size),
-                  vector ? of_vector(x, reg[n]) : of_register(a64_get(x, reg[n], true)), size,
-                  error);
+            store(x, offset(at, n * size), vector ? of_vector(x, reg[n]) : of_general(x, reg[n]),
+                  size, error);
     }
     for (unsigned n = 0; n < 2 && is_load; n++) {
         if (vector)
@@ -284,7 +308,7 @@ static bool exclusive(struct execute *x, uint32_t op, int *error)
     if (ordered && two)
         return compare_and_swap(x, op, error);
     if (two && size < 2) { /* CASP: either */
-        store(x, at, (struct a64_data){{0}, {false, false}}, 8u << size, error);
+        store(x, at, (struct a64_data){{0}, {false, false}, 0}, 8u << size, error);
         for (unsigned n = 0; n < 2; n++)
             a64_set(x, (a64_field(op, 16, 5) + n) & 31, true, a64_unknown());
         return true;

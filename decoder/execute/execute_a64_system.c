@@ -62,13 +62,6 @@ static void branch_on_bit(struct execute *x, const struct execute_insn *i, int *
     check_taken(taken, v.known ? (v.bits >> bit & 1) == set : -1, error);
 }
 
-/* EL0 and EL1 have the same translation, EL2 and EL3 others. */
-static void change_regime(struct execute *x, int from, int to)
-{
-    if (from < 0 || to < 0 || (from != to && (from > 1 || to > 1)))
-        execute_forget_memory(x);
-}
-
 /* ERET: PSTATE of SPSR, bit by bit. False: to AArch32, or nobody knows where. */
 static bool return_from_exception(struct execute *x, const struct execute_insn *i, int *error)
 {
@@ -81,7 +74,7 @@ static bool return_from_exception(struct execute *x, const struct execute_insn *
         *error = BT_ERR_RANGE;
     x->regs.psr = (uint32_t)status.bits;
     x->regs.psr_known = status.known ? (uint32_t)(status.bits >> 32) : 0;
-    change_regime(x, level, a64_level(x));
+    a64_change_level(x, level, a64_level(x));
     execute_translation_sync(x, EFFECT_CONTEXT_ISB);
     return !(x->regs.psr & x->regs.psr_known & A64_PSTATE_M4);
 }
@@ -178,7 +171,7 @@ static bool system_instruction(struct execute *x, uint32_t op, int *error)
         a64_set(x, rt, true, a64_unknown());
         return true;
     }
-    if (rn == 8) /* TLBI: addresses may be others from now on */
+    if (rn == 8 && x->regs.translation != EXECUTE_TRANSLATION_FLAT) /* TLBI */
         execute_translation_change(x, EFFECT_CONTEXT_CHANGES_TLB);
     bool zeroes = op1 == 3 && rn == 7 && rm == 4;
     bool invalidates = op1 == 0 && rn == 7 && rm == 6;
@@ -213,6 +206,12 @@ static int system_entry(unsigned key)
         {SYSTEM(3, 13, 0, 2), A64_TPIDR},     {SYSTEM(0, 13, 0, 4), A64_TPIDR + 1},
         {SYSTEM(4, 13, 0, 2), A64_TPIDR + 2}, {SYSTEM(6, 13, 0, 2), A64_TPIDR + 3},
         {SYSTEM(3, 13, 0, 3), A64_TPIDR + 4}, {SYSTEM(0, 0, 0, 5), EXECUTE_MPIDR},
+        {SYSTEM(0, 1, 0, 0), A64_SCTLR1},     {SYSTEM(4, 1, 0, 0), A64_SCTLR1 + 1},
+        {SYSTEM(6, 1, 0, 0), A64_SCTLR1 + 2}, {SYSTEM(0, 2, 0, 0), A64_TTBR1},
+        {SYSTEM(4, 2, 0, 0), A64_TTBR1 + 1},  {SYSTEM(6, 2, 0, 0), A64_TTBR1 + 2},
+        {SYSTEM(0, 2, 0, 2), A64_TCR1},       {SYSTEM(4, 2, 0, 2), A64_TCR1 + 1},
+        {SYSTEM(6, 2, 0, 2), A64_TCR1 + 2},   {SYSTEM(0, 2, 0, 1), A64_UPPER},
+        {SYSTEM(4, 1, 1, 0), A64_HCR},
     };
     for (unsigned n = 0; n < sizeof list / sizeof *list; n++)
         if (list[n].key == key)
@@ -220,14 +219,22 @@ static int system_entry(unsigned key)
     return -1;
 }
 
+/* SCTLR, TTBR0, TTBR1, TCR of any level, HCR. */
+static bool changes_translation(unsigned key)
+{
+    unsigned place = key & 0x7ff;
+    return place == SYSTEM(0, 1, 0, 0) || place >> 3 == SYSTEM(0, 2, 0, 0) >> 3 ||
+           key == SYSTEM(4, 1, 1, 0);
+}
+
 /* At EL2 the names of EL1's registers may be those of EL2's (HCR_EL2.E2H), and EL1's have names of
  * their own. */
 static bool may_be_another(const struct execute *x, unsigned key)
 {
     int level = a64_level(x);
-    bool moved =
-        key == SYSTEM(0, 4, 0, 0) || key == SYSTEM(0, 4, 0, 1) || key == SYSTEM(0, 12, 0, 0);
-    return key >> 11 == 5 || (moved && (level < 0 || level == 2));
+    bool moved = key == SYSTEM(0, 4, 0, 0) || key == SYSTEM(0, 4, 0, 1) ||
+                 key == SYSTEM(0, 12, 0, 0) || (!(key >> 11) && changes_translation(key));
+    return key >> 11 == 5 || (moved && (level < 0 || (level == 2 && a64_may_be_host(x))));
 }
 
 static void forget_moved(struct execute *x)
@@ -242,6 +249,7 @@ static bool is_saved_status(int entry)
     return entry >= A64_SPSR1 && entry < A64_SPSR1 + 3;
 }
 
+/* Of what is not known, some bits may be: those of bits 63 to 32. */
 static struct a64_value read_system(struct execute *x, unsigned key)
 {
     uint32_t known = x->regs.psr_known, bits = x->regs.psr;
@@ -266,22 +274,22 @@ static struct a64_value read_system(struct execute *x, unsigned key)
     if (entry < 0 || may_be_another(x, key))
         return a64_unknown();
     struct a64_value v = a64_entry(x, (unsigned)entry);
-    if (is_saved_status(entry))
-        v = (struct a64_value){(uint32_t)v.bits, v.known && v.bits >> 32 == UINT32_MAX};
-    return v;
+    bool control = entry >= A64_SCTLR1 && entry < A64_SCTLR1 + 3;
+    if (!v.known || !(control || is_saved_status(entry)))
+        return v.known ? v : a64_unknown();
+    uint32_t some = (uint32_t)(control ? ~v.bits >> 32 : v.bits >> 32);
+    if (some == UINT32_MAX)
+        return a64_known((uint32_t)v.bits);
+    return (struct a64_value){(uint32_t)v.bits | (uint64_t)some << 32, false};
 }
 
-/* SCTLR, TTBR0, TTBR1, TCR of any level. */
-static bool changes_translation(unsigned key)
+/* `some`: of a value that is not known these bits are. */
+static void write_system(struct execute *x, unsigned key, struct a64_value v, uint32_t some)
 {
-    unsigned place = key & 0x7ff;
-    return place == SYSTEM(0, 1, 0, 0) || place >> 3 == SYSTEM(0, 2, 0, 0) >> 3;
-}
-
-static void write_system(struct execute *x, unsigned key, struct a64_value v)
-{
-    if (changes_translation(key))
-        execute_translation_change(x, EFFECT_CONTEXT_CHANGES);
+    if (changes_translation(key)) {
+        a64_write_translation(x, system_entry(key), v, some);
+        return;
+    }
     uint32_t bits = key == SYSTEM(3, 4, 2, 0)   ? A64_NZCV
                     : key == SYSTEM(3, 4, 2, 1) ? A64_PSTATE_DAIF
                     : key == SYSTEM(0, 4, 2, 0) ? A64_PSTATE_SP
@@ -302,8 +310,10 @@ static void write_system(struct execute *x, unsigned key, struct a64_value v)
         return;
     }
     int entry = system_entry(key);
-    if (is_saved_status(entry))
-        v.bits = (uint32_t)v.bits | (uint64_t)UINT32_MAX << 32;
+    if (is_saved_status(entry)) {
+        v.bits = (uint32_t)v.bits | (uint64_t)(v.known ? UINT32_MAX : some) << 32;
+        v.known = v.known || some;
+    }
     if (entry >= 0)
         a64_set_entry(x, (unsigned)entry, v);
 }
@@ -327,10 +337,19 @@ static bool run_system(struct execute *x, uint32_t op, int *error)
         return system_instruction(x, op, error);
     bool read = op >> 21 & 1;
     unsigned key = a64_field(op, 5, 14);
-    if (read)
-        a64_set(x, rt, true, op0 == 3 ? read_system(x, key) : a64_unknown());
-    else if (op0 == 3)
-        write_system(x, key, a64_get(x, rt, true));
+    const struct execute_regs *r = &x->regs;
+    struct a64_value v = read ? a64_unknown() : a64_get(x, rt, true);
+    if (read && op0 == 3)
+        v = read_system(x, key);
+    if (read) {
+        a64_set(x, rt, true, v);
+        if (!v.known)
+            a64_set_partial(x, rt, (uint32_t)v.bits, (uint32_t)(v.bits >> 32));
+    } else if (op0 == 3) {
+        bool partial = r->partial == rt + 1;
+        v.bits = partial ? r->partial_bits : v.bits;
+        write_system(x, key, v, partial ? r->partial_known : 0);
+    }
     return true;
 }
 
@@ -360,8 +379,10 @@ bool a64_branch(struct execute *x, const struct execute_insn *i, int *error)
     case 6:
         if (op >> 25 == 0x6b)
             return branch_to_register(x, i, error);
-        if (op >> 24 == 0xd4) /* SVC: its exception is an event; others may be a debugger's */
-            return (op & 0xffe0001f) == 0xd4000001;
+        if (op >> 24 == 0xd4) { /* SVC: its exception is an event; others may be a debugger's */
+            x->regs.returning = op & 2 ? 2 + (op & 1) : 0; /* HVC to EL2, SMC to EL3 */
+            return (op & 0xffe0001c) == 0xd4000000 && op & 3;
+        }
         return run_system(x, op, error);
     default:
         return false;
@@ -414,8 +435,11 @@ void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t nex
         return;
     }
     struct a64_value status = a64_known(x->regs.psr | (uint64_t)x->regs.psr_known << 32);
-    int level = exception_level(x, a64_level(x), next);
-    change_regime(x, a64_level(x), level);
+    int level = x->regs.returning ? (int)x->regs.returning : exception_level(x, a64_level(x), next);
+    if (x->regs.returning && a64_level(x) > level)
+        level = a64_level(x);
+    x->regs.returning = 0;
+    a64_change_level(x, a64_level(x), level);
     if (level < 1) {
         x->regs.known &= ~(0xfull << A64_ELR0 | 0xfull << A64_SPSR0);
     } else {

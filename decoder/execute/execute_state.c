@@ -4,6 +4,14 @@
 
 #define SYSTEM_REGS (UINT64_C(0x1f) << EXECUTE_CCR)
 
+#define SCTLR_M    1u
+#define SCTLR_C    4u
+#define SCTLR_SAFE 0x733a7c07u /* bits that change neither addresses nor data */
+#define SCTLR_ANY  0x72003807u /* and read as they were written, on every core */
+#define A64_BYTES  0x03000000u /* of SCTLR_EL1 to SCTLR_EL3 those that change data: E0E, EE; */
+#define A64_ANY    0x0008100fu /* those that every core has, */
+#define A64_ANY_1  0x040dd21fu /* in SCTLR_EL1 */
+
 void execute_set_it(struct execute_regs *r, uint8_t it)
 {
     r->psr = (r->psr & ~EXECUTE_IT_BITS) | (it & 3u) << 25 | (it & 0xfcu) << 8;
@@ -140,7 +148,7 @@ struct execute_value execute_get_word(struct execute *x, uint32_t address)
 }
 
 /* As far as its bytes are known: what was interrupted may have had flags that are not. */
-uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known)
+uint32_t execute_get_status(struct execute *x, uint64_t address, uint32_t *known)
 {
     uint32_t status = 0;
     *known = 0;
@@ -155,4 +163,68 @@ uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known
     uint32_t word, bits = execute_memory_bits(&x->memory, address, &word) & ~*known;
     *known |= bits;
     return status | (word & bits);
+}
+
+static uint32_t unknown_bits(const struct execute_regs *r, unsigned sctlr)
+{
+    return r->known >> sctlr & 1 ? (uint32_t)(r->value[sctlr] >> 32) : UINT32_MAX;
+}
+
+int execute_control_has(const struct execute_regs *r, unsigned sctlr, uint32_t mask)
+{
+    uint32_t unknown = unknown_bits(r, sctlr), bits = (uint32_t)r->value[sctlr];
+    return mask & ~bits & ~unknown ? 0 : mask & unknown ? -1 : 1;
+}
+
+bool execute_translation_entry(struct execute *x, uint64_t address, uint64_t *entry, unsigned size)
+{
+    uint8_t b[8] = {0};
+    struct execute_regs *r = &x->regs;
+    if (!execute_memory_read(&x->memory, address, b, size))
+        return false;
+    *entry = 0;
+    for (unsigned i = 0; i < size; i++)
+        *entry |= (uint64_t)b[i] << 8 * i;
+    if (execute_memory_kind(&x->memory, address) != EXECUTE_MEMORY_RAM)
+        return true;
+    if (r->tables_from == r->tables_to)
+        r->tables_from = r->tables_to = address;
+    r->tables_from = address < r->tables_from ? address : r->tables_from;
+    r->tables_to = address + size > r->tables_to ? address + size : r->tables_to;
+    return true;
+}
+
+void execute_translation_change(struct execute *x, enum effect_context how)
+{
+    bool tlb = how == EFFECT_CONTEXT_CHANGES_TLB ||
+               x->regs.translation == EXECUTE_TRANSLATION_CHANGING_TLB;
+    x->regs.translation = tlb ? EXECUTE_TRANSLATION_CHANGING_TLB : EXECUTE_TRANSLATION_CHANGING;
+    execute_forget_memory(x);
+}
+
+static uint32_t any_core_has(unsigned sctlr)
+{
+    return sctlr == EXECUTE_SCTLR ? SCTLR_ANY : sctlr == A64_SCTLR1 ? A64_ANY_1 : A64_ANY;
+}
+
+bool execute_put_control(struct execute_regs *r, unsigned reg, uint64_t value, uint32_t known,
+                         bool control)
+{
+    uint32_t before = (uint32_t)r->value[reg], bits = (uint32_t)value;
+    uint32_t unknown = ((unknown_bits(r, reg) | (before ^ bits)) & ~any_core_has(reg)) | ~known;
+    bool all = known == UINT32_MAX;
+    r->value[reg] = control ? bits | (uint64_t)unknown << 32 : value;
+    r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)(all || control) << reg;
+    return all;
+}
+
+bool execute_write_control(struct execute *x, unsigned reg, uint64_t value, uint32_t known)
+{
+    struct execute_regs *r = &x->regs;
+    uint32_t before = (uint32_t)r->value[reg], unknown = unknown_bits(r, reg) | ~known;
+    uint32_t other = reg == EXECUTE_SCTLR ? ~SCTLR_SAFE : A64_BYTES;
+    bool cached = execute_control_has(r, reg, SCTLR_M | SCTLR_C) != 0;
+    execute_put_control(r, reg, value, known, true);
+    return !(((before ^ (uint32_t)value) | unknown) & other) &&
+           !(cached && execute_control_has(r, reg, SCTLR_M | SCTLR_C) != 1);
 }

@@ -6,67 +6,36 @@
  * addresses, or that there is nothing (short descriptors, B3.5). Else nothing is known behind it,
  * nor of what is stored before it counts for certain (B3.15.5).
  */
+#include "execute_a64.h"
 #include "execute_work.h"
 
 #define CP15(n, op1, m, op2) ((op1) << 21 | (n) << 16 | (op2) << 5 | (m))
 #define CP15_MASK            0x00ef00efu
 
-#define SCTLR_M    1u
-#define SCTLR_C    4u
-#define SCTLR_EE   0x02000000u
-#define SCTLR_SAFE 0x733a7c07u /* bits that change neither addresses nor data */
-#define SCTLR_ANY  0x72003807u /* and read as they were written, on every core */
+#define SCTLR_M  1u
+#define SCTLR_C  4u
+#define SCTLR_EE 0x02000000u
 
 #define TTBCR_OTHER 0x80000017u /* another format, two tables, or no look at the first one */
 
 #define ENTRIES 4096u /* of the first level, a megabyte each */
 #define SMALL   256u  /* of the second, 4 KiB each */
 
-static uint32_t unknown_bits(const struct execute_regs *r)
-{
-    if (!(r->known >> EXECUTE_SCTLR & 1))
-        return UINT32_MAX;
-    return (uint32_t)(r->value[EXECUTE_SCTLR] >> 32);
-}
-
-/* Whether all bits of the mask are 1: 1, 0; -1: not known. */
-static int control_has(const struct execute_regs *r, uint32_t mask)
-{
-    uint32_t unknown = unknown_bits(r), bits = (uint32_t)r->value[EXECUTE_SCTLR];
-    return mask & ~bits & ~unknown ? 0 : mask & unknown ? -1 : 1;
-}
-
-static bool table_word(struct execute *x, uint32_t address, uint32_t *word)
-{
-    uint8_t b[4];
-    struct execute_regs *r = &x->regs;
-    if (!execute_memory_read(&x->memory, address, b, 4))
-        return false;
-    *word = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-    if (execute_memory_kind(&x->memory, address) != EXECUTE_MEMORY_RAM)
-        return true;
-    if (r->tables_from == r->tables_to)
-        r->tables_from = r->tables_to = address;
-    r->tables_from = address < r->tables_from ? address : r->tables_from;
-    r->tables_to = address + 4 > r->tables_to ? address + 4 : r->tables_to;
-    return true;
-}
-
-static bool small_is_flat(uint32_t word, uint32_t number)
+static bool small_is_flat(uint64_t word, uint32_t number)
 {
     unsigned shift = (word & 3) == 1 ? 16 : 12;
     return !(word & 3) || word >> shift == number >> (shift - 12);
 }
 
 /* A word of the first level, of megabyte `number`. */
-static bool entry_is_flat(struct execute *x, uint32_t word, uint32_t number)
+static bool entry_is_flat(struct execute *x, uint64_t word, uint32_t number)
 {
     if (word & 2)
         return word & 1u << 18 ? word >> 24 == number >> 4 && !(word & 0x00f001e0)
                                : word >> 20 == number;
     for (uint32_t i = 0; word & 1 && i < SMALL; i++) {
-        uint32_t small;
-        if (!table_word(x, (word & ~0x3ffu) + 4 * i, &small) ||
+        uint64_t small;
+        if (!execute_translation_entry(x, (word & ~0x3ffu) + 4 * i, &small, 4) ||
             !small_is_flat(small, number * SMALL + i))
             return false;
     }
@@ -82,16 +51,21 @@ static uint32_t table_of(const struct execute_regs *r)
 static bool is_flat(struct execute *x)
 {
     struct execute_regs *r = &x->regs;
-    int on = control_has(r, SCTLR_M);
+    int on = execute_control_has(r, EXECUTE_SCTLR, SCTLR_M);
+    if (x->core.profile == EXECUTE_PROFILE_A64)
+        return a64_is_flat(x, a64_level(x));
+    if (x->core.profile == EXECUTE_PROFILE_M)
+        return false;
     r->tables_from = r->tables_to = 0;
-    if (on <= 0 || control_has(r, SCTLR_EE))
+    if (on <= 0 || execute_control_has(r, EXECUTE_SCTLR, SCTLR_EE))
         return on == 0;
     if (!(r->known >> EXECUTE_TTBR0 & r->known >> EXECUTE_TTBCR & 1) ||
         r->value[EXECUTE_TTBCR] & TTBCR_OTHER)
         return false;
     for (uint32_t i = 0; i < ENTRIES; i++) {
-        uint32_t word;
-        if (!table_word(x, table_of(r) + 4 * i, &word) || !entry_is_flat(x, word, i))
+        uint64_t word;
+        if (!execute_translation_entry(x, table_of(r) + 4 * i, &word, 4) ||
+            !entry_is_flat(x, word, i))
             return false;
     }
     return true;
@@ -99,8 +73,7 @@ static bool is_flat(struct execute *x)
 
 static void look_again(struct execute *x)
 {
-    bool flat = x->core.profile == EXECUTE_PROFILE_AR && is_flat(x);
-    x->regs.translation = flat ? EXECUTE_TRANSLATION_FLAT : EXECUTE_TRANSLATION_FIXED;
+    x->regs.translation = is_flat(x) ? EXECUTE_TRANSLATION_FLAT : EXECUTE_TRANSLATION_FIXED;
 }
 
 void execute_translation_before(struct execute *x)
@@ -120,14 +93,6 @@ void execute_translation_sync(struct execute *x, enum effect_context how)
     look_again(x);
 }
 
-void execute_translation_change(struct execute *x, enum effect_context how)
-{
-    bool tlb = how == EFFECT_CONTEXT_CHANGES_TLB ||
-               x->regs.translation == EXECUTE_TRANSLATION_CHANGING_TLB;
-    x->regs.translation = tlb ? EXECUTE_TRANSLATION_CHANGING_TLB : EXECUTE_TRANSLATION_CHANGING;
-    execute_forget_memory(x);
-}
-
 /* A store to an address that nobody knows is taken not to be one to a table, but what says so is
  * gone. */
 void execute_translation_after(struct execute *x)
@@ -144,32 +109,6 @@ void execute_translation_after(struct execute *x)
         execute_memory_forget(&x->memory);
 }
 
-/* What SCTLR reads as behind a write. */
-static void put_control(struct execute_regs *r, struct execute_value v)
-{
-    uint32_t before = (uint32_t)r->value[EXECUTE_SCTLR];
-    uint32_t unknown = v.known ? (unknown_bits(r) | (before ^ v.number)) & ~SCTLR_ANY : UINT32_MAX;
-    r->value[EXECUTE_SCTLR] = v.number | (uint64_t)unknown << 32;
-    r->known |= UINT64_C(1) << EXECUTE_SCTLR;
-}
-
-/* False: RAM is not what it was, or may be. A cache that is turned off has what memory has not. */
-static bool write_control(struct execute *x, struct execute_value v)
-{
-    struct execute_regs *r = &x->regs;
-    uint32_t before = (uint32_t)r->value[EXECUTE_SCTLR], unknown = unknown_bits(r);
-    bool cached = control_has(r, SCTLR_M | SCTLR_C) != 0;
-    put_control(r, v);
-    return v.known && !(((before ^ v.number) | unknown) & ~SCTLR_SAFE) &&
-           !(cached && control_has(r, SCTLR_M | SCTLR_C) != 1);
-}
-
-static void put_plain(struct execute_regs *r, unsigned reg, struct execute_value v)
-{
-    r->value[reg] = v.number;
-    r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)v.known << reg;
-}
-
 /* Data caches, by what is done: 6 invalidates, 10, 11 and 14 write back. Of a cache that is not in
  * use only the latter is seen, else only the former. */
 static bool keeps_caches(const struct execute_regs *r, uint32_t what)
@@ -177,7 +116,7 @@ static bool keeps_caches(const struct execute_regs *r, uint32_t what)
     unsigned m = what & 15, op2 = what >> 5 & 7;
     if ((what & 0x00ef0000) != 7 << 16 || !op2 || op2 > 2)
         return false;
-    int cached = control_has(r, SCTLR_M | SCTLR_C);
+    int cached = execute_control_has(r, EXECUTE_SCTLR, SCTLR_M | SCTLR_C);
     return m == 6 ? !cached : cached == 1 && (m == 10 || m == 14 || (m == 11 && op2 == 1));
 }
 
@@ -195,18 +134,20 @@ static void write_cp15(struct execute_work *w, uint32_t what, struct execute_val
     bool flat = x->regs.translation == EXECUTE_TRANSLATION_FLAT, kept = keeps_flat(what);
     if (w->maybe)
         v.known = false;
+    uint32_t known = v.known ? UINT32_MAX : 0;
     switch (what) {
     case CP15(1, 0, 0, 0):
-        kept = write_control(x, v) && is_flat(x);
+        kept = execute_write_control(x, EXECUTE_SCTLR, v.number, known) && is_flat(x);
         break;
     case CP15(2, 0, 0, 0):
     case CP15(2, 0, 0, 2):
-        put_plain(&x->regs, what == CP15(2, 0, 0, 0) ? EXECUTE_TTBR0 : EXECUTE_TTBCR, v);
+        execute_put_control(&x->regs, what == CP15(2, 0, 0, 0) ? EXECUTE_TTBR0 : EXECUTE_TTBCR,
+                            v.number, known, false);
         kept = is_flat(x);
         break;
     case CP15(1, 0, 1, 0): /* SCR: another security state has registers of its own */
         x->regs.known &= ~(UINT64_C(7) << EXECUTE_SCTLR);
-        put_plain(&x->regs, EXECUTE_SCR, v);
+        execute_put_control(&x->regs, EXECUTE_SCR, v.number, known, false);
         break;
     default:
         break;
@@ -224,7 +165,7 @@ static void read_cp15(struct execute_work *w, uint32_t what)
     unsigned rt = effect_field(w->insn->opcode, 12, 4), reg = EXECUTE_PSR;
     if (what == CP15(0, 0, 0, 5))
         reg = EXECUTE_MPIDR;
-    else if (what == CP15(1, 0, 0, 0) && !unknown_bits(r))
+    else if (what == CP15(1, 0, 0, 0) && !(r->value[EXECUTE_SCTLR] >> 32))
         reg = EXECUTE_SCTLR;
     if (rt == EXECUTE_PC)
         execute_set_psr(w, 0xf0000000u, 0, 0);

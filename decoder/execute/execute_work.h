@@ -144,7 +144,7 @@ bool execute_dsp(struct execute_work *w);
 struct execute_value execute_get_word(struct execute *x, uint32_t address);
 void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known,
                       int *error);
-uint32_t execute_get_status(struct execute *x, uint32_t address, uint32_t *known);
+uint32_t execute_get_status(struct execute *x, uint64_t address, uint32_t *known);
 
 /* execute_translation.c: MCR and MRC of CP15, and barriers, false if it is none of them; before
  * each instruction; something that ends a change of translation has happened. */
@@ -153,8 +153,19 @@ void execute_translation_before(struct execute *x);
 void execute_translation_sync(struct execute *x, enum effect_context how);
 /* Behind an instruction that has hit tables, and all while addresses change. */
 void execute_translation_after(struct execute *x);
-/* From now on addresses may be others. */
+/* execute_state.c: from now on addresses may be others. */
 void execute_translation_change(struct execute *x, enum effect_context how);
+/* A word of a table, of 4 or 8 bytes: false: not known. */
+bool execute_translation_entry(struct execute *x, uint64_t address, uint64_t *entry, unsigned size);
+/* Whether all bits of the mask are 1 in that SCTLR: 1, 0; -1: not known. */
+int execute_control_has(const struct execute_regs *r, unsigned sctlr, uint32_t mask);
+/* A write to a register of translation, of which these bits are known; `control`: to a SCTLR.
+ * Returns whether all are. */
+bool execute_put_control(struct execute_regs *r, unsigned reg, uint64_t value, uint32_t known,
+                         bool control);
+/* To the SCTLR in use: false: RAM is not what it was, or may be. A cache that is turned off has
+ * what memory has not. */
+bool execute_write_control(struct execute *x, unsigned reg, uint64_t value, uint32_t known);
 
 /* execute_ar.c: what deals with modes and status, false if it is not followed; before each
  * instruction; an exception, false likewise. */

@@ -64,7 +64,8 @@ enum target_stack {
     TARGET_STACKS,
 };
 
-/* CP15 of a Cortex-A; with two security states those that Secure state has of its own, too. */
+/* CP15 of a Cortex-A; with two security states those that Secure state has of its own, too. Then
+ * those that AArch64 has beside SCTLR and TTBR0. */
 enum target_system {
     TARGET_SYSTEM_SCR,
     TARGET_SYSTEM_SCTLR,
@@ -73,7 +74,12 @@ enum target_system {
     TARGET_SYSTEM_SCTLR_S,
     TARGET_SYSTEM_TTBR0_S,
     TARGET_SYSTEM_TTBCR_S,
-    TARGET_SYSTEMS,
+    TARGET_SYSTEM_TTBR1,
+    TARGET_SYSTEM_TCR,
+    TARGET_SYSTEM_VBAR,
+    TARGET_SYSTEM_HCR,
+    TARGET_SYSTEM_LEVELS, /* SP_EL0 to SP_EL2; SCTLR, TTBR0, TCR, VBAR of EL2 and EL3; ELR, SPSR */
+    TARGET_SYSTEMS = TARGET_SYSTEM_LEVELS + 17,
 };
 
 /* Registers beyond the first seventeen: at most so many, numbered from here on. */

@@ -39,7 +39,10 @@ int target_register_stack(const struct target_register *r)
 int target_register_system(const struct target_register *r)
 {
     static const char *const names[TARGET_SYSTEMS] = {
-        "SCR", "SCTLR", "TTBR0_EL1", "TTBCR", "SCTLR_S", "TTBR0_EL1_S", "TTBCR_S"};
+        "SCR",       "SCTLR",     "TTBR0_EL1", "TTBCR",    "SCTLR_S",   "TTBR0_EL1_S", "TTBCR_S",
+        "TTBR1_EL1", "TCR_EL1",   "VBAR",      "HCR_EL2",  "SP_EL0",    "SP_EL1",      "SP_EL2",
+        "SCTLR_EL2", "TTBR0_EL2", "TCR_EL2",   "VBAR_EL2", "SCTLR_EL3", "TTBR0_EL3",   "TCR_EL3",
+        "VBAR_EL3",  "ELR_EL1",   "ELR_EL2",   "ELR_EL3",  "SPSR_EL1",  "SPSR_EL2",    "SPSR_EL3"};
     return r->number < TARGET_REG_COUNT ? -1 : name_index(r->name, names, TARGET_SYSTEMS);
 }
 

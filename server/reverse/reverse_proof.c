@@ -28,7 +28,9 @@ static uint64_t bits_compared(const struct execute_regs *a, const struct execute
 static unsigned differing_register(const struct execute_regs *a, const struct execute_regs *b,
                                    bool a64)
 {
-    uint64_t both = a->known & b->known, floats = a->vector_known & b->vector_known;
+    /* Of system registers of AArch64 not all bits are as they were written. */
+    uint64_t both = a->known & b->known & (a64 ? UINT64_MAX >> (64 - A64_SP0 - 4) : UINT64_MAX);
+    uint64_t floats = a->vector_known & b->vector_known;
     uint64_t halves = a64 ? a->vector_known64 & b->vector_known64 : 0;
     for (unsigned r = 0; r < EXECUTE_REGS; r++)
         if ((both >> r & 1) && (a->value[r] ^ b->value[r]) & bits_compared(a, b, r))

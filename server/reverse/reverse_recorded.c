@@ -6,7 +6,6 @@
 #include <string.h>
 
 #define DOUBLES 32u
-#define A64_SP  31u /* of EL0; those of the others behind it */
 
 /* Bits of the register STATE. */
 enum recorded_bit {
@@ -47,13 +46,24 @@ static bool name_of(enum execute_profile profile, unsigned reg, char *name, size
         [EXECUTE_TTBCR] = "TTBCR",     [EXECUTE_MPIDR] = "MPIDR",
         [EXECUTE_SCR] = "SCR",         [EXECUTE_MPU_CTRL] = "MPU_CTRL",
     };
-    if (profile == EXECUTE_PROFILE_A64 && reg < A64_SP)
-        snprintf(name, size, "X%u", reg);
-    else if (profile == EXECUTE_PROFILE_A64 && reg < A64_SP + 4)
-        snprintf(name, size, "SP_EL%u", reg - A64_SP);
-    else if (profile == EXECUTE_PROFILE_A64 && reg != EXECUTE_MPIDR)
+    /* Those of several levels, from that one on. */
+    static const struct {
+        char name[10];
+        uint8_t from, level, count;
+    } wide[] = {
+        {"X", 0, 0, A64_SP0},          {"SP_EL", A64_SP0, 0, 4},     {"ELR_EL", A64_ELR1, 1, 3},
+        {"SPSR_EL", A64_SPSR1, 1, 3},  {"VBAR_EL", A64_VBAR1, 1, 3}, {"SCTLR_EL", A64_SCTLR1, 1, 3},
+        {"TTBR0_EL", A64_TTBR1, 1, 3}, {"TCR_EL", A64_TCR1, 1, 3},   {"TTBR1_EL", A64_UPPER, 1, 1},
+        {"HCR_EL", A64_HCR, 2, 1},
+    };
+    for (size_t i = 0; profile == EXECUTE_PROFILE_A64 && i < sizeof wide / sizeof *wide; i++)
+        if (reg - wide[i].from < wide[i].count) {
+            snprintf(name, size, "%s%u", wide[i].name, reg - wide[i].from + wide[i].level);
+            return true;
+        }
+    if (profile == EXECUTE_PROFILE_A64 && reg != EXECUTE_MPIDR)
         return false;
-    else if (reg < EXECUTE_SP)
+    if (reg < EXECUTE_SP)
         snprintf(name, size, "R%u", reg);
     else if (reg < sizeof names / sizeof *names && names[reg])
         snprintf(name, size, "%s", names[reg]);
@@ -62,8 +72,27 @@ static bool name_of(enum execute_profile profile, unsigned reg, char *name, size
     return true;
 }
 
-static bool knows_double(const struct execute_regs *r, unsigned n)
+/* In bits 63 to 32 of its entry which of the others are known: at a halt all are. */
+static uint64_t status_of(enum execute_profile profile, unsigned reg)
 {
+    bool status = profile == EXECUTE_PROFILE_A64 && reg - A64_SPSR1 < 3;
+    return status ? UINT64_MAX << 32 : 0;
+}
+
+/* D0 to D31, or halves of V0 to V31. */
+static unsigned vector_name(enum execute_profile profile, unsigned n, char *name, size_t size)
+{
+    if (profile == EXECUTE_PROFILE_A64)
+        snprintf(name, size, "V%u_%u", n / 2, n % 2);
+    else
+        snprintf(name, size, "D%u", n);
+    return profile == EXECUTE_PROFILE_A64 ? 2 * DOUBLES : DOUBLES;
+}
+
+static bool knows_vector(enum execute_profile profile, const struct execute_regs *r, unsigned n)
+{
+    if (profile == EXECUTE_PROFILE_A64)
+        return r->vector_known64 >> n & 1;
     return n < 16 ? (r->vector_known >> 2 * n & 3) == 3 : r->vector_known64 >> (n - 16) & 1;
 }
 
@@ -88,12 +117,10 @@ static size_t list_regs(const struct reverse_snapshot *s, enum execute_profile p
         add_reg(regs, &count, "FPSCR", r->fpscr);
     for (unsigned i = 0; i < EXECUTE_REGS; i++)
         if ((r->known >> i & 1) && name_of(profile, i, name, sizeof name))
-            add_reg(regs, &count, name, r->value[i]);
-    for (unsigned i = 0; i < DOUBLES; i++)
-        if (profile != EXECUTE_PROFILE_A64 && knows_double(r, i)) {
-            snprintf(name, sizeof name, "D%u", i);
+            add_reg(regs, &count, name, r->value[i] & ~status_of(profile, i));
+    for (unsigned i = 0; i < vector_name(profile, i, name, sizeof name); i++)
+        if (knows_vector(profile, r, i))
             add_reg(regs, &count, name, r->vector[i]);
-        }
     return count;
 }
 
@@ -191,7 +218,7 @@ static uint64_t state_bits(const struct reverse_snapshot *s, const struct revers
 int reverse_recorded_put(const struct reverse_snapshot *s, enum execute_profile profile,
                          const struct reverse_recorded_way *way, struct recorder *r, unsigned core)
 {
-    struct recorder_known_reg regs[EXECUTE_REGS + DOUBLES + 4];
+    struct recorder_known_reg regs[EXECUTE_REGS + 2 * DOUBLES + 4];
     struct recorder_known_ram *ram = calloc(s->piece_count + 1, sizeof *ram);
     struct recorder_known k = {.regs = regs, .ram = ram};
     uint8_t *kinds = calloc(s->piece_count + 1, 1), *bytes = NULL;
@@ -217,6 +244,7 @@ static void get_regs(const struct snapshot_device *device, enum execute_profile 
     for (unsigned i = 0; i < EXECUTE_REGS; i++)
         if (name_of(profile, i, name, sizeof name) && snapshot_reg(device, name, &value) == BT_OK) {
             r->value[i] = profile == EXECUTE_PROFILE_A64 ? value : (uint32_t)value;
+            r->value[i] |= status_of(profile, i);
             r->known |= UINT64_C(1) << i;
         }
     if (snapshot_reg(device, "PSR", &value) == BT_OK) {
@@ -227,12 +255,13 @@ static void get_regs(const struct snapshot_device *device, enum execute_profile 
         r->fpscr = (uint32_t)value;
         r->fpscr_known = UINT32_MAX;
     }
-    for (unsigned i = 0; i < DOUBLES; i++) {
-        snprintf(name, sizeof name, "D%u", i);
+    for (unsigned i = 0; i < vector_name(profile, i, name, sizeof name); i++) {
         if (snapshot_reg(device, name, &value) != BT_OK)
             continue;
         r->vector[i] = value;
-        if (i < 16)
+        if (profile == EXECUTE_PROFILE_A64)
+            r->vector_known64 |= UINT64_C(1) << i;
+        else if (i < 16)
             r->vector_known |= UINT64_C(3) << 2 * i;
         else
             r->vector_known64 |= UINT64_C(1) << (i - 16);

@@ -92,6 +92,48 @@ static void take_system(struct execute_regs *r, const struct target_regs *regs)
     }
 }
 
+/* Of the stack pointers that in use is told as SP alone. Where there is no EL2 it changes nothing.
+ */
+static void take_levels(struct execute_regs *r, const struct target_regs *regs)
+{
+    static const uint8_t entries[TARGET_SYSTEMS] = {
+        [TARGET_SYSTEM_SCTLR] = A64_SCTLR1,
+        [TARGET_SYSTEM_TTBR0] = A64_TTBR1,
+        [TARGET_SYSTEM_TTBR1] = A64_UPPER,
+        A64_TCR1,
+        A64_VBAR1,
+        A64_HCR,
+        A64_SP0,
+        A64_SP0 + 1,
+        A64_SP0 + 2,
+        A64_SCTLR1 + 1,
+        A64_TTBR1 + 1,
+        A64_TCR1 + 1,
+        A64_VBAR1 + 1,
+        A64_SCTLR1 + 2,
+        A64_TTBR1 + 2,
+        A64_TCR1 + 2,
+        A64_VBAR1 + 2,
+        A64_ELR1,
+        A64_ELR1 + 1,
+        A64_ELR1 + 2,
+        A64_SPSR1,
+        A64_SPSR1 + 1,
+        A64_SPSR1 + 2,
+    };
+    for (unsigned i = 0; i < TARGET_SYSTEMS; i++) {
+        bool status = entries[i] >= A64_SPSR1 && entries[i] < A64_SPSR1 + 3;
+        bool control = entries[i] >= A64_SCTLR1 && entries[i] < A64_SCTLR1 + 3;
+        if (entries[i] && (regs->system_known >> i & 1) && !(control && regs->system[i] >> 32) &&
+            entries[i] != execute_sp(EXECUTE_PROFILE_A64, r))
+            set_execute_reg(r, entries[i],
+                            regs->system[i] | (status ? UINT64_MAX << 32 : UINT64_C(0)));
+    }
+    if (regs->system_known >> TARGET_SYSTEM_SCTLR & 1 &&
+        !(regs->system_known >> TARGET_SYSTEM_HCR & 1))
+        set_execute_reg(r, A64_HCR, 0);
+}
+
 void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs *regs,
                            const struct target_register *list, unsigned count,
                            enum execute_profile profile)
@@ -106,6 +148,8 @@ void reverse_snapshot_regs(struct reverse_snapshot *s, const struct target_regs 
         r->psr = (uint32_t)regs->value[TARGET_REG_PSR];
         r->psr_known = UINT32_MAX;
     }
+    if (a64)
+        take_levels(r, regs);
     for (unsigned i = 0; i < count; i++) {
         uint64_t value;
         int reg = a64 ? a64_reg(r, &list[i]) : -1;

@@ -22,6 +22,7 @@ LEVELS = ("O0", "O1", "O2", "Os")
 RAM_SIZE = 0x4000
 STATE = 17  # words of a state: r0-r15, PSR
 SYSTEM = 40  # bytes of an enum truth_system
+WIDE_STATE = 34  # of 64 bits: x0-x30, SP, PC, PSTATE
 STORE, FRAME = 1, 2  # flags of an access
 FPCCR = 0xE000EF34  # GDB wants it, and FPCAR behind it, for frames with floating-point registers
 FLOAT_CONTROL = bytes.fromhex("000000c000000000")
@@ -56,6 +57,8 @@ class Machine:
         self.plugin, self.unit, self.registers = plugin, unit, registers
         self.m_profile = core.startswith("Cortex-M")
         self.fpu = "-mfloat-abi=hard" in flags  # its registers are in frames
+        self.wide = qemu.startswith("virt,")
+        self.state, self.pc_at = (WIDE_STATE, 32) if self.wide else (STATE, 15)
 
 
 COMMON = ("main.c", "calls.c", "data.c")
@@ -66,6 +69,12 @@ A9 = Machine("vexpress-a9", "Cortex-A9", 0x60040000,
              ("PTM_0", {"ETMCR": 0x20000000, "ETMIDR": 0x411CF301, "ETMCCER": 0x00C018EA}))
 TRAPS = Machine("vexpress-a9", "Cortex-A9", A9.ram, A9.flags, ("start_traps.S", *COMMON), "a9.ld",
                 A9.plugin, A9.unit, A9.registers)
+A53_UNIT = {"TRCCONFIGR": 0x1001, "TRCIDR0": 0x28000EA1, "TRCIDR2": 0x488}
+A53 = Machine("virt,secure=on,virtualization=on", "Cortex-A53", 0x400a0000,
+              ["--target=aarch64-none-elf", "-mcpu=cortex-a53", "-mgeneral-regs-only", "-mstrict-align", "-fno-unwind-tables",
+               "-fno-asynchronous-unwind-tables"], (), "a53.ld",
+              {"protocol": "etmv4", "profile": "a64", **{name.lower(): value for name, value in A53_UNIT.items()}}, "ETM4.0",
+              ("ETM_0", {**A53_UNIT, "TRCIDR1": 0x4100F402}))
 M4 = Machine("netduinoplus2", "Cortex-M4", 0x20000000,
              ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16", "-DTICK=1237",
               "-DINPUT=0xe000e018",
@@ -121,20 +130,31 @@ class Case:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.elf = self.folder / f"{self.name}.elf"
         target = HERE / "target"
-        run(["arm-none-eabi-gcc", *self.machine.flags, *extra, f"-{level}", "-gdwarf-4",
-             "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-Wall", "-Wextra", "-Werror",
-             f"-DROUNDS={rounds}", "-nostdlib", f"-Wl,-T,{target / self.machine.script}", "-Wl,-n",
-             f"-I{target}", f"-Wa,-I{target}", "-Wl,--build-id=none", "-o", str(self.elf),
-             *[str(target / name) for name in sources or self.machine.sources], "-lgcc"])
+        sources = [str(target / name) for name in sources or self.machine.sources]
+        flags = [*self.machine.flags, *extra, f"-{level}", "-gdwarf-4", "-ffreestanding", "-Wall", "-Wextra", "-Werror",
+                 f"-DROUNDS={rounds}", f"-I{target}", f"-Wa,-I{target}"]
+        if self.machine.wide:
+            self._compile_wide(flags, sources, target / self.machine.script)
+        else:
+            run(["arm-none-eabi-gcc", *flags, "-fno-tree-loop-distribute-patterns", "-nostdlib",
+                 f"-Wl,-T,{target / self.machine.script}", "-Wl,-n", "-Wl,--build-id=none", "-o", str(self.elf), *sources, "-lgcc"])
+        tools = "llvm-" if self.machine.wide else "arm-none-eabi-"
         self.symbols = {}
-        for line in run(["arm-none-eabi-nm", str(self.elf)]).splitlines():
+        for line in run([f"{tools}nm", str(self.elf)]).splitlines():
             words = line.split()
             if len(words) == 3:
                 self.symbols[words[2]] = int(words[0], 16) & ~1
         self.base = self.symbols["code_start"]
         code = self.folder / "code.bin"
-        run(["arm-none-eabi-objcopy", "-O", "binary", "-j", ".text", str(self.elf), str(code)])
+        run([f"{tools}objcopy", "-O", "binary", "-j", ".text", str(self.elf), str(code)])
         self.code = code.read_bytes()
+
+    def _compile_wide(self, flags, sources, script):
+        objects = []
+        for source in sources:
+            objects.append(str(self.folder / f"{Path(source).stem}.o"))
+            run(["clang", *flags, "-fno-builtin", "-Wno-unused-command-line-argument", "-Wno-unused-function", "-c", source, "-o", objects[-1]])
+        run(["ld.lld", "-n", "--build-id=none", "-T", str(script), *objects, "-o", str(self.elf)])
 
     def execute(self):
         """Runs it; `states` and `accesses` afterwards say what happened."""
@@ -151,25 +171,28 @@ class Case:
             text = ",".join(f"{name}={value}" for name, value in options.items())
             plugins += ["-plugin", f"{path},{text}"]
         quiet = ["-global", "pl041.audiodev=none"] if machine.qemu == "vexpress-a9" else []
-        run(["qemu-system-arm", "-M", machine.qemu, "-display", "none", "-monitor", "none",
+        wide = ["qemu-system-aarch64", "-cpu", "cortex-a53"] if machine.wide else ["qemu-system-arm"]
+        run([*wide, "-M", machine.qemu, "-display", "none", "-monitor", "none",
              "-serial", "none", "-audiodev", "none,id=none", *quiet, "-semihosting-config",
              "enable=on,target=native", "-icount", "shift=5,sleep=off", *secure.board.one_instruction_a_block(),
              "-kernel", str(self.elf), *self.more, *plugins], self.patience)
         self.load()
-        self.write_recording()
+        if not machine.wide:
+            self.write_recording()
         return self
 
     def load(self):
-        self.states = array.array("I", (self.folder / "states").read_bytes())
-        self.count = len(self.states) // STATE - 1  # instructions that ran; the last one did not
+        number = "Q" if self.machine.wide else "I"
+        self.states = array.array(number, (self.folder / "states").read_bytes())
+        self.count = len(self.states) // self.machine.state - 1  # instructions that ran; the last one did not
         self.accesses = list(struct.iter_unpack("<IIHHQ", (self.folder / "accesses").read_bytes()))
         self.ram = (self.folder / "ram.bin").read_bytes()
-        path = array.array("I", (self.folder / "path").read_bytes())
+        path = array.array(number, (self.folder / "path").read_bytes())
         if sys.byteorder == "big":
             raise BenchError("little-endian hosts only")
         self._leave_out(path)
         for position in range(self.count):
-            thumb = self.psr(position) >> (24 if self.machine.m_profile else 5) & 1
+            thumb = 0 if self.machine.wide else self.psr(position) >> (24 if self.machine.m_profile else 5) & 1
             if position >= len(path) or path[position] != self.pc(position) | thumb:
                 raise BenchError(f"{self.name}: the two plugins disagree at {position}")
         if len(path) > self.count + 1:
@@ -178,18 +201,18 @@ class Case:
     def _leave_out(self, path):
         """Instructions that began and gave an exception instead are not in the path. What they had stored by then was."""
         thumb = 24 if self.machine.m_profile else 5
-        kept, numbers, dropped = array.array("I"), {}, {}
+        kept, numbers, dropped, size = array.array(path.typecode), {}, {}, self.machine.state
         for position in range(self.count + 1):
-            number = len(kept) // STATE
-            here = self.pc(position) | self.psr(position) >> thumb & 1
+            number = len(kept) // size
+            here = self.pc(position) | (0 if self.machine.wide else self.psr(position) >> thumb & 1)
             if position < self.count and number < len(path) and path[number] != here:
                 dropped[position] = number
                 continue
             numbers[position] = number
-            kept.extend(self.states[position * STATE:(position + 1) * STATE])
+            kept.extend(self.states[position * size:(position + 1) * size])
         if not dropped:
             return
-        self.states, self.count = kept, len(kept) // STATE - 1
+        self.states, self.count = kept, len(kept) // size - 1
         self.accesses = [(numbers[a[0]], *a[1:]) if a[0] in numbers else (dropped[a[0]], *a[1:3], a[3] | FRAME, a[4])
                          for a in self.accesses if a[0] in numbers or a[3] & STORE]
         if (system := self.folder / "system").exists():
@@ -200,13 +223,13 @@ class Case:
             b"".join(struct.pack("<IIHHQ", *a) for a in self.accesses))
 
     def reg(self, position, number):
-        return self.states[position * STATE + number]
+        return self.states[position * self.machine.state + number]
 
     def pc(self, position):
-        return self.states[position * STATE + 15]
+        return self.reg(position, self.machine.pc_at)
 
     def psr(self, position):
-        return self.states[position * STATE + 16]
+        return self.reg(position, self.machine.pc_at + 1)
 
     def write_recording(self):
         """A snapshot folder: trace, code, registers and memory as they are at the halt."""

@@ -9,7 +9,7 @@ import bench
 
 MACHINES = {"m3": (bench.M3, ["-DBIT_BAND"]), "m4": (bench.M4, ["-DHAS_FPU", "-DBIT_BAND"]),
             "m7": (bench.M7, ["-DHAS_FPU"]), "m33": (bench.M33, ["-DHAS_FPU"]),
-            "a9": (bench.A9, ["-DINPUT=0x1000005c"])}
+            "a9": (bench.A9, ["-DINPUT=0x1000005c"]), "a53": (bench.A53, [])}
 FUNCTIONS = 7
 
 
@@ -91,7 +91,7 @@ NOINLINE u32 deeper(u32 *env, u32 n)
 
 NOINLINE u32 jumps(u32 n)
 {
-    u32 env[10];
+    u32 env[JUMP_WORDS] __attribute__((aligned(8)));
     volatile u32 sum = n;
 
     if (set_jump(env) == 0)
@@ -142,9 +142,11 @@ class Firmware(bench.Case):
         self.defines = [*extra, *(["-DPLAIN"] if plain else []), *(["-DNO_INPUT"] if alone else []),
                         f"-DTASKS={count}", f"-DSTEPS={steps}", f"-DTICK={self.tick}",
                         f"-DTICKS={1 + longest // self.tick}", f"-DINTERRUPT={r.choice((2, 5, 7))}"]
-        kernel = ("kernel.c",) if m_profile else ("kernel_a.S", "kernel_a.c")
+        kernel = ("kernel.c",) if m_profile else (f"kernel_a{'64' if self.machine.wide else ''}.S", "kernel_a.c")
         if m_profile:
             self.more_truth = {"whole": 1}
+        elif self.machine.wide:
+            self.defines += [f"-DLEVEL={r.choice((0, 4))}", *r.choice(([], ["-DTRANSLATION"]))]
         else:
             self.defines.append(r.choice(("-marm", "-mthumb")))
         super().__init__(folder, f"firmware-{kind}", level, f"{seed}-{steps}", (*kernel, tasks),

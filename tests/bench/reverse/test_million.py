@@ -27,7 +27,7 @@ from live_gdb import Live, Wire, board_with, recording  # noqa: E402
 from replay_gdb import PATIENCE, Failed, Server, equal  # noqa: E402
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
-KINDS = ("m3", "m4", "m7", "m33")
+KINDS = ("m3", "m4", "m7", "m33", "a53", "a9")
 POSITIONS = int(sys.argv[2]) if len(sys.argv) > 2 else 0
 LONGEST = 1000000 if POSITIONS else 100000
 TICKS = {"m4": 6}  # of the timer in the time of one instruction
@@ -35,6 +35,8 @@ PIECE = 0x800  # bytes that are asked for at once
 NO_STACK = 0xdead0000  # what GDB gets for SP and LR that are not known
 FLAGS = 0xf81f0000  # NZCVQ, GE, and SFPA of RETPSR
 NAMES = (*(f"r{i}" for i in range(13)), "sp", "lr", "pc")
+WIDE_NAMES = (*(f"x{i}" for i in range(31)), "sp", "pc")
+A_TASKS = {"Cortex-A9": (0x1f,), "Cortex-A53": (0, 4)}  # modes
 
 
 class Ram:
@@ -55,19 +57,25 @@ class Ram:
         return self.bytes
 
 
+def in_task(case, position):
+    psr = case.psr(position)
+    return not psr & 0x1ff if case.machine.m_profile else psr & 0x1f in A_TASKS[case.machine.core]
+
+
 class Score:
     def __init__(self, case):
         self.case, self.ram = case, Ram(case)
+        self.names, self.size = (WIDE_NAMES, 8) if case.machine.wide else (NAMES, 4)
         self.registers = self.words = self.asked = self.in_tasks = self.open_in_tasks = 0
         self.wrong, self.unknown = [], []
 
     def look(self, wire, position):
         """Where the replay position is."""
         self.asked += 1
-        self.in_tasks += not self.case.psr(position) & 0x1ff
-        digits = wire.ask("g")
-        for number, name in enumerate(NAMES):
-            self._register(position, name, digits[8 * number:8 * number + 8], self.case.reg(position, number))
+        self.in_tasks += in_task(self.case, position)
+        digits, width = wire.ask("g"), 2 * self.size
+        for number, name in enumerate(self.names):
+            self._register(position, name, digits[width * number:width * (number + 1)], self.case.reg(position, number))
         true = self.ram.at(position)
         for start in range(0, bench.RAM_SIZE, PIECE):
             self._piece(wire, position, start, true[start:start + PIECE].hex())
@@ -75,13 +83,13 @@ class Score:
     def _register(self, position, name, digits, true):
         if "x" in digits or int.from_bytes(bytes.fromhex(digits), "little") == NO_STACK:
             self._unknown_register(name, position)
-        elif bytes.fromhex(digits) != true.to_bytes(4, "little"):
+        elif bytes.fromhex(digits) != true.to_bytes(self.size, "little"):
             self.wrong.append(f"{name} at {position} is {true:#x}, told {digits}")
         else:
             self.registers += 1
 
     def _unknown_register(self, name, position):
-        if not self.case.psr(position) & 0x1ff:
+        if in_task(self.case, position):
             self.open_in_tasks += 1
             self.unknown.append(f"{name} at {position}")
 
@@ -107,8 +115,8 @@ class Score:
             self.wrong.append(f"{address:#x} at {position} is {was:#x}, told {said:#x}")
 
     def tell(self, name):
-        registers, words = self.asked * len(NAMES), self.asked * bench.RAM_SIZE // 4
-        tasks = self.in_tasks * len(NAMES)
+        registers, words = self.asked * len(self.names), self.asked * bench.RAM_SIZE // 4
+        tasks = self.in_tasks * len(self.names)
         good = not self.wrong and self.in_tasks and self.open_in_tasks <= 0.4 * tasks and self.words >= 0.6 * words
         print(f"{'PASS' if good else 'FAIL'} million: {name}: {self.asked} positions of {self.case.count}, {len(self.wrong)} wrong; "
               f"known: registers {100 * self.registers / registers:.2f} %, in tasks {100 - 100 * self.open_in_tasks / tasks:.2f} %, "
@@ -143,20 +151,24 @@ def read_all(wire):
 def examine(case, places, r):
     good = True
     board = board_with(case.kind.removeprefix("firmware-"), case.elf)
-    first = case.machine.ram
-    board.write_text(board.read_text().replace("thread = 1\n", f"thread = 1\nram = {first:#x}+{bench.RAM_SIZE}\n"))
+    first, text = case.machine.ram, board.read_text()
+    text = text.replace("thread = 1\n", f"thread = 1\nram = {first:#x}+{bench.RAM_SIZE}\n")
+    text = text.replace("-M virt ", f"-M {case.machine.qemu} ")
+    board.write_text(text if "[past]" in text else text + "\n[past]\nsnapshot = background\n")
     with Live(board) as live:
         with Wire(live) as wire:
             read_all(wire)
             wire.monitor("record start million")
-            wire.run_to(case.symbols["halt_here"], 2)
+            wire.run_to(case.symbols["halt_here"], 2 if case.machine.m_profile else 4)
             if r.randrange(2):  # else the recording lacks what was not read at its end
                 read_all(wire)
             wire.monitor("record stop")
             good &= walk(wire, case, places, f"{case.name}, live")
         if FULL or POSITIONS:
-            with Server(recording(live, "million"), "--elf", str(case.elf)) as server, Wire(server) as wire:
-                good &= walk(wire, case, places, f"{case.name}, recorded")
+            with Server(recording(live, "million"), "--elf", str(case.elf)) as server:
+                server.wide = case.machine.wide
+                with Wire(server) as wire:
+                    good &= walk(wire, case, places, f"{case.name}, recorded")
     return good
 
 
@@ -165,7 +177,7 @@ def long_enough(place, kind, r):
     while True:
         case = firmware.Firmware(place, kind, r.choice(("O0", "O1", "O2", "Os")), r.randrange(1 << 30), 1 << 30,
                                  alone=True, longest=LONGEST * TICKS.get(kind, 1)).execute()
-        tasks = sum(not case.psr(position) & 0x1ff for position in range(0, case.count, 1000))
+        tasks = sum(in_task(case, position) for position in range(0, case.count, 1000))
         if case.count >= LONGEST and tasks >= case.count // 10000:
             return case
 

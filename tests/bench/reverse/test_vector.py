@@ -58,7 +58,7 @@ def _():
         elf = program(place)
         run = []
         for _ in range(PLACES):
-            run += ["tbreak compute", f"ignore $bpnum {r.randrange(ROUNDS // PLACES - 1)}", "continue",
+            run += ["tbreak compute", f"ignore $bpnum {1 + r.randrange(ROUNDS // PLACES - 2)}", "continue",
                     f"stepi {r.randrange(1, 18)}", "monitor where", *ASK]
         with Live(board(elf, "off")) as live:
             now = gdb(live.port, [*run, "disconnect"], elf=elf, connect="target extended-remote")

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random A64 instructions against an emulator: execute_a64.c, execute_a64_data.c,
- * execute_a64_memory.c, execute_a64_system.c. What is called known after an instruction is what the
- * emulator has. Some of what is there before is not known. EXECUTE_SEED, EXECUTE_INSNS in the
- * environment.
+ * execute_a64_memory.c, execute_a64_system.c; execute_a64_translation.c. What is called known after
+ * an instruction is what the emulator has. Some of what is there before is not known. EXECUTE_SEED,
+ * EXECUTE_INSNS in the environment.
  */
 #include "decoder/execute/execute.h"
 #include "tests/support/unit_main.h"
@@ -14,15 +14,22 @@
 #include <time.h>
 #include <unicorn/unicorn.h>
 
-#define CODE     0x00100000u
-#define RAM      0x20000000u
-#define RAM_SIZE 0x800u
-#define REGS     33u /* x0 to x30, SP, PC */
-#define SP       31u
-#define PC       32u
-#define SP_EL1   32u /* where execute_regs has it */
-#define ELR_EL1  36u
-#define SPSR_EL1 39u
+#define CODE      0x00100000u
+#define RAM       0x20000000u
+#define RAM_SIZE  0x800u
+#define REGS      33u /* x0 to x30, SP, PC */
+#define SP        31u
+#define PC        32u
+#define SP_EL1    32u /* where execute_regs has it */
+#define ELR_EL1   36u
+#define SPSR_EL1  39u
+#define SCTLR_EL1 51u
+#define TTBR_EL1  54u
+#define TCR_EL1   57u
+#define HCR_EL2   62u
+
+/* Of known: SCTLR, TTBR0, TTBR1, TCR of all levels, HCR. */
+#define TRANSLATION (UINT64_C(0x3ff) << SCTLR_EL1 | UINT64_C(1) << HCR_EL2)
 
 struct a64_state {
     uint64_t regs[REGS], nzcv, vector[64];
@@ -387,7 +394,7 @@ START_TEST(test_translation)
         uint32_t word = 7;
         execute_memory_init(&x.memory, &budget, all_ram, NULL);
         ck_assert(!execute_memory_write(&x.memory, 0x1000, &word, 4));
-        x.regs.known = UINT64_MAX;
+        x.regs.known = ~TRANSLATION;
         x.regs.value[ELR_EL1] = x.regs.value[ELR_EL1 + 1] = 0x104;
         x.regs.value[SPSR_EL1] = x.regs.value[SPSR_EL1 + 1] = 0xffffffff000003c5;
         x.regs.psr = list[i].psr;
@@ -415,7 +422,7 @@ START_TEST(test_changing)
         struct execute x = {.core = {.profile = EXECUTE_PROFILE_A64}};
         uint32_t word;
         execute_memory_init(&x.memory, &budget, all_ram, NULL);
-        x.regs.known = UINT64_MAX;
+        x.regs.known = ~TRANSLATION;
         x.regs.value[2] = 0x1000;
         x.regs.value[ELR_EL1] = 0x104;
         x.regs.value[SPSR_EL1] = 0xffffffff000003c5;
@@ -434,6 +441,179 @@ START_TEST(test_changing)
 }
 END_TEST
 
+/* Registers of the tests below, of which those of translation are as they are named. */
+static void begin(struct execute *x, struct execute_budget *budget, uint32_t psr)
+{
+    uint32_t word = 7;
+    *x = (struct execute){.core = {.profile = EXECUTE_PROFILE_A64}};
+    execute_memory_init(&x->memory, budget, all_ram, NULL);
+    ck_assert(!execute_memory_write(&x->memory, 0x1000, &word, 4));
+    x->regs.known = UINT64_MAX;
+    x->regs.psr = psr;
+    x->regs.psr_known = UINT32_MAX;
+    x->regs.value[2] = 0x1000;
+}
+
+static bool is_kept(struct execute *x)
+{
+    uint32_t word;
+    return execute_memory_read(&x->memory, 0x1000, &word, 4) && word == 7;
+}
+
+/* Tables at 0x2000 for 39 bits, and one of the second level: all addresses are their own. */
+static void put_tables(struct execute *x)
+{
+    for (uint64_t n = 0; n < 512; n++) {
+        uint64_t first = n << 30 | 0x405, second = n << 21 | 0x405;
+        ck_assert(!execute_memory_write(&x->memory, 0x2000 + 8 * n, &first, 8));
+        ck_assert(!execute_memory_write(&x->memory, 0x3000 + 8 * n, &second, 8));
+    }
+    uint64_t table = 0x3003;
+    ck_assert(!execute_memory_write(&x->memory, 0x2000, &table, 8));
+    x->regs.value[TTBR_EL1] = 0x2000;
+    x->regs.value[TCR_EL1] = 25 | 1u << 23;
+}
+
+/* What is known of RAM lasts where each address is its own before and behind it. */
+START_TEST(test_flat)
+{
+    static const struct {
+        uint32_t opcode, psr;
+        unsigned reg; /* has this value, or is not known */
+        uint64_t value;
+        bool known, kept;
+    } list[] = {
+        {0xd5181000, 0x3c5, 0, 1, true, true},            /* msr sctlr_el1, x0: translation on */
+        {0xd5181000, 0x3c5, 0, 1, false, false},          /* who knows */
+        {0xd5181000, 0x3c5, 0, 1 | 1 << 25, true, false}, /* in another order of bytes */
+        {0xd5181000, 0x3c5, TCR_EL1, 25, true, false},    /* with an upper half */
+        {0xd5181000, 0x3c5, TCR_EL1, 25 | 1 << 14 | 1 << 23, true, false}, /* other granules */
+        {0xd5181000, 0x3c5, TTBR_EL1, 0x3000, true, false},
+        {0xd5181000, 0x3c5, TTBR_EL1, 0x2000, false, false},
+        {0xd5181000, 0x3c9, 0, 1, true, true},        /* from EL2 */
+        {0xd5182000, 0x3c5, 0, 0x4000, true, true},   /* msr ttbr0_el1, x0: it is off */
+        {0xd508871f, 0x3c5, 0, 0, true, true},        /* tlbi vmalle1 */
+        {0xd69f03e0, 0x3c9, 0, 0, true, true},        /* eret from EL2 to EL1 */
+        {0xd69f03e0, 0x3c9, HCR_EL2, 1, true, false}, /* with a second stage */
+        {0xd69f03e0, 0x3c9, HCR_EL2, 0, false, false},
+        {0xd69f03e0, 0x3c9, SCTLR_EL1, 1, true, true}, /* its tables are good */
+        {0xd69f03e0, 0x3cd, SCTLR_EL1, UINT64_C(1) << 32, true, false},
+        {0xd51c1100, 0x3c9, 0, 1, true, true},                  /* msr hcr_el2, x0 */
+        {0xd51c1100, 0x3c9, 0, UINT64_C(1) << 34, true, false}, /* EL2 is a host */
+    };
+    struct execute_budget budget = {.limit = 1 << 20};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct execute x;
+        begin(&x, &budget, list[i].psr);
+        put_tables(&x);
+        x.regs.value[0] = 1;
+        for (unsigned level = 0; level < 3; level++) {
+            x.regs.value[ELR_EL1 + level] = 0x104;
+            x.regs.value[SPSR_EL1 + level] = 0xffffffff000003c5;
+        }
+        x.regs.value[list[i].reg] = list[i].value;
+        x.regs.known &= ~((uint64_t)!list[i].known << list[i].reg);
+        ck_assert(!step_at(&x, 0x100, list[i].opcode, 0x104));
+        ck_assert_msg(is_kept(&x) == list[i].kept, "case %zu", i);
+        execute_memory_release(&x.memory);
+    }
+}
+END_TEST
+
+/* Tables in use: another entry that is as good, one that is not, and a store somewhere. */
+START_TEST(test_flat_tables)
+{
+    static const struct {
+        uint64_t address, entry;
+        bool known, kept;
+    } list[] = {
+        {0x3008, 0x200745, true, true},  {0x3008, 0, true, true},
+        {0x3008, 0x400745, true, false}, {0x3008, 0x200745, false, false},
+        {0x2008, 0x4003, true, false},   {0x4000, 0x400745, true, true},
+    };
+    struct execute_budget budget = {.limit = 1 << 20};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct execute x;
+        begin(&x, &budget, 0x3c5);
+        put_tables(&x);
+        x.regs.value[SCTLR_EL1] = 1;
+        x.regs.value[1] = list[i].entry;
+        x.regs.value[2] = list[i].address;
+        x.regs.known &= ~((uint64_t)!list[i].known << 1);
+        ck_assert(!step_at(&x, 0x100, 0xf9000041, 0x104)); /* str x1, [x2] */
+        ck_assert_msg(is_kept(&x) == list[i].kept, "case %zu", i);
+        execute_memory_release(&x.memory);
+    }
+}
+END_TEST
+
+/* HVC and SMC go to their levels, also where both have the same vectors; without an exception
+ * somebody else has done what they do. */
+START_TEST(test_firmware)
+{
+    static const struct {
+        uint32_t opcode, psr;
+        unsigned level;
+    } list[] = {{0xd4000002, 0x3c5, 2},
+                {0xd4000003, 0x3c5, 3},
+                {0xd4000003, 0x3c9, 3},
+                {0xd4000002, 0x3cd, 3}};
+    struct execute_budget budget = {.limit = 1 << 20};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        struct bt_event e = {.kind = BT_EVENT_EXCEPTION};
+        struct execute x;
+        e.u.exception =
+            (struct bt_exception){.type = 2, .has_return = true, .return_address = 0x104};
+        begin(&x, &budget, list[i].psr);
+        ck_assert(!step_at(&x, 0x100, list[i].opcode, 0x104));
+        ck_assert(!execute_exception(&x, &e, 0x2400));
+        ck_assert_uint_eq(x.regs.psr >> 2 & 3, list[i].level);
+        ck_assert_uint_eq(x.regs.value[ELR_EL1 + list[i].level - 1], 0x104);
+        ck_assert(is_kept(&x));
+        ck_assert(!step_at(&x, 0x2400, 0xd503201f, 0x2404));
+        ck_assert(x.regs.known & 1);
+        ck_assert(!step_at(&x, 0x2404, list[i].opcode, 0x2408));
+        ck_assert(!step_at(&x, 0x2408, 0xd503201f, 0x240c));
+        ck_assert_uint_eq(x.regs.known & 0x7fffffff, 0x7ffc0000);
+        execute_memory_release(&x.memory);
+    }
+}
+END_TEST
+
+/* A status of which not all is known is pushed and comes back. */
+START_TEST(test_partial_status)
+{
+    struct execute_budget budget = {.limit = 1 << 20};
+    struct execute x;
+    begin(&x, &budget, 0x3c5);
+    x.regs.value[2] = 0x1800;
+    x.regs.value[ELR_EL1] = 0x204;
+    x.regs.value[SPSR_EL1] = 0x0fffffff20000004;       /* not the flags */
+    ck_assert(!step_at(&x, 0x100, 0xd5384003, 0x104)); /* mrs x3, spsr_el1 */
+    ck_assert(!(x.regs.known >> 3 & 1));
+    ck_assert(!step_at(&x, 0x104, 0xa9000c41, 0x108)); /* stp x1, x3, [x2] */
+    ck_assert(!step_at(&x, 0x108, 0xd5184001, 0x10c)); /* msr spsr_el1, x1 */
+    ck_assert(!step_at(&x, 0x10c, 0xf9400444, 0x110)); /* ldr x4, [x2, #8] */
+    ck_assert(!step_at(&x, 0x110, 0xd5184004, 0x114)); /* msr spsr_el1, x4 */
+    ck_assert(!step_at(&x, 0x114, 0xd69f03e0, 0x204)); /* eret */
+    ck_assert_uint_eq(x.regs.psr_known, 0x0fffffff);
+    ck_assert_uint_eq(x.regs.psr & 0x0fffffff, 4);
+    ck_assert(!step_at(&x, 0x204, 0x91000484, 0x208)); /* add x4, x4, #1 */
+    ck_assert_uint_eq(x.regs.partial, 0);
+    x.regs.psr = 0x3c5;
+    x.regs.psr_known = UINT32_MAX;
+    x.regs.value[SCTLR_EL1] = 0x30000000c50830;        /* not bits 21 and 20 */
+    ck_assert(!step_at(&x, 0x208, 0xd5381000, 0x20c)); /* mrs x0, sctlr_el1 */
+    ck_assert(!(x.regs.known & 1));
+    ck_assert(!step_at(&x, 0x20c, 0xb27e0000, 0x210)); /* orr x0, x0, #4 */
+    ck_assert(!step_at(&x, 0x210, 0x927cec00, 0x214)); /* and x0, x0, #~15 */
+    ck_assert(!step_at(&x, 0x214, 0xd5181000, 0x218)); /* msr sctlr_el1, x0 */
+    ck_assert_uint_eq(x.regs.value[SCTLR_EL1] | 0x300000, 0x30000000f50830);
+    ck_assert(is_kept(&x));
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_a64");
@@ -444,5 +624,9 @@ Suite *unit_suite(void)
     unit_case(s, "execute: A64 instructions that did not complete", test_not_completed);
     unit_case(s, "execute: A64 translation that changes", test_translation);
     unit_case(s, "execute: A64 stores while it changes", test_changing);
+    unit_case(s, "execute: A64 addresses that are their own", test_flat);
+    unit_case(s, "execute: A64 translation tables in use", test_flat_tables);
+    unit_case(s, "execute: HVC and SMC", test_firmware);
+    unit_case(s, "execute: a status of A64 that is known in part", test_partial_status);
     return s;
 }

@@ -60,6 +60,18 @@ static struct reverse_snapshot some_state(enum execute_profile profile, unsigned
     if (profile == EXECUTE_PROFILE_A64) {
         s.regs.value[33] = 0xffff800000000000;
         s.regs.known |= UINT64_C(1) << 33;
+        for (unsigned i = A64_ELR1; i <= A64_HCR; i++)
+            if (i != A64_SPSR0 && i != A64_VBAR0 && (i < A64_TPIDR || i >= A64_SCTLR1)) {
+                bool status = i >= A64_SPSR1 && i < A64_SPSR1 + 3;
+                s.regs.value[i] = (0x30d00800 + i) | (status ? UINT64_MAX << 32 : 0);
+                s.regs.known |= (uint64_t)(seed * 5 % (i - 30) > 0) << i;
+                s.regs.value[i] *= s.regs.known >> i & 1;
+            }
+        s.regs.vector[3] = 0x123456789abcdef0;
+        s.regs.vector[62] = seed;
+        s.regs.vector_known64 = 8 | UINT64_C(1) << 62;
+        s.regs.fpscr = 0x03000000;
+        s.regs.fpscr_known = UINT32_MAX;
     } else {
         s.regs.vector[3] = 0x123456789abcdef0;
         s.regs.vector_known = 3u << 6;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A state that was read from a core of M profile whose debugger shows both stack pointers. */
+/* A state that was read from a core of M profile whose debugger shows both stack pointers, and of
+ * AArch64. */
 #include "server/reverse/reverse_snapshot.h"
 #include "tests/support/unit_main.h"
 
@@ -62,10 +63,39 @@ START_TEST(without_control_no_one_knows_which)
 }
 END_TEST
 
+/* Of AArch64 the stack pointers that are not in use, and what says which memory an address is. */
+START_TEST(levels_of_a64)
+{
+    struct target_register all[TARGET_A64_COUNT + 6];
+    unsigned n = target_describe_core(all, TARGET_PROFILE_A64), count = n;
+    struct target_regs regs = {.known = 1u << TARGET_REG_PSR};
+    struct reverse_snapshot s;
+    const char *const names[] = {"SP_EL1", "SP_EL2", "SCTLR", "SCTLR_EL3", "SPSR_EL2", "HCR_EL2"};
+    for (unsigned i = 0; i < 6; i++)
+        all[count++] = (struct target_register){.name = names[i], .number = 100 + i, .bits = 64};
+    for (unsigned i = 0; i < 6; i++)
+        target_regs_set(&regs, all, n + i, 0x1000 + i + (i == 3 ? UINT64_C(1) << 40 : 0));
+    target_regs_set(&regs, all, 31, 0x800); /* SP */
+    regs.value[TARGET_REG_PSR] = 0x3c5;
+    reverse_snapshot_regs(&s, &regs, all, count, EXECUTE_PROFILE_A64);
+    ck_assert_uint_eq(s.regs.known, UINT64_C(1) << (A64_SP0 + 1) | UINT64_C(1) << (A64_SP0 + 2) |
+                                        UINT64_C(1) << A64_SCTLR1 | UINT64_C(1) << A64_HCR |
+                                        UINT64_C(1) << (A64_SPSR1 + 1));
+    ck_assert_uint_eq(s.regs.value[A64_SP0 + 1], 0x800);
+    ck_assert_uint_eq(s.regs.value[A64_SP0 + 2], 0x1001);
+    ck_assert_uint_eq(s.regs.value[A64_SPSR1 + 1], 0xffffffff00001004);
+    ck_assert_uint_eq(s.regs.value[A64_HCR], 0x1005);
+    regs.system_known &= ~(1u << TARGET_SYSTEM_HCR); /* there is no EL2 */
+    reverse_snapshot_regs(&s, &regs, all, count, EXECUTE_PROFILE_A64);
+    ck_assert(knows(&s, A64_HCR) && !s.regs.value[A64_HCR]);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("reverse_snapshot");
     unit_case(s, "reverse_snapshot: the stack in use", the_stack_in_use_is_r13);
     unit_case(s, "reverse_snapshot: no CONTROL", without_control_no_one_knows_which);
+    unit_case(s, "reverse_snapshot: levels of AArch64", levels_of_a64);
     return s;
 }

@@ -5,7 +5,11 @@
 
 typedef unsigned int u32;
 
+#ifdef __clang__
+#define NOINLINE __attribute__((noinline))
+#else
 #define NOINLINE __attribute__((noinline, noclone))
+#endif
 
 #ifdef NO_INPUT
 extern volatile u32 input_number;
@@ -43,6 +47,7 @@ u32 queue_receive(void);
 /* Another stack within the task. */
 u32 coroutine_step(u32 value);
 
+#define JUMP_WORDS 26 /* of the largest */
 int set_jump(u32 *to);
 void long_jump(u32 *to, int value);
 
