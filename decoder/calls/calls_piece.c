@@ -2,6 +2,7 @@
 #include "decoder/calls/calls_piece.h"
 
 #include "calls_internal.h"
+#include "decoder/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,22 +23,6 @@ void calls_cutter_release(struct calls_cutter *c)
 {
     calls_release(&c->calls);
     calls_piece_release(&c->piece);
-}
-
-/* Room for one more. */
-static void *cutter_room(struct calls_cutter *c, void *items, size_t count, size_t *max,
-                         size_t size)
-{
-    if (count < *max)
-        return items;
-    size_t more = *max ? *max * 2 : 64;
-    void *grown = realloc(items, more * size);
-    if (!grown) {
-        c->error = BT_ERR_NOMEM;
-        return items;
-    }
-    *max = more;
-    return grown;
 }
 
 /* What is open is now below a new base, in `function` (0: not known). */
@@ -63,11 +48,13 @@ static void cutter_step(struct calls_cutter *c, struct calls_step *step)
 {
     struct calls_piece *p = &c->piece;
     for (unsigned i = 1; i < c->calls.depth && !c->error; i++) {
-        p->frames = cutter_room(c, p->frames, p->frame_count, &c->frame_max, sizeof *p->frames);
-        if (!c->error)
+        if (!array_room(&p->frames, p->frame_count, &c->frame_max, sizeof *p->frames))
+            c->error = BT_ERR_NOMEM;
+        else
             p->frames[p->frame_count++] = c->calls.frames[i];
     }
-    p->steps = cutter_room(c, p->steps, p->step_count, &c->step_max, sizeof *p->steps);
+    if (!c->error && !array_room(&p->steps, p->step_count, &c->step_max, sizeof *p->steps))
+        c->error = BT_ERR_NOMEM;
     if (c->error)
         return;
     step->rows = c->calls.path_count;
@@ -87,7 +74,8 @@ static bool cutter_absent(struct calls_cutter *c, uint64_t address)
         return true;
     if (p->absent_count - c->step_absent >= ABSENT_MAX)
         return false;
-    p->absent = cutter_room(c, p->absent, p->absent_count, &c->absent_max, sizeof *p->absent);
+    if (!array_room(&p->absent, p->absent_count, &c->absent_max, sizeof *p->absent))
+        c->error = BT_ERR_NOMEM;
     if (c->error)
         return false;
     p->absent[p->absent_count++] = *seen = address;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/history/gap_ledger.h"
 
+#include "decoder/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,17 +16,6 @@ void gap_ledger_release(struct gap_ledger *g)
 {
     free(g->entries);
     gap_ledger_init(g, g->limit);
-}
-
-static bool grow_ledger(struct gap_ledger *g)
-{
-    size_t max = g->max ? g->max * 2 : 64;
-    struct gap_entry *grown = realloc(g->entries, max * sizeof *grown);
-    if (!grown)
-        return false;
-    g->entries = grown;
-    g->max = max;
-    return true;
 }
 
 void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
@@ -53,7 +44,7 @@ void gap_ledger_take(struct gap_ledger *g, const struct bt_event *e)
     }
     g->last = entry;
     g->totals[entry.cause]++;
-    if (g->count < g->limit && (g->count < g->max || grow_ledger(g)))
+    if (g->count < g->limit && array_room(&g->entries, g->count, &g->max, sizeof *g->entries))
         g->entries[g->count++] = entry;
 }
 

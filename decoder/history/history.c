@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/base/array.h"
 #include "decoder/history/history_parts.h"
 #include "history_internal.h"
 
@@ -531,14 +532,8 @@ static int add_mark(struct history *h, const struct mark *mark)
         if (error)
             return error;
     }
-    if (h->mark_count == h->mark_max) {
-        size_t max = h->mark_max ? h->mark_max * 2 : 64;
-        struct mark *grown = realloc(h->marks, max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        h->marks = grown;
-        h->mark_max = max;
-    }
+    if (!array_room(&h->marks, h->mark_count, &h->mark_max, sizeof *h->marks))
+        return BT_ERR_NOMEM;
     h->marks[h->mark_count++] = *mark;
     return BT_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/history/history_parts.h"
 
+#include "decoder/base/array.h"
 #include "decoder/stream/stream_join.h"
 #include "history_internal.h"
 
@@ -121,14 +122,8 @@ void part_decoder_free(struct part_decoder *d)
 
 static bool keep_gap(struct history_part *p, const struct bt_event *e)
 {
-    if (p->gap_count == p->gap_max) {
-        size_t max = p->gap_max ? 2 * p->gap_max : 16;
-        struct bt_event *grown = realloc(p->gaps, max * sizeof *grown);
-        if (!grown)
-            return false;
-        p->gaps = grown;
-        p->gap_max = max;
-    }
+    if (!array_room(&p->gaps, p->gap_count, &p->gap_max, sizeof *p->gaps))
+        return false;
     p->gaps[p->gap_count++] = *e;
     return true;
 }

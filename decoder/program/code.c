@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The program image, and the cache of its instructions: ranges up to the next waypoint. */
 #include "decoder/program/code.h"
+#include "decoder/base/array.h"
 #include "decoder/program/code_image.h"
 #include "insn_plain.h"
 
@@ -28,14 +29,8 @@ int code_image_add(struct code_image *image, const struct code_region *region)
 {
     if (region->size == 0 || region->address + (region->size - 1) < region->address)
         return BT_ERR_INVAL;
-    if (image->count == image->capacity) {
-        size_t capacity = image->capacity ? image->capacity * 2 : 16;
-        struct code_region *grown = realloc(image->regions, capacity * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        image->regions = grown;
-        image->capacity = capacity;
-    }
+    if (!array_room(&image->regions, image->count, &image->capacity, sizeof *image->regions))
+        return BT_ERR_NOMEM;
     image->regions[image->count++] = *region;
     image->by |= region->by;
     if (region->generation > image->generation)

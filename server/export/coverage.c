@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/export/coverage.h"
 
+#include "decoder/base/array.h"
 #include "decoder/disasm/disasm.h"
 
 #include <stdlib.h>
@@ -25,18 +26,6 @@ struct sweep {
     struct code_view *view;
 };
 
-/* The array with room for one more of `count`; NULL: no memory. */
-static void *coverage_room(void *array, size_t count, size_t *max, size_t size)
-{
-    if (count < *max)
-        return array;
-    size_t more = *max ? *max * 2 : 1024;
-    void *larger = realloc(array, more * size);
-    if (larger)
-        *max = more;
-    return larger;
-}
-
 /* Conditional by its encoding, by an IT block, or because it once was not taken. */
 static bool is_branch(const struct insn *insn, uint8_t it_cond, const struct counts_insn *ran)
 {
@@ -49,12 +38,9 @@ static int sweep_insn(struct sweep *s, uint64_t address, const struct insn *insn
 {
     struct coverage *c = s->out;
     const struct counts_insn *ran = counts_table_at(s->table, address);
-    struct coverage_insn *all =
-        coverage_room(c->insns, c->insn_count, &c->insn_max, sizeof *c->insns);
-    if (!all)
+    if (!array_room(&c->insns, c->insn_count, &c->insn_max, sizeof *c->insns))
         return BT_ERR_NOMEM;
-    c->insns = all;
-    struct coverage_insn *i = &all[c->insn_count++];
+    struct coverage_insn *i = &c->insns[c->insn_count++];
     *i = (struct coverage_insn){.address = address,
                                 .count = ran ? ran->count : 0,
                                 .size = insn->size,
@@ -154,11 +140,9 @@ static int collect_copies(struct sweep *s)
         size_t at = coverage_from(c, d->address);
         if (at == c->insn_count || c->insns[at].address >= d->end)
             continue; /* no code */
-        struct copy *all = coverage_room(s->copies, s->copy_count, &s->copy_max, sizeof *s->copies);
-        if (!all)
+        if (!array_room(&s->copies, s->copy_count, &s->copy_max, sizeof *s->copies))
             return BT_ERR_NOMEM;
-        s->copies = all;
-        struct copy *copy = &all[s->copy_count++];
+        struct copy *copy = &s->copies[s->copy_count++];
         *copy = (struct copy){.file = d->file, .line = d->line, .instance = d->instance};
         for (; at < c->insn_count && c->insns[at].address < d->end; at++)
             if (c->insns[at].count > copy->count)
@@ -189,12 +173,9 @@ static int add_lines(struct sweep *s)
             last->count += copy->count;
             continue;
         }
-        struct coverage_line *all =
-            coverage_room(c->lines, c->line_count, &c->line_max, sizeof *c->lines);
-        if (!all)
+        if (!array_room(&c->lines, c->line_count, &c->line_max, sizeof *c->lines))
             return BT_ERR_NOMEM;
-        c->lines = all;
-        all[c->line_count++] =
+        c->lines[c->line_count++] =
             (struct coverage_line){s->lines->files[copy->file], copy->line, copy->count};
     }
     return BT_OK;
@@ -215,16 +196,13 @@ static int add_branches(struct sweep *s)
         struct copy *copy = bsearch(&key, s->copies, s->copy_count, sizeof key, copy_order);
         if (!copy)
             continue;
-        struct coverage_branch *all =
-            coverage_room(c->branches, c->branch_count, &c->branch_max, sizeof *c->branches);
-        if (!all)
+        if (!array_room(&c->branches, c->branch_count, &c->branch_max, sizeof *c->branches))
             return BT_ERR_NOMEM;
-        c->branches = all;
-        all[c->branch_count++] = (struct coverage_branch){.file = s->lines->files[d->file],
-                                                          .line = d->line,
-                                                          .number = copy->branches++,
-                                                          .taken = insn->taken,
-                                                          .not_taken = insn->not_taken};
+        c->branches[c->branch_count++] = (struct coverage_branch){.file = s->lines->files[d->file],
+                                                                  .line = d->line,
+                                                                  .number = copy->branches++,
+                                                                  .taken = insn->taken,
+                                                                  .not_taken = insn->not_taken};
     }
     return BT_OK;
 }
@@ -283,13 +261,10 @@ static int add_functions(struct sweep *s)
                 count += instance_count(s, i);
         if (!line)
             continue;
-        struct coverage_function *all =
-            coverage_room(c->functions, c->function_count, &c->function_max, sizeof *c->functions);
-        if (!all)
+        if (!array_room(&c->functions, c->function_count, &c->function_max, sizeof *c->functions))
             return BT_ERR_NOMEM;
-        c->functions = all;
-        all[c->function_count++] = (struct coverage_function){s->lines->files[function->file],
-                                                              function->name, line, count};
+        c->functions[c->function_count++] = (struct coverage_function){
+            s->lines->files[function->file], function->name, line, count};
     }
     return BT_OK;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/export/export_tasks.h"
 
+#include "decoder/base/array.h"
 #include "drivers/rtos/rtos.h"
 
 #include <inttypes.h>
@@ -46,15 +47,9 @@ static void search_add(struct task_search *s, uint64_t position, uint64_t task)
     struct export_tasks *t = s->tasks;
     if (t->count && t->list[t->count - 1].task == task)
         return;
-    if (t->count == t->max) {
-        size_t max = t->max ? 2 * t->max : 256;
-        struct export_switch *grown = realloc(t->list, max * sizeof *grown);
-        if (!grown) {
-            s->error = BT_ERR_NOMEM;
-            return;
-        }
-        t->list = grown;
-        t->max = max;
+    if (!array_room(&t->list, t->count, &t->max, sizeof *t->list)) {
+        s->error = BT_ERR_NOMEM;
+        return;
     }
     t->list[t->count++] = (struct export_switch){position, task};
 }

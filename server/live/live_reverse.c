@@ -5,6 +5,7 @@
  */
 #include "live_internal.h"
 
+#include "decoder/base/array.h"
 #include "server/reverse/reverse_machine.h"
 
 #include <stdio.h>
@@ -202,14 +203,8 @@ struct line_question {
 
 static struct live_reverse_line *add_memory_line(struct live_reverse *p)
 {
-    if (p->line_count == p->line_max) {
-        size_t max = p->line_max ? 2 * p->line_max : 64;
-        struct live_reverse_line *grown = realloc(p->lines, max * sizeof *grown);
-        if (!grown)
-            return NULL;
-        p->lines = grown;
-        p->line_max = max;
-    }
+    if (!array_room(&p->lines, p->line_count, &p->line_max, sizeof *p->lines))
+        return NULL;
     return &p->lines[p->line_count++];
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/reverse/reverse_accesses.h"
+#include "decoder/base/array.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -260,14 +261,8 @@ static struct reverse_foreseen *entry_of(struct foreseer *o, size_t watch)
     for (size_t i = t->count; i-- > 0 && t->at[i].position == position;)
         if (t->at[i].watch == watch)
             return &t->at[i];
-    if (t->count == t->max) {
-        size_t max = t->max ? 2 * t->max : 64;
-        struct reverse_foreseen *grown = realloc(t->at, max * sizeof *grown);
-        if (!grown)
-            return NULL;
-        t->at = grown;
-        t->max = max;
-    }
+    if (!array_room(&t->at, t->count, &t->max, sizeof *t->at))
+        return NULL;
     t->at[t->count] = (struct reverse_foreseen){.position = position, .watch = watch};
     o->before[watch] = o->now[watch];
     return &t->at[t->count++];

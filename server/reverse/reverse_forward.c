@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Stretches of the history, worked out and told. What is compared: reverse_proof.c. */
+#include "decoder/base/array.h"
 #include "reverse_forward_internal.h"
 
 #include <stdlib.h>
@@ -143,14 +144,8 @@ static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t 
         free_stretch(f, f->stretches[0]);
         memmove(f->stretches, f->stretches + 1, --f->count * sizeof *f->stretches);
     }
-    if (f->count == f->max) {
-        size_t max = f->max ? 2 * f->max : 16;
-        struct reverse_stretch **grown = realloc(f->stretches, max * sizeof *grown);
-        if (!grown)
-            return NULL;
-        f->stretches = grown;
-        f->max = max;
-    }
+    if (!array_room(&f->stretches, f->count, &f->max, sizeof *f->stretches))
+        return NULL;
     struct reverse_stretch *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
@@ -419,14 +414,8 @@ static int add_point(struct reverse_forward *f, struct reverse_stretch *s)
     while (f->budget.used + sizeof(struct reverse_point) > f->budget.limit - f->budget.limit / 8 &&
            forward_make_room(f))
         ;
-    if (s->point_count == s->point_max) {
-        size_t max = s->point_max ? 2 * s->point_max : 16;
-        struct reverse_point *grown = realloc(s->points, max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        s->points = grown;
-        s->point_max = max;
-    }
+    if (!array_room(&s->points, s->point_count, &s->point_max, sizeof *s->points))
+        return BT_ERR_NOMEM;
     struct reverse_point *p = &s->points[s->point_count];
     *p = (struct reverse_point){.position = f->walk.position, .regs = f->walk.x.regs};
     execute_memory_init(&p->memory, &f->budget, reverse_map_kind, &f->map);

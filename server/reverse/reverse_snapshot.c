@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/reverse/reverse_snapshot.h"
+#include "decoder/base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -278,14 +279,8 @@ void reverse_snapshot_tell(const struct execute_regs *r, const struct target_reg
 int reverse_snapshot_add(struct reverse_snapshot *s, uint64_t address, const uint8_t *bytes,
                          size_t length)
 {
-    if (s->piece_count == s->piece_max) {
-        size_t max = s->piece_max ? 2 * s->piece_max : 16;
-        struct reverse_piece *grown = realloc(s->pieces, max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        s->pieces = grown;
-        s->piece_max = max;
-    }
+    if (!array_room(&s->pieces, s->piece_count, &s->piece_max, sizeof *s->pieces))
+        return BT_ERR_NOMEM;
     struct reverse_piece *p = &s->pieces[s->piece_count];
     *p = (struct reverse_piece){.address = address, .length = length};
     p->bytes = bytes ? malloc(length ? length : 1) : NULL;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A part of the history, instruction by instruction, and working it out to what is known. */
+#include "decoder/base/array.h"
 #include "decoder/flow/flow.h"
 #include "server/reverse/reverse_values.h"
 
@@ -26,14 +27,8 @@ static bool is_quiet_halt(const struct reverse_window *f, const struct bt_event 
 
 static int add_window_event(struct reverse_window *w, const struct bt_event *e)
 {
-    if (w->w.event_count == w->event_max) {
-        size_t max = w->event_max ? 2 * w->event_max : 256;
-        struct bt_event *grown = realloc(w->events, max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        w->events = grown;
-        w->event_max = max;
-    }
+    if (!array_room(&w->events, w->w.event_count, &w->event_max, sizeof *w->events))
+        return BT_ERR_NOMEM;
     w->events[w->w.event_count++] = *e;
     return BT_OK;
 }

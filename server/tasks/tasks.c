@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/tasks/tasks.h"
 
+#include "decoder/base/array.h"
 #include "drivers/elf/elf_image.h"
 
 #include <stdio.h>
@@ -128,14 +129,8 @@ static const struct tasks_piece *piece_of(const struct tasks *t, int core, uint3
 
 static int piece_keep(struct tasks *t)
 {
-    if (t->piece_count == t->piece_capacity) {
-        size_t capacity = t->piece_capacity ? 2 * t->piece_capacity : 64;
-        struct tasks_piece *grown = realloc(t->pieces, capacity * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        t->pieces = grown;
-        t->piece_capacity = capacity;
-    }
+    if (!array_room(&t->pieces, t->piece_count, &t->piece_capacity, sizeof *t->pieces))
+        return BT_ERR_NOMEM;
     size_t slot = piece_slot(t, t->want.core, t->want.address, t->want.size);
     t->pieces[t->piece_count++] = t->want;
     t->slots[slot] = (uint16_t)t->piece_count;
