@@ -61,6 +61,10 @@ static inline struct execute_value execute_either(struct execute_value a, struct
 static inline void execute_write(struct execute_work *w, unsigned reg, struct execute_value v)
 {
     struct execute_regs *r = &w->x->regs;
+    if (reg == EXECUTE_SP && w->x->core.profile == EXECUTE_PROFILE_M) { /* DDI 0403E.e B1.4.7 */
+        v.range = v.range ? ((v.number + v.range) & ~3u) - (v.number & ~3u) : 0;
+        v.number &= ~3u;
+    }
     if (w->maybe && !w->apart)
         v = execute_either(execute_read(w, reg), v);
     r->compared = r->compared == reg + 1 ? 0 : r->compared;

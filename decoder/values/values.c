@@ -174,8 +174,7 @@ static void begin_pairs(struct values *r)
 {
     r->rules.inferring = true;
     r->keep_saved = r->infer & VALUES_INFER_ABI;
-    if (r->align)
-        rules_align_frames(&r->rules);
+    rules_align(&r->rules, r->align);
     r->pair = r->pair_count;
     enter_stage(r, VALUES_PAIR);
 }

@@ -178,8 +178,9 @@ static void execute_arithmetic(struct build *b, const struct insn_effect *e)
     uint32_t c = 0, v = 0;
     uint32_t d = alu_value(b, e, &c, &v);
     uint32_t nz = e->set_flags ? make_value(b, RULE_NZ, d, 0, 0, 0) : 0;
+    bool step = e->rn == 13 && e->rm == EFFECT_NO_REG && !(e->imm & 3);
     if (e->rd < 15)
-        build_assign(b, e->rd, d);
+        build_assign(b, e->rd, step ? d : build_aligned(b, e->rd, d));
     bool results = !b->pred || b->cur[EFFECT_NZ] == b->result_nz;
     if (nz)
         build_assign(b, EFFECT_NZ, nz);
@@ -267,7 +268,7 @@ static void execute_memory(struct build *b, const struct insn_effect *e)
         build_assign(b, e->rn, moved);
     for (unsigned reg = 0; reg < 15; reg++)
         if (loaded[reg])
-            build_assign(b, reg, loaded[reg]);
+            build_assign(b, reg, build_aligned(b, reg, loaded[reg]));
 }
 
 static void execute_branch(struct build *b, const struct insn_effect *e)

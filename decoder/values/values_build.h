@@ -132,6 +132,9 @@ static inline uint32_t build_constant(struct build *b, uint32_t number)
 
 /* values_state.c: a new value for a register, depending on the instruction's condition. */
 void build_assign(struct build *b, unsigned reg, uint32_t value);
+
+/* What the register has when `value` is written: SP of the M profile has no bits 1 and 0. */
+uint32_t build_aligned(struct build *b, unsigned reg, uint32_t value);
 void build_clobber(struct build *b, uint32_t regs);
 struct values_access *build_access(struct build *b, enum access_kind kind, uint32_t base,
                                    uint32_t offset, uint32_t data);

@@ -607,7 +607,7 @@ static void write_control(struct build *b)
 
 static void write_stack(struct build *b, unsigned which, unsigned reg)
 {
-    uint32_t p, value = is_handler(b) ? b->cur[reg] : build_fresh(b);
+    uint32_t p, value = is_handler(b) ? build_aligned(b, SP, b->cur[reg]) : build_fresh(b);
     enum build_is is = on_process(b, &p);
     bool process = which == SPECIAL_PSP;
     b->switched++;

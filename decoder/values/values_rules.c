@@ -581,12 +581,14 @@ bool rules_range(const struct values_rules *r, uint32_t value, struct values_ran
     return range_of(r, value, RANGE_DEPTH, range);
 }
 
-void rules_align_frames(struct values_rules *r)
+void rules_align(struct values_rules *r, bool frames)
 {
     struct values_rule rule;
     for (size_t id = 1, n; id < r->pool_count; id += n) {
         n = get_rule(r, (uint32_t)id, &rule);
-        if (rule.op != RULE_STACKED)
+        if (rule.op == RULE_FIELD && rule.how == VALUES_CALL && !r->values[rule.slot[0]].how)
+            learn_value(r, rule.slot[0], 0, VALUES_CALL, rule.step);
+        if (rule.op != RULE_STACKED || !frames)
             continue;
         rule.k |= RULE_STACKED_ALIGNED;
         r->pool[id + 1] = rule.k;

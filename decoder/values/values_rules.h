@@ -129,8 +129,9 @@ static inline void rules_equal(struct values_rules *r, uint32_t d, uint32_t a, u
                          .op = RULE_ADD, .slot = {d, a}, .step = step, .how = (uint8_t)how});
 }
 
-/* From now on frames of exceptions are assumed to be aligned to 8 bytes. */
-void rules_align_frames(struct values_rules *r);
+/* Assumes that what is moved to SP is a multiple of 4, and (`frames`) that frames of exceptions are
+ * aligned. */
+void rules_align(struct values_rules *r, bool frames);
 
 /* Passes on until nothing changes; until then, or for as many values as the budget has (true:
  * done). */

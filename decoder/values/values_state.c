@@ -33,6 +33,42 @@ void build_assign(struct build *b, unsigned reg, uint32_t value)
     build_define(b, reg, d);
 }
 
+#define STACK_STEPS 4
+#define STACK_USES  64 /* of a value, in which its origin is looked for */
+
+/* It was made of SP by steps of 4. */
+static bool is_from_stack(const struct build *b, uint32_t value)
+{
+    const struct values_rules *rules = &b->r->rules;
+    struct values_rule rule;
+    for (unsigned i = 0; value != b->cur[13]; i++) {
+        if (i == STACK_STEPS || !rules_defines(rules, value, STACK_USES, &rule) ||
+            (rule.op != RULE_ADD && rule.op != RULE_SUB) || rule.k & 3 ||
+            (rule.slot[2] &&
+             (!rules_known(rules, rule.slot[2]) || rules->values[rule.slot[2]].number & 3)))
+            return false;
+        value = rule.slot[1];
+    }
+    return true;
+}
+
+/* DDI 0403E.e B1.4.7. That these bits were 0 is assumed, where it does not follow. */
+uint32_t build_aligned(struct build *b, unsigned reg, uint32_t value)
+{
+    struct values_rules *rules = &b->r->rules;
+    if (reg != 13 || !b->w->m_profile || is_from_stack(b, value))
+        return value;
+    uint32_t low = build_fresh(b), d = build_fresh(b);
+    rules_add(rules, &(struct values_rule){.op = RULE_FIELD,
+                                           .slot = {low, value},
+                                           .how = VALUES_CALL,
+                                           .k = 2 << 8,
+                                           .step = b->step});
+    rules_add(rules,
+              &(struct values_rule){.op = RULE_SUB, .slot = {d, value, low}, .step = b->step});
+    return d;
+}
+
 void build_clobber(struct build *b, uint32_t regs)
 {
     regs &= ((1u << VALUES_STATE_REGS) - 1) & ~(1u << 15);

@@ -221,6 +221,24 @@ START_TEST(test_begun)
 }
 END_TEST
 
+/* SP has no bits 1 and 0; nor has what it may be. */
+START_TEST(test_stack_bits)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.regs.value[0] = RAM + 0x403;
+    x.regs.known = _i ? x.regs.known & ~1u : x.regs.known;
+    x.regs.bounded = _i;
+    x.regs.range[0] = 6;
+    ck_assert_int_eq(step(&x, 0x4685, 0x8000, 0x8002), BT_OK); /* MOV sp, r0 */
+    ck_assert_uint_eq(x.regs.value[EXECUTE_SP], RAM + 0x400);
+    ck_assert_int_eq(x.regs.known >> EXECUTE_SP & 1, !_i);
+    ck_assert(!_i || x.regs.range[EXECUTE_SP] == 8);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Registers that are in memory: STR and STRB r1, [r0]. */
 START_TEST(test_system_registers)
 {
@@ -847,6 +865,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: FPDSCR is written", test_default_status, 0, 4);
     unit_cases(s, "execute: CPACR is written", test_unit_off, 0, 4);
     unit_cases(s, "execute: a floating-point access has begun", test_begun_floats, 0, 2);
+    unit_cases(s, "execute: bits that SP has not", test_stack_bits, 0, 2);
     unit_cases(s, "execute: registers in memory", test_system_registers, 0, 2);
     return s;
 }

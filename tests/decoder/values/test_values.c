@@ -585,6 +585,43 @@ START_TEST(test_refused)
 }
 END_TEST
 
+/* SP of the M profile has no bits 1 and 0: what they were in the register is an assumption. */
+START_TEST(test_stack_bits)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct path p;
+        struct values_answer a;
+        bool m_profile = i & 1, infer = i & 2;
+        begin(&p, BT_ISA_T32);
+        p.w.m_profile = m_profile;
+        p.w.infer = infer ? VALUES_INFER_ALL : 0;
+        for (unsigned k = 0; k < 4; k++)
+            add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0x4685, BT_COND_PASS);     /* mov sp, r0 */
+        add(&p, 0xf2400043, BT_COND_PASS); /* movw r0, #0x43 */
+        add(&p, 0x4685, BT_COND_PASS);
+        add(&p, 0xaf02, BT_COND_PASS); /* add r7, sp, #8 */
+        add(&p, 0x46bd, BT_COND_PASS); /* mov sp, r7 */
+        add(&p, 0x2700, BT_COND_PASS); /* movs r7, #0 */
+        p.w.final[0] = 0x43;
+        p.w.final[13] = m_profile ? 0x48 : 0x4b;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 7, 13, m_profile ? 0x40 : 0x43));
+        ck_assert(is_known(r, 9, 7, m_profile ? 0x48 : 0x4b));
+        values_free(r);
+        p.w.count = 5;
+        p.next = p.insns[5].address;
+        p.insns[4].opcode = 0x46a5;    /* mov sp, r4 */
+        add(&p, 0x2400, BT_COND_PASS); /* movs r4, #0 */
+        p.w.final[13] = 0x48;
+        r = work(&p);
+        ck_assert_int_eq(values_register(r, 4, 4, &a), !m_profile || infer);
+        ck_assert_int_eq(a.inferred, m_profile && infer);
+        values_free(r);
+    }
+}
+END_TEST
+
 /* What the call would have to give back contradicts itself: nothing that is assumed is left. */
 START_TEST(test_contradiction)
 {
@@ -645,6 +682,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: data trace", test_data_trace);
     unit_case(s, "values: a window that ends before the halt", test_earlier);
     unit_case(s, "values: windows that are refused", test_refused);
+    unit_case(s, "values: M profile, bits that SP has not", test_stack_bits);
     unit_case(s, "values: assumptions that contradict each other", test_contradiction);
     return s;
 }
