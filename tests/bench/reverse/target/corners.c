@@ -98,6 +98,13 @@ __attribute__((naked)) void service_entry(void)
     __asm__("tst lr, #4\n    bne 3f\n    ldr r0, [sp, #24]\n    ldrh r0, [r0, #-2]\n"
             "    movw r1, #0xdf0f\n    cmp r0, r1\n    bne 3f\n    add sp, #32\n"
             "    pop {r3, lr}\n    bx lr\n3:");
+    /* Number 14 has its caller go on on the process stack. */
+    __asm__("tst lr, #4\n    bne 3f\n    tst lr, #16\n    beq 3f\n    ldr r0, [sp, #24]\n"
+            "    ldrh r0, [r0, #-2]\n    movw r1, #0xdf0e\n    cmp r0, r1\n    bne 3f\n"
+            "    ldr r12, =process_stack + 4 * 200\n    msr psp, r12\n    pop {r0-r3}\n"
+            "    stmia r12!, {r0-r3}\n    pop {r0-r3}\n    stmia r12!, {r0-r3}\n"
+            "    lsls r3, #22\n    it mi\n    addmi sp, #4\n    orr lr, #4\n    bx lr\n"
+            "    .ltorg\n3:");
     WITH_FRAME("serve");
 }
 
