@@ -5,60 +5,6 @@
 
 #define ACCESS_MAX 64u /* bytes of one instruction's access: LD4 of 16 bytes each */
 
-/* FMOV between registers (Arm DDI 0487L.a, C7.2); false: it is none, or one of half precision. */
-static bool run_fmov(struct execute *x, uint32_t op)
-{
-    unsigned rd = op & 31, rn = a64_field(op, 5, 5);
-    struct a64_value low = a64_half(x, rn, 0);
-    switch (op & 0xfffffc00) {
-    case 0x1e260000: /* Wd, Sn */
-        a64_set(x, rd, false, low);
-        return true;
-    case 0x9e660000: /* Xd, Dn */
-        a64_set(x, rd, true, low);
-        return true;
-    case 0x9eae0000: /* Xd, Vn.D[1] */
-        a64_set(x, rd, true, a64_half(x, rn, 1));
-        return true;
-    case 0x9eaf0000: /* Vd.D[1], Xn */
-        a64_set_half(x, rd, 1, a64_get(x, rn, true));
-        return true;
-    case 0x1e270000: /* Sd, Wn */
-    case 0x9e670000: /* Dd, Xn */
-        a64_set_scalar(x, rd, a64_get(x, rn, op >> 31));
-        return true;
-    case 0x1e204000: /* Sd, Sn */
-        low.bits = (uint32_t)low.bits;
-        a64_set_scalar(x, rd, low);
-        return true;
-    case 0x1e604000: /* Dd, Dn */
-        a64_set_scalar(x, rd, low);
-        return true;
-    default:
-        return false;
-    }
-}
-
-/*
- * Floating point and SIMD: arithmetic is not followed. Each instruction writes one vector register,
- * or one general register or the flags: those are decoded, for the rest is a vector's.
- */
-static void run_vector(struct execute *x, uint32_t op)
-{
-    bool scalar = (op >> 24 & 0x5f) == 0x1e, copies = (op & 0xbfe08400) == 0x0e000400;
-    unsigned rd = op & 31;
-    if (run_fmov(x, op))
-        return;
-    x->unknown++;
-    if (scalar && (!(op >> 21 & 1) || !a64_field(op, 10, 6)))
-        a64_set(x, rd, true, a64_unknown()); /* conversions, FMOV */
-    else if (scalar && (a64_field(op, 10, 2) == 1 || a64_field(op, 10, 4) == 8))
-        a64_set_flags(x, 0, 0); /* FCCMP, FCMP */
-    else if (copies)
-        a64_set(x, rd, true, a64_unknown()); /* UMOV, SMOV */
-    a64_forget_vector(x, rd);
-}
-
 static bool run_group(struct execute *x, const struct execute_insn *i, int *error)
 {
     uint32_t op = i->opcode;
@@ -74,7 +20,7 @@ static bool run_group(struct execute *x, const struct execute_insn *i, int *erro
         return a64_register(x, i);
     case 7:
     case 15:
-        run_vector(x, op);
+        a64_float(x, op);
         return true;
     case 4:
     case 6:

@@ -116,6 +116,9 @@ bool a64_register(struct execute *x, const struct execute_insn *i);
 bool a64_branch(struct execute *x, const struct execute_insn *i, int *error);
 bool a64_memory(struct execute *x, const struct execute_insn *i, int *error);
 
+/* execute_a64_float.c: floating point and SIMD, also what is not followed. */
+void a64_float(struct execute *x, uint32_t op);
+
 /* An exception whose handler's first instruction is at `next`. What ERET does, the instruction
  * does. */
 void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "execute_real.h"
 
+#include <fenv.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -91,18 +92,61 @@ static struct real taken(struct real_mode mode, struct real a, bool wide)
     return a;
 }
 
-/*
- * As it comes out of one. It is flushed when it is small before it is rounded: where it is the
- * smallest normal number afterwards nobody knows.
- */
-static struct real given(struct real_mode mode, double d, bool wide)
+static const int directions[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+
+/* What is computed, of three numbers of that precision. */
+enum given { GIVEN_ADD, GIVEN_SUB, GIVEN_MUL, GIVEN_DIV, GIVEN_FUSED, GIVEN_ROOT, GIVEN_NARROW };
+
+/* `volatile`: it is computed here, while the direction is another. */
+static double computed(enum given what, const double *list, bool wide, enum real_rounding how)
 {
-    struct real a = wide ? from_double(d) : from_float((float)d);
-    if (mode.flush && is_small(a, wide))
-        a.bits &= top_bit(wide);
-    bool edge = (a.bits & ~top_bit(wide)) == (wide ? UINT64_C(1) << 52 : 1u << 23);
-    a.known = !(mode.flush && edge) && mode.rounding == REAL_NEAREST;
-    return a;
+    volatile double a = list[0], b = list[1], c = list[2], d = 0;
+    volatile float f = (float)a, g = (float)b, h = (float)c, e = 0;
+    if (how != REAL_NEAREST)
+        fesetround(directions[how]);
+    switch (what) {
+    case GIVEN_ADD:
+        wide ? (d = a + b) : (e = f + g);
+        break;
+    case GIVEN_SUB:
+        wide ? (d = a - b) : (e = f - g);
+        break;
+    case GIVEN_MUL:
+        wide ? (d = a * b) : (e = f * g);
+        break;
+    case GIVEN_DIV:
+        wide ? (d = a / b) : (e = f / g);
+        break;
+    case GIVEN_FUSED:
+        wide ? (d = fma(a, b, c)) : (e = fmaf(f, g, h));
+        break;
+    case GIVEN_ROOT:
+        wide ? (d = sqrt(a)) : (e = sqrtf(f));
+        break;
+    case GIVEN_NARROW:
+        e = (float)a;
+        break;
+    }
+    if (how != REAL_NEAREST)
+        fesetround(FE_TONEAREST);
+    return wide ? d : (double)e;
+}
+
+/* As it comes out of one. It is flushed when it is small before it is rounded. */
+static struct real given(struct real_mode mode, enum given what, double a, double b, double c,
+                         bool wide)
+{
+    const double list[3] = {a, b, c};
+    enum real_rounding how = (enum real_rounding)mode.rounding;
+    double d = computed(what, list, wide, how);
+    struct real r = wide ? from_double(d) : from_float((float)d), before = r;
+    if (mode.flush && how != REAL_TO_ZERO) {
+        d = computed(what, list, wide, REAL_TO_ZERO);
+        before = wide ? from_double(d) : from_float((float)d);
+    }
+    if (mode.flush && is_small(before, wide))
+        r.bits &= top_bit(wide);
+    return r;
 }
 
 static struct real quiet(struct real_mode mode, struct real a, bool wide)
@@ -125,13 +169,14 @@ static bool pick_nan(struct real_mode mode, const struct real *list, unsigned co
     return false;
 }
 
-/* A number is rather taken than a quiet NaN. Of two zeros the sign decides. */
-static struct real extreme(struct real_mode mode, bool greatest, struct real a, struct real b,
+/* Of two zeros the sign decides. */
+static struct real extreme(struct real_mode mode, enum real_op op, struct real a, struct real b,
                            bool wide)
 {
     struct real nan;
     bool quiet_a = is_quiet(a, wide), quiet_b = is_quiet(b, wide);
-    if (quiet_a != quiet_b && !is_nan(quiet_a ? b : a, wide))
+    bool greatest = op == REAL_MAX || op == REAL_MAX_NUMBER;
+    if (op >= REAL_MAX_NUMBER && quiet_a != quiet_b && !is_nan(quiet_a ? b : a, wide))
         return quiet_a ? b : a;
     /* The quiet one of the two is infinity then, and the other one signals. */
     if (pick_nan(mode, (const struct real[]){a, b}, 2, wide, &nan))
@@ -149,22 +194,11 @@ struct real real_combine(struct real_mode mode, enum real_op op, struct real a, 
     b = taken(mode, b, wide);
     if (!a.known || !b.known)
         return unknown;
-    if (op >= REAL_MAX_NUMBER)
-        return extreme(mode, op == REAL_MAX_NUMBER, a, b, wide);
+    if (op >= REAL_MAX)
+        return extreme(mode, op, a, b, wide);
     if (pick_nan(mode, (const struct real[]){a, b}, 2, wide, &nan))
         return nan;
-    double x = number_of(a, wide), y = number_of(b, wide);
-    float f = (float)x, g = (float)y;
-    switch (op) {
-    case REAL_ADD:
-        return given(mode, wide ? x + y : (double)(f + g), wide);
-    case REAL_SUB:
-        return given(mode, wide ? x - y : (double)(f - g), wide);
-    case REAL_MUL:
-        return given(mode, wide ? x * y : (double)(f * g), wide);
-    default:
-        return given(mode, wide ? x / y : (double)(f / g), wide);
-    }
+    return given(mode, (enum given)op, number_of(a, wide), number_of(b, wide), 0, wide);
 }
 
 struct real real_fused(struct real_mode mode, struct real a, struct real b, struct real c,
@@ -182,18 +216,17 @@ struct real real_fused(struct real_mode mode, struct real a, struct real b, stru
         return default_nan(wide);
     if (pick_nan(mode, (const struct real[]){c, a, b}, 3, wide, &nan))
         return nan;
-    return given(mode, wide ? fma(x, y, z) : (double)fmaf((float)x, (float)y, (float)z), wide);
+    return given(mode, GIVEN_FUSED, x, y, z, wide);
 }
 
 struct real real_root(struct real_mode mode, struct real a, bool wide)
 {
     a = taken(mode, a, wide);
-    double x = number_of(a, wide);
     if (!a.known)
         return unknown;
     if (is_nan(a, wide))
         return quiet(mode, a, wide);
-    return given(mode, wide ? sqrt(x) : (double)sqrtf((float)x), wide);
+    return given(mode, GIVEN_ROOT, number_of(a, wide), 0, 0, wide);
 }
 
 static double rounded(double v, enum real_rounding how)
@@ -243,16 +276,24 @@ static double number_of_half(struct real_mode mode, uint64_t bits)
     return bits >> 15 & 1 ? -v : v;
 }
 
+/* Not flushed (Arm DDI 0487L.a, J1.3: FPRoundCV). What does not fit is infinity, or the greatest
+ * number where it is rounded towards zero; without infinity always that. */
 static struct real to_half(struct real_mode mode, double v)
 {
-    uint64_t sign = signbit(v) ? 0x8000 : 0, most = mode.alternative ? 0x7fff : 0x7c00;
+    bool negative = signbit(v), closer = mode.rounding == (negative ? REAL_UP : REAL_DOWN);
+    uint64_t sign = negative ? 0x8000 : 0, most = 0x7bff;
     double size = fabs(v);
+    if (isinf(v) || mode.rounding == REAL_NEAREST || !(closer || mode.rounding == REAL_TO_ZERO))
+        most = 0x7c00;
+    most = mode.alternative ? 0x7fff : most;
     if (size >= 131072)
-        return (struct real){sign | most, mode.rounding == REAL_NEAREST};
+        return (struct real){sign | most, true};
     int exponent = size == 0 ? -14 : ilogb(size);
     exponent = exponent < -14 ? -14 : exponent;
-    uint64_t bits = ((uint64_t)(exponent + 14) << 10) + (uint64_t)rint(ldexp(size, 10 - exponent));
-    return (struct real){sign | (bits > most ? most : bits), mode.rounding == REAL_NEAREST};
+    double whole = rounded(ldexp(v, 10 - exponent), (enum real_rounding)mode.rounding);
+    uint64_t bits = ((uint64_t)(exponent + 14) << 10) + (uint64_t)fabs(whole);
+    bool over = bits >= (mode.alternative ? 0x8000 : 0x7c00);
+    return (struct real){sign | (over ? most : bits), true};
 }
 
 struct real real_convert(struct real_mode mode, struct real a, unsigned from, unsigned to)
@@ -272,7 +313,7 @@ struct real real_convert(struct real_mode mode, struct real a, unsigned from, un
         return to_half(mode, v);
     if (to == 64 || half)
         return to == 64 ? from_double(v) : from_float((float)v);
-    return given(mode, (double)(float)v, false);
+    return given(mode, GIVEN_NARROW, v, 0, 0, false);
 }
 
 uint32_t real_compare(struct real_mode mode, struct real a, struct real b, bool wide)
@@ -302,9 +343,13 @@ struct real real_from_integer(struct real_mode mode, struct real a, struct real_
     uint64_t bits = a.bits << (64 - from.bits);
     int64_t with_sign = (int64_t)bits >> (64 - from.bits);
     bits >>= 64 - from.bits;
-    double v = from.is_signed ? (double)with_sign : (double)bits;
-    float f = from.is_signed ? (float)with_sign : (float)bits;
-    if (!a.known || !mode.known || mode.rounding != REAL_NEAREST)
+    volatile int64_t number = with_sign;
+    volatile uint64_t natural = bits;
+    if (!a.known || !mode.known)
         return unknown;
+    fesetround(directions[mode.rounding]);
+    volatile double v = from.is_signed ? (double)number : (double)natural;
+    volatile float f = from.is_signed ? (float)number : (float)natural;
+    fesetround(FE_TONEAREST);
     return wide ? from_double(ldexp(v, -from.fraction)) : from_float(ldexpf(f, -from.fraction));
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Arithmetic of floating-point numbers as the architecture's pseudocode has it (DDI 0406C.d A2.7,
- * A2.7.7; DDI 0403E.e A2.5): NaNs that go in, default NaNs, flush to zero. Rounding to nearest is
- * that of this machine's own arithmetic; where FPSCR asks for another, what may be inexact is
- * unknown.
+ * A2.7.7; DDI 0403E.e A2.5; Arm DDI 0487L.a J1.3): NaNs that go in, default NaNs, flush to zero.
+ * Rounding is that of this machine's own arithmetic, in the direction that FPSCR or FPCR asks for.
  */
 #ifndef DECODER_EXECUTE_REAL_H
 #define DECODER_EXECUTE_REAL_H
@@ -27,7 +26,16 @@ struct real_mode {
 
 struct real_mode real_mode_of(uint32_t fpscr);
 
-enum real_op { REAL_ADD, REAL_SUB, REAL_MUL, REAL_DIV, REAL_MAX_NUMBER, REAL_MIN_NUMBER };
+enum real_op {
+    REAL_ADD,
+    REAL_SUB,
+    REAL_MUL,
+    REAL_DIV,
+    REAL_MAX,
+    REAL_MIN,
+    REAL_MAX_NUMBER, /* rather than a quiet NaN */
+    REAL_MIN_NUMBER,
+};
 
 struct real real_combine(struct real_mode mode, enum real_op op, struct real a, struct real b,
                          bool wide);

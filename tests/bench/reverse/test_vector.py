@@ -23,7 +23,7 @@ PLACES = 30 if os.environ.get("BTRACED_FULL") else 8
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
 SOURCE = Path(__file__).resolve().parent / "target" / "vector_a53.S"
 ROUNDS = 200
-FOLLOWED = (*range(8), 16, 17, 22)  # by loads from RAM that is known
+FOLLOWED = (*range(8), 16, 17, *range(22, 32))  # from RAM that is known, and computed from that
 UNKNOWN = 20                        # from the counter
 ASK = [f"p/x $v{n}.d.u" for n in range(32)]
 
@@ -59,7 +59,7 @@ def _():
         run = []
         for _ in range(PLACES):
             run += ["tbreak compute", f"ignore $bpnum {1 + r.randrange(ROUNDS // PLACES - 2)}", "continue",
-                    f"stepi {r.randrange(1, 18)}", "monitor where", *ASK]
+                    f"stepi {r.randrange(1, 28)}", "monitor where", *ASK]
         with Live(board(elf, "off")) as live:
             now = gdb(live.port, [*run, "disconnect"], elf=elf, connect="target extended-remote")
         places = [int(has(text, r"instructions \d+ to (\d+)")[1]) + 1 for text in now.all("monitor where")]

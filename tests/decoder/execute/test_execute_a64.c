@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Random A64 instructions against an emulator: execute_a64.c, execute_a64_data.c,
- * execute_a64_memory.c, execute_a64_system.c; execute_a64_translation.c. What is called known after
- * an instruction is what the emulator has. Some of what is there before is not known. EXECUTE_SEED,
- * EXECUTE_INSNS in the environment.
+ * execute_a64_memory.c, execute_a64_system.c, execute_a64_float.c; execute_a64_translation.c. What
+ * is called known after an instruction is what the emulator has. Some of what is there before is
+ * not known. EXECUTE_SEED, EXECUTE_INSNS in the environment.
  */
 #include "decoder/execute/execute.h"
 #include "tests/support/unit_main.h"
@@ -32,7 +32,7 @@
 #define TRANSLATION (UINT64_C(0x3ff) << SCTLR_EL1 | UINT64_C(1) << HCR_EL2)
 
 struct a64_state {
-    uint64_t regs[REGS], nzcv, vector[64];
+    uint64_t regs[REGS], nzcv, fpcr, vector[64];
 };
 
 struct trial {
@@ -80,6 +80,51 @@ static uint64_t draw_value(struct trial *t)
     }
 }
 
+/* Halves of vectors: doubles, or two of single precision; often such as calculations go wrong at.
+ */
+static uint64_t draw_reals(struct trial *t)
+{
+    static const uint64_t wide[] = {
+        0,
+        UINT64_C(0x3ff0000000000000), /* 1 */
+        UINT64_C(0x7ff0000000000000), /* infinity */
+        UINT64_C(0x7ff8000000000000), /* NaN */
+        UINT64_C(0x0010000000000000), /* the smallest that is normal */
+        UINT64_C(0x7fefffffffffffff), /* the greatest */
+        UINT64_C(0x43e0000000000000), /* integers of 64 and 32 bits end there */
+        UINT64_C(0x41e0000000000000),
+        UINT64_C(0x3fe0000000000000),
+        UINT64_C(0x3810000000000000), /* as the smallest of single precision */
+        UINT64_C(0x47f0000000000000),
+        UINT64_C(0x3f10000000000000), /* and of half precision */
+        UINT64_C(0x40f0000000000000),
+    };
+    static const uint32_t narrow[] = {0,          0x3f800000, 0x7f800000, 0x7fc00000, 0x00800000,
+                                      0x7f7fffff, 0x5f000000, 0x4f000000, 0x3f000000, 0x38800000,
+                                      0x47800000, 0x477fe000, 0x7c00,     0x7e00,     0x0400};
+    uint64_t sign = draw(t) & 7 ? 0 : UINT64_C(1) << 63, r = draw(t), both = 0;
+    int64_t away = (int64_t)(draw(t) & 7) - 3;
+    switch (r % 5) {
+    case 0:
+        return (wide[(r >> 8) % (sizeof wide / sizeof *wide)] + (uint64_t)away) ^ sign;
+    case 1: /* numbers with short fractions, so that results are exact or end in halves */
+        return (0x3c0 + (r >> 8 & 0x7f)) << 52 | (r >> 20 & 0x3ff) << 42 | sign;
+    case 2:
+        return draw(t) << 32 ^ draw(t);
+    default:
+        for (unsigned n = 0; n < 2; n++) {
+            uint64_t drawn = draw(t);
+            uint32_t number = narrow[(drawn >> 8) % (sizeof narrow / sizeof *narrow)];
+            if (drawn & 1)
+                number += (uint32_t)(drawn >> 3 & 7) - 3;
+            if (drawn & 2)
+                number = (uint32_t)(0x70 + (drawn >> 20 & 31)) << 23 | (drawn >> 30 & 0xff) << 15;
+            both = both << 32 | (number ^ (drawn & 4 ? 1u << 31 : 0));
+        }
+        return both;
+    }
+}
+
 static void draw_state(struct trial *t)
 {
     for (unsigned i = 0; i < SP; i++)
@@ -88,7 +133,8 @@ static void draw_state(struct trial *t)
     t->before.regs[PC] = CODE + 0x400 + (draw(t) & 0x7fc);
     t->before.nzcv = draw(t) & 0xf0000000u;
     for (unsigned i = 0; i < 64; i++)
-        t->before.vector[i] = draw(t) << 32 ^ draw(t);
+        t->before.vector[i] = draw_reals(t);
+    t->before.fpcr = draw(t) & 1 ? 0 : draw(t) & 0x07c00000; /* AHP, DN, FZ, RMode */
     for (unsigned i = 0; i < RAM_SIZE / 16; i++)
         t->ram[draw(t) % RAM_SIZE] = (uint8_t)draw(t);
 }
@@ -114,6 +160,17 @@ static uint32_t draw_opcode(struct trial *t)
         {0xbe000000, 0x0c000000}, /* structures */
         {0x0e000000, 0x0e000000}, /* SIMD */
         {0x5f000000, 0x1e000000}, /* floating point */
+        {0xff800000, 0x1e000000}, /* of single and double precision */
+        {0xff800c00, 0x1e200800}, /* two operands */
+        {0xff807c00, 0x1e204000}, /* one */
+        {0x7f80fc00, 0x1e200000}, /* to and from integers */
+        {0xff800000, 0x1f000000}, /* three */
+        {0x9f20c400, 0x0e20c400}, /* vectors: two, */
+        {0x9f3e0c00, 0x0e200800}, /* one, */
+        {0x9f800400, 0x0f800000}, /* with an element */
+        {0xdf3e0c00, 0x5e200800}, /* one lane */
+        {0xffe0fc00, 0x5e000400}, {0xffe08400, 0x6e000400},
+        {0x9ff8ec00, 0x0f000400}, /* constants */
         {0x7f36fc00, 0x1e260000}, /* FMOV, general */
         {0xff3ffc00, 0x1e204000}, /* FMOV, register */
         {0xbfe08400, 0x0e000400}, /* elements to and from registers */
@@ -142,8 +199,8 @@ static bool is_left_out(const struct trial *t, uint32_t op)
 
 static void all_registers(struct trial *t, struct a64_state *s, bool write)
 {
-    int list[REGS + 1 + 32];
-    void *at[REGS + 1 + 32];
+    int list[REGS + 2 + 32];
+    void *at[REGS + 2 + 32];
     unsigned n = 0;
     for (unsigned i = 0; i < 32; i++) {
         list[n] = UC_ARM64_REG_Q0 + (int)i;
@@ -160,6 +217,8 @@ static void all_registers(struct trial *t, struct a64_state *s, bool write)
     }
     list[n] = UC_ARM64_REG_NZCV;
     at[n++] = &s->nzcv;
+    list[n] = UC_ARM64_REG_FPCR;
+    at[n++] = &s->fpcr;
     if (write)
         uc_reg_write_batch(t->uc, list, at, (int)n);
     else
@@ -211,7 +270,7 @@ static void compare(struct trial *t, uint32_t opcode, struct execute *x)
             wrong |= differs(t, "byte ", k, t->ram[k], bytes[0]);
     }
     if (wrong)
-        printf("  insn %08x\n", opcode);
+        printf("  insn %08x fpcr %08llx\n", opcode, (unsigned long long)t->before.fpcr);
     t->wrong += wrong;
 }
 
@@ -224,6 +283,8 @@ static void take_state(struct trial *t, struct execute *x)
     x->regs.known = (draw(t) % 3 ? UINT64_MAX : draw(t)) & (UINT64_C(1) << SP_EL1 | INT32_MAX);
     memcpy(x->regs.vector, t->before.vector, sizeof t->before.vector);
     x->regs.vector_known64 = draw(t) % 3 ? UINT64_MAX : draw(t) << 32 ^ draw(t);
+    x->regs.fpscr = (uint32_t)t->before.fpcr;
+    x->regs.fpscr_known = draw(t) & 15 ? UINT32_MAX : 0;
     x->regs.psr = (uint32_t)t->before.nzcv | 5; /* EL1, its own SP */
     x->regs.psr_known = 0xdu | (draw(t) % 3 ? 0xf0000000u : draw(t) & 0xf0000000u);
     for (unsigned k = 0; k < RAM_SIZE; k += 64)

@@ -36,6 +36,16 @@ halt_here:
     .global compute
 compute:
     add     v21.4s, v0.4s, v1.4s
+    fadd    d23, d0, d6
+    scvtf   d24, x3
+    fdiv    d25, d24, d5
+    fmul    v26.2d, v1.2d, v25.d[0]
+    fsqrt   v27.2d, v26.2d
+    fmla    v28.2d, v27.2d, v24.2d
+    fcvt    s29, d27
+    dup     v30.4s, v29.s[0]
+    fcvtzs  x4, d27
+    fmov    d31, x4
     fmov    x4, d2
     add     x4, x4, x3
     str     x4, [x1, #24]
