@@ -4,7 +4,7 @@
 """Firmware into which nothing comes from outside but its tick, on a virtual board from the reset to a halt a million
 instructions later: at random positions what is known of registers and RAM is what it was, and in tasks all registers are known. What
 r0 to r3 and r12 are when a handler begins the architecture leaves open (DDI 0403E.e B1.5.6), and so what it pushes of them; so are
-registers of an LDM that it interrupts.
+registers of an LDM that it interrupts. On A profile it is the number that the interrupt controller tells.
 
 usage: test_million.py [SEED [POSITIONS [KIND...]]]. With POSITIONS the runs are of a million instructions, on these KINDS or all, live
 and recorded. Without it they are shorter, on one of them; BTRACED_FULL=1: on two of them, live and recorded. The seed is a new one
@@ -117,7 +117,8 @@ class Score:
     def tell(self, name):
         registers, words = self.asked * len(self.names), self.asked * bench.RAM_SIZE // 4
         tasks = self.in_tasks * len(self.names)
-        good = not self.wrong and self.in_tasks and self.open_in_tasks <= 0.4 * tasks and self.words >= 0.6 * words
+        bar = 0.95 if self.case.machine.wide else 0.6  # of an A53 all programs so far know more than 99 %
+        good = not self.wrong and self.in_tasks and self.open_in_tasks <= (1 - bar) * tasks and self.words >= bar * words
         print(f"{'PASS' if good else 'FAIL'} million: {name}: {self.asked} positions of {self.case.count}, {len(self.wrong)} wrong; "
               f"known: registers {100 * self.registers / registers:.2f} %, in tasks {100 - 100 * self.open_in_tasks / tasks:.2f} %, "
               f"RAM {100 * self.words / words:.2f} %", flush=True)
