@@ -253,7 +253,7 @@ void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool
                               .limits = p->limits};
     f.x.code = execute_code_new();
     execute_memory_init(&f.x.memory, &f.budget, kind_of, &f);
-    if (halts && p->m_profile && t->system)
+    if (halts && (t->system || !p->m_profile))
         f.again = f.seed = AGAIN / 2;
     int error = run(&f, where);
     printf("{\"wrong\":%" PRIu64 ",\"error\":%d,\"registers\":%" PRIu64

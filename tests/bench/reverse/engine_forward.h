@@ -7,7 +7,7 @@
 
 /*
  * Executes from the run's first state to its end and compares every register that is called known
- * at every position, and RAM at some; with `halts` on an M-profile core from states along the way,
+ * at every position, and RAM at some; with `halts` from states along the way,
  * too, of which all is known. Prints a line of JSON, and before it, if asked for, `where`
  * all of RAM became unknown, or an instruction was not followed.
  */
