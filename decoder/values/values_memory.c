@@ -185,18 +185,41 @@ static void raise_stack(struct values *r, const struct values_access *a)
     }
 }
 
-/* Registers are given back from an unknown place, or perhaps: it may be any that is saved. With a
- * mode's own stack SP of a handler is often not known, and is not that of what is saved. */
+/* User and System mode have one. */
+static uint32_t stack_of(uint32_t mode)
+{
+    return mode == 0x10 ? 0x1f : mode;
+}
+
+static bool other_stack(const struct values *r, const struct values_cell *c, uint32_t mode)
+{
+    const struct values_rules *rules = &r->rules;
+    return rules_known(rules, c->mode) && rules_known(rules, mode) &&
+           stack_of(rules->values[c->mode].number) != stack_of(rules->values[mode].number);
+}
+
+/* Registers are given back from an unknown place, or perhaps: it may be any that is saved there, or
+ * on this stack. */
 static void give_back_any(struct values *r, const struct values_access *a)
 {
-    if (!r->memory.listed_count)
+    struct values_memory_state *m = &r->memory;
+    uint32_t address = (r->rules.values[a->base].number + a->offset) & ~3u;
+    if (!m->listed_count)
         return;
     if (rules_known(&r->rules, a->base)) {
-        uint32_t address = (r->rules.values[a->base].number + a->offset) & ~3u;
         forget_listed(r, address, address + 4);
-    } else if (r->second != SECOND_NONE) { /* M profile */
-        forget_listed(r, 0, UINT32_MAX);
+        return;
     }
+    size_t kept = 0;
+    for (size_t i = 0; i < m->listed_count; i++) {
+        struct values_cell *c = &m->cells[slot_of(m, m->listed[i])];
+        c->listed = other_stack(r, c, a->mode);
+        if (c->listed)
+            m->listed[kept++] = c->address;
+        else
+            forget_saved(r, c);
+    }
+    m->listed_count = kept;
 }
 
 /* An exception returns to another one's frame. Where it was stacked in the window what is saved
@@ -314,6 +337,7 @@ static void memory_store(struct values *r, struct values_access *a, struct value
         if (!a->saved || !r->keep_saved)
             return;
         c->saved = a->saved;
+        c->mode = a->mode;
         struct values_memory_state *m = &r->memory;
         if (!c->listed && values_room(r, (void **)&m->listed, &m->listed_max, m->listed_count,
                                       sizeof *m->listed)) {

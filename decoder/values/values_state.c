@@ -91,6 +91,7 @@ struct values_access *build_access(struct build *b, enum access_kind kind, uint3
                                 .data = data,
                                 .cond = b->pred,
                                 .floor = b->floor,
+                                .mode = b->w->a_banks ? b->cur[VALUES_MODE] : 0,
                                 .kernel = b->number && b->number < BUILD_NUMBER_SYSTICK &&
                                           b->number != BUILD_NUMBER_NMI,
                                 .kind = (uint8_t)kind,

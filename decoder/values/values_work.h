@@ -61,6 +61,7 @@ struct values_access {
     bool fixed;     /* raises: by a number of bytes that the instruction tells */
     bool kernel;    /* by a handler that may change what an exception has stacked */
     uint32_t floor; /* loads: state before which the stack was another one */
+    uint32_t mode;  /* value: A profile, whose stack pointer SP is */
 };
 
 /* The word at `address` is `value` in the states from..to. */
@@ -83,6 +84,7 @@ struct values_cell {
     uint8_t saved; /* enum values_saved: the version is a saved register, not given back yet */
     bool listed;
     uint32_t doubtful; /* state from which on that is assumed; 0: it is not */
+    uint32_t mode;     /* of the access that saved it */
 };
 
 struct values_memory_state {

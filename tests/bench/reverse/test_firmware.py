@@ -39,6 +39,7 @@ GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
 FORWARD = ("registers", "registers_known", "sp_known", "words", "words_known")
 TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which there is none here
 CORNERS = 12 if FULL else 2  # programs of corners.py on each core
+KNOWN_A = 1017  # its tasks pop from where nobody knows, what others have pushed
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
 
@@ -107,6 +108,10 @@ def main():
         for kind in KINDS:
             for case in corners.programs(place, kind, seed, CORNERS):
                 good &= check(f"{case.name}, corners of seed {case.seed}", case, False)
+        for number in (KNOWN_A, *range(seed, seed + CORNERS)):
+            r = random.Random(number)
+            case = firmware.Firmware(place, "a9", r.choice(LEVELS), number, r.randrange(10, 60), (r.choice((2, 5)), 1000))
+            good &= check(f"{case.name}, seed {number}", case, False)
         for kind in A_KINDS:
             r = random.Random(f"{seed} {kind}")
             case = bench.Case(place, kind, r.choice(LEVELS), r.choice((1, 2, 3)))
