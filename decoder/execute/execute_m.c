@@ -16,6 +16,7 @@
 #define MPU_ENABLE   1u
 #define HARD_FAULT   3
 #define MEM_MANAGE   4
+#define BUS_FAULT    5
 #define USAGE_FAULT  6
 #define CCR_ALIGN    (1u << 9)
 #define FPCCR_ASPEN  (1u << 31)
@@ -326,12 +327,15 @@ static void push_word(struct execute *x, uint32_t at, uint32_t word, uint32_t kn
 
 /*
  * Does a fault perhaps come from a frame that found no room? The memory protection unit may have
- * kept it from being written, or parts of it (MSTKERR).
+ * kept it from being written, or parts of it (MSTKERR), or it may be where memory ends (STKERR).
  */
-static bool is_doubtful(const struct execute *x, unsigned number)
+static bool is_doubtful(struct execute *x, unsigned number, uint32_t frame, uint32_t end)
 {
     bool off = is_known(x, EXECUTE_MPU_CTRL) && !(x->regs.value[EXECUTE_MPU_CTRL] & MPU_ENABLE);
-    return (number == HARD_FAULT || number == MEM_MANAGE) && !off;
+    bool outside = execute_memory_kind(&x->memory, frame) != EXECUTE_MEMORY_RAM ||
+                   execute_memory_kind(&x->memory, end - 1) != EXECUTE_MEMORY_RAM;
+    return ((number == HARD_FAULT || number == MEM_MANAGE) && !off) ||
+           ((number == HARD_FAULT || number == BUS_FAULT) && outside);
 }
 
 /*
@@ -366,7 +370,7 @@ static int push_frame(struct execute *x, unsigned number, struct execute_value p
     bool padded = sp & 4 && (floats || x->regs.value[EXECUTE_CCR] & CCR_ALIGN);
     uint32_t frame = sp - (floats ? WITH_FLOATS : BASIC) - (padded ? 4 : 0);
     int below = is_below_limit(x, number, process, frame);
-    bool perhaps = below || is_doubtful(x, number);
+    bool perhaps = below || is_doubtful(x, number, frame, sp);
     for (unsigned i = 0; i < 6; i++) {
         unsigned reg = frame_regs[i];
         bool known = is_known(x, reg), bounded = !known && x->regs.bounded >> reg & 1;

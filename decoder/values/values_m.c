@@ -354,6 +354,7 @@ static void stack_floats(struct build *b, uint32_t frame, uint32_t basic)
 /* Exceptions that stacking may be the reason of. */
 #define HARD_FAULT  3
 #define MEM_MANAGE  4
+#define BUS_FAULT   5
 #define USAGE_FAULT 6
 
 /*
@@ -367,7 +368,7 @@ static uint32_t check_frame(struct build *b, const struct bt_event *event, uint3
     const struct bt_exception *x = &event->u.exception;
     unsigned number = x->number & NUMBER_MASK;
     bool limit = !b->w->m_bit_band && (number == HARD_FAULT || number == USAGE_FAULT);
-    if (number != HARD_FAULT && number != MEM_MANAGE && !limit)
+    if (number != HARD_FAULT && number != MEM_MANAGE && number != BUS_FAULT && !limit)
         return 0;
     uint32_t there = build_fresh(b);
     *pc = build_fresh(b);

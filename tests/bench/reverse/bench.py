@@ -201,12 +201,14 @@ class Case:
     def _leave_out(self, path):
         """Instructions that began and gave an exception instead are not in the path. What they had stored by then was."""
         thumb = 24 if self.machine.m_profile else 5
+        self.abandoned = {}  # position of the handler: SP in front of the instruction
         kept, numbers, dropped, size = array.array(path.typecode), {}, {}, self.machine.state
         for position in range(self.count + 1):
             number = len(kept) // size
             here = self.pc(position) | (0 if self.machine.wide else self.psr(position) >> thumb & 1)
             if position < self.count and number < len(path) and path[number] != here:
                 dropped[position] = number
+                self.abandoned[number] = self.reg(position, 13)
                 continue
             numbers[position] = number
             kept.extend(self.states[position * size:(position + 1) * size])

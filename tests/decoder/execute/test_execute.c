@@ -293,6 +293,26 @@ START_TEST(test_no_room)
 }
 END_TEST
 
+/* A frame where memory ends is not written, or in part; SP is there all the same. */
+START_TEST(test_no_memory)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry((uint16_t)_i, 0x1234);
+    uint32_t pc = 0;
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 2;
+    x.regs.value[EXECUTE_SP] = RAM + 8;
+    x.regs.value[EXECUTE_MPU_CTRL] = 0;
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM, &(uint32_t){7}, 4), BT_OK);
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_int_eq(execute_memory_read(&x.memory, RAM, &pc, 4), _i != 3 && _i != 5);
+    ck_assert_uint_eq(x.regs.value[EXECUTE_PSP], RAM - 24);
+    ck_assert(x.regs.known >> EXECUTE_PSP & 1);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* A branch to an even address: the fault's frame has no T bit. */
 START_TEST(test_even)
 {
@@ -865,6 +885,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: FPDSCR is written", test_default_status, 0, 4);
     unit_cases(s, "execute: CPACR is written", test_unit_off, 0, 4);
     unit_cases(s, "execute: a floating-point access has begun", test_begun_floats, 0, 2);
+    unit_cases(s, "execute: a frame where memory ends", test_no_memory, 3, 7);
     unit_cases(s, "execute: bits that SP has not", test_stack_bits, 0, 2);
     unit_cases(s, "execute: registers in memory", test_system_registers, 0, 2);
     return s;

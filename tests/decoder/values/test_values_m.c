@@ -145,7 +145,7 @@ END_TEST
 /* A fault whose return address is not where its frame should be has found no room for it. */
 START_TEST(test_no_room)
 {
-    for (unsigned i = 0; i < 4; i++) {
+    for (unsigned i = 0; i < 8; i++) {
         struct path p;
         bool there = i & 1, limits = i & 2;
         begin(&p, BT_ISA_T32);
@@ -153,11 +153,12 @@ START_TEST(test_no_room)
         p.w.m_bit_band = !limits;
         for (unsigned k = 0; k < 5; k++)
             add(&p, 0xbf00, BT_COND_PASS);
-        p.events[0] = (struct bt_event){
-            .position = 5,
-            .kind = BT_EVENT_EXCEPTION,
-            .u.exception = {
-                .number = 3, .return_address = p.next, .has_return = true, .m_profile = true}};
+        p.events[0] = (struct bt_event){.position = 5,
+                                        .kind = BT_EVENT_EXCEPTION,
+                                        .u.exception = {.number = i & 4 && !limits ? 5 : 3,
+                                                        .return_address = p.next,
+                                                        .has_return = true,
+                                                        .m_profile = true}};
         p.w.event_count = 1;
         uint32_t back = p.next;
         p.next = 0x8200;
@@ -491,7 +492,6 @@ START_TEST(test_task_served)
         struct values *r = work(&p);
         ck_assert(is_known(r, 7, 13, RAM + 0xa0));
         ck_assert_int_eq(values_register(r, 7, 14, &a), number == 14);
-        ck_assert(number == 11 || a.value == 0x8123);
         values_free(r);
     }
 }

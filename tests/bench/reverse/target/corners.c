@@ -153,11 +153,11 @@ NOINLINE __attribute__((used)) void repair(u32 *frame)
     faults++;
     CFSR = status;
     HFSR = HFSR;
-    if (change & 0x10 && !(status & (CFSR_MSTKERR | CFSR_STKOF))) {
+    if (change & 0x10 && !(status & (CFSR_MSTKERR | CFSR_STKERR | CFSR_STKOF))) {
         frame[change & 7] ^= changed_by & ((change & 7) == FRAME_PSR ? 0xf0000000u : ~0u);
         change = 0;
     }
-    if (status & (CFSR_MSTKERR | CFSR_STKOF)) {
+    if (status & (CFSR_MSTKERR | CFSR_STKERR | CFSR_STKOF)) {
         /* The frame is not there, or not all of it: another one. */
         frame = process_stack + PROCESS_WORDS - 8;
         for (u32 i = 0; i < 6; i++)

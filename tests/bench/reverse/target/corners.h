@@ -34,6 +34,7 @@ typedef unsigned int u32;
 #define CFSR_FETCH     0x00020101u /* INVSTATE, IBUSERR, IACCVIOL */
 
 #define CFSR_MSTKERR 0x10u
+#define CFSR_STKERR  0x1000u
 #define CFSR_STKOF   0x100000u
 
 #define PLAN_SKIP         0
