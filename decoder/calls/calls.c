@@ -64,30 +64,22 @@ uint32_t calls_find_path(struct calls *c, const struct calls_path *wanted)
 }
 
 /* The same; mostly a path calls what it called before. */
-static inline uint32_t find_callee(struct calls *c, const struct calls_path *wanted)
+static inline uint32_t find_callee(struct calls *c, uint32_t parent, uint64_t function,
+                                   uint64_t site)
 {
-    if (wanted->parent == CALLS_NO_PATH)
-        return calls_find_path(c, wanted);
-    unsigned place = (wanted->site ^ wanted->site >> 2) / 2 % CALLS_NEWEST;
-    uint32_t newest = c->paths[wanted->parent].newest[place];
-    if (!newest || !path_is(&c->paths[newest], wanted))
-        newest = c->paths[wanted->parent].newest[place] = calls_find_path(c, wanted);
-    return newest;
-}
-
-/* What ran since the last transfer was of the newest call. */
-void calls_settle(struct calls *c, uint64_t number, uint64_t cycles)
-{
-    const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
-    if (top && top->path != CALLS_NO_PATH) {
-        c->paths[top->path].self += number - c->number;
-        c->paths[top->path].self_cycles += cycles - c->cycles;
+    uint32_t place = (site ^ site >> 2) / 2 % CALLS_NEWEST, none = 0;
+    uint32_t *newest = parent == CALLS_NO_PATH ? &none : &c->paths[parent].newest[place];
+    const struct calls_path *p = &c->paths[*newest];
+    if (!*newest || p->site != site || p->function != function || p->parent != parent ||
+        p->exception != -1) {
+        const struct calls_path wanted = {
+            .function = function, .site = site, .parent = parent, .exception = -1};
+        *newest = calls_find_path(c, &wanted);
     }
-    c->number = number;
-    c->cycles = cycles;
+    return *newest;
 }
 
-static void calls_pop(struct calls *c, unsigned depth)
+static inline void calls_pop(struct calls *c, unsigned depth)
 {
     while (c->depth > depth) {
         c->depth--;
@@ -96,34 +88,26 @@ static void calls_pop(struct calls *c, unsigned depth)
     }
 }
 
-static void calls_begin(struct calls *c, struct calls_frame *f)
+static inline void calls_begin(struct calls *c, struct calls_frame *f)
 {
     f->begun = true;
     if (c->config.begin)
         c->config.begin(c->config.ctx, f, c->number, c->cycles);
 }
 
-static void calls_push(struct calls *c, uint64_t function, uint64_t return_address, bool tail,
-                       uint64_t site)
+static inline void calls_push(struct calls *c, uint64_t function, uint64_t return_address,
+                              bool tail, uint64_t site)
 {
     if (c->depth == CALLS_DEPTH) { /* deeper than anyone looks: begins anew */
         calls_pop(c, 0);
         c->crowded++;
         site = 0;
     }
-    const struct calls_path path = {.function = function,
-                                    .site = site,
-                                    .parent =
-                                        site && c->depth ? c->frames[c->depth - 1].path : c->task,
-                                    .exception = -1};
+    uint32_t parent = site && c->depth ? c->frames[c->depth - 1].path : c->task;
+    uint32_t path = find_callee(c, parent, function, site);
     struct calls_frame *frame = &c->frames[c->depth++];
-    frame->return_address = return_address;
-    frame->function = function;
-    frame->path = find_callee(c, &path);
-    frame->exception = -1;
-    frame->tail = tail;
-    frame->arrived = false;
-    c->paths[frame->path].calls++;
+    *frame = (struct calls_frame){return_address, function, path, -1, .tail = tail};
+    c->paths[path].calls++;
     calls_begin(c, frame);
 }
 
@@ -193,12 +177,10 @@ static void calls_leave(struct calls *c, const struct counts_edge *edge)
 static void calls_indirect(struct calls *c, const struct counts_edge *edge)
 {
     uint64_t function = calls_function(edge);
-    if (calls_return(c, edge->block.first))
-        return;
-    if (c->depth && c->frames[c->depth - 1].function == function)
+    if (calls_return(c, edge->block.first) || c->frames[c->depth - 1].function == function)
         return;
     bool begins = edge->block.first == function;
-    if (begins && !(c->depth && c->frames[0].arrived)) {
+    if (begins && !c->frames[0].arrived) {
         calls_leave(c, edge);
         return;
     }
@@ -207,7 +189,7 @@ static void calls_indirect(struct calls *c, const struct counts_edge *edge)
     if (base)
         calls_push(c, function, 0, false, edge->from);
     else
-        calls_root(c, calls_function(edge));
+        calls_root(c, function);
 }
 
 /* The task whose calls are open outside of exceptions. */
@@ -334,23 +316,17 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
     calls_begin(c, top);
 }
 
-void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles)
+/* What is neither a call nor surely a return. */
+static __attribute__((noinline)) void calls_other(struct calls *c, const struct counts_edge *edge)
 {
-    struct calls *c = calls;
-    calls_settle(c, number, cycles);
     if (!c->depth && edge->kind != COUNTS_EXCEPTION) {
         calls_root(c, calls_function(edge));
         return;
     }
-    if (edge->kind == COUNTS_CALL) { /* that, and returns, are most: a switch would go astray */
-        calls_push(c, calls_function(edge), edge->behind, false, edge->from);
-        return;
-    }
-    if (edge->kind == COUNTS_INDIRECT) {
-        calls_indirect(c, edge);
-        return;
-    }
     switch (edge->kind) {
+    case COUNTS_INDIRECT:
+        calls_indirect(c, edge);
+        break;
     case COUNTS_LEAVE:
         calls_leave(c, edge);
         break;
@@ -370,6 +346,23 @@ void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number
         calls_pop(c, 0);
         calls_root(c, calls_function(edge));
     }
+}
+
+/* Calls and returns are most: a switch would go astray. */
+void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles)
+{
+    struct calls *c = calls;
+    calls_settle(c, number, cycles);
+    if (c->depth && edge->kind == COUNTS_CALL) {
+        calls_push(c, calls_function(edge), edge->behind, false, edge->from);
+        return;
+    }
+    const struct calls_frame *top = &c->frames[c->depth ? c->depth - 1 : 0];
+    if (c->depth && edge->kind == COUNTS_INDIRECT && top->return_address == edge->block.first &&
+        top->exception < 0 && !top->tail)
+        calls_pop(c, c->depth - 1);
+    else
+        calls_other(c, edge);
 }
 
 /* The next exception comes in place of a return to what this handler interrupted (tail-chaining):

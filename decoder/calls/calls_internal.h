@@ -8,8 +8,19 @@
 /* The path, made if it is new; what has no room counts for its caller. */
 uint32_t calls_find_path(struct calls *c, const struct calls_path *wanted);
 
-/* What ran up to instruction `number` was of the newest call. */
-void calls_settle(struct calls *c, uint64_t number, uint64_t cycles);
+/* What ran since the last transfer, up to instruction `number`, was of the newest call. */
+static inline void calls_settle(struct calls *c, uint64_t number, uint64_t cycles)
+{
+    uint32_t path = c->depth ? c->frames[c->depth - 1].path : CALLS_NO_PATH;
+    if (path != CALLS_NO_PATH)
+        c->paths[path].self += number - c->number;
+    c->number = number;
+    if (cycles == c->cycles) /* most traces have none */
+        return;
+    if (path != CALLS_NO_PATH)
+        c->paths[path].self_cycles += cycles - c->cycles;
+    c->cycles = cycles;
+}
 
 /* The frame above that of the newest open exception; 0: none is open. */
 unsigned calls_base(const struct calls *c);

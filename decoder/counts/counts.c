@@ -122,7 +122,7 @@ static bool counts_grow(struct counts *c)
 
 static uint64_t function_at(const struct counts *c, uint64_t address)
 {
-    return c->config.function ? c->config.function(c->config.ctx, address) : 0;
+    return c->config.function ? c->config.function(c->config.function_ctx, address) : 0;
 }
 
 /* No compiler returns by it: TBB, TBH, a load from an index, a sum with the program counter; BR of
@@ -494,7 +494,7 @@ struct counts_pass {
 };
 
 /* The block may have been reached by a transfer. */
-static void counts_reached(struct counts *c, const struct bt_block *marked)
+static inline void counts_reached(struct counts *c, const struct bt_block *marked)
 {
     const struct bt_block b = {marked->first, 0, (marked->info & 0xf) | ANY_BLOCK};
     const struct counts_edge *e = &c->edges[counts_place(c->shift, c->from, &b)];

@@ -53,7 +53,8 @@ struct counts_config {
 
     /* Where the function begins that holds the address; 0: not known. NULL: never known. Asked once
      * for each way, and once more where what led to it is a branch. */
-    uint64_t (*function)(void *ctx, uint64_t address);
+    uint64_t (*function)(void *function_ctx, uint64_t address);
+    void *function_ctx;
 
     /* Optional. A transfer, before the block that it leads to; `number` is that block's first
      * instruction, `cycles` are those counted before it. */

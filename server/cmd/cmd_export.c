@@ -181,6 +181,11 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
     int error = calls_init(&core->calls, &config);
     if (!error && !args->no_tasks)
         error = export_tasks_find(&w.tasks, o, &o->sources[i]);
+    if (!error && !w.tasks.list) { /* nothing to be told in between */
+        walk.transfer = calls_transfer;
+        walk.event = calls_event;
+        walk.ctx = w.calls;
+    }
     if (!error) {
         error = export_walk(&walk, &counts, loss);
         export_tasks_tell(&w.tasks, w.calls, counts.number);

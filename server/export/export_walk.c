@@ -155,19 +155,6 @@ static uint64_t walk_function(void *ctx, uint64_t address)
     return export_function(s->walk->names, address);
 }
 
-static void walk_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
-                          uint64_t cycles)
-{
-    const struct walk_state *s = ctx;
-    s->walk->transfer(s->walk->ctx, edge, number, cycles);
-}
-
-static void walk_one_event(void *ctx, const struct bt_event *event, uint64_t cycles)
-{
-    const struct walk_state *s = ctx;
-    s->walk->event(s->walk->ctx, event, cycles);
-}
-
 int walk_open(struct walk_state *s, const struct export_walk *walk, struct counts *counts)
 {
     s->walk = walk;
@@ -177,9 +164,10 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
         .m_profile = export_m_profile(source),
         .jumps = s->walk->jumps,
         .function = walk_function,
-        .transfer = s->walk->transfer ? walk_transfer : NULL,
-        .event = s->walk->event ? walk_one_event : NULL,
-        .ctx = s,
+        .function_ctx = s,
+        .transfer = s->walk->transfer,
+        .event = s->walk->event,
+        .ctx = s->walk->ctx,
     };
     struct code_options options;
     struct code_key key;
@@ -221,7 +209,7 @@ void walk_close(struct walk_state *s)
     parallel_free(s->parallel);
     s->parallel = NULL;
     code_cache_release(&s->code);
-    s->counts->config.ctx = NULL; /* nothing more is fed */
+    s->counts->config.ctx = s->counts->config.function_ctx = NULL; /* nothing more is fed */
 }
 
 void walk_settle(struct walk_state *s)

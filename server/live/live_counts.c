@@ -175,6 +175,7 @@ static int begin_core(struct counting_core *c, const struct history_window *w)
     struct counts_config config = {.max_edges = EDGES_MAX,
                                    .m_profile = m_profile,
                                    .function = counting_function,
+                                   .function_ctx = c,
                                    .transfer = counting_transfer,
                                    .event = counting_event,
                                    .ctx = c};
