@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/port/formatter.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define FULL_SYNC 0xffffff7fu /* last four bytes, newest in the low byte */
 #define RUN_MAX   4096
+
+/* In the loop over frames a call of each would cost as much as the frame. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
 
 /*
  * Bytes of each source, gathered until the call ends, a mark comes, or there is no room: sources in
@@ -12,7 +16,7 @@
  * count, so there is room for more.
  */
 #define SLOTS     8
-#define SPLIT_MAX (4 * FORMATTER_FRAME) /* bytes in which a frame is looked for */
+#define SPLIT_MAX 24u /* half syncs, in and before a frame that is looked for */
 struct slot {
     uint64_t offset;
     uint32_t len;
@@ -133,24 +137,28 @@ struct frame {
 
 #define EVEN_BIT0 0x0001000100010001u
 #define EVEN_BITS 0x00ff00ff00ff00ffu
+#define EVEN_IDS  0x00fe00fe00fe00feu
 
 static inline uint64_t load_half(const uint8_t *p)
 {
-    return p[0] | (uint64_t)p[1] << 8 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 24 |
-           (uint64_t)p[4] << 32 | (uint64_t)p[5] << 40 | (uint64_t)p[6] << 48 |
-           (uint64_t)p[7] << 56;
+    uint64_t v; /* by shifts alone compilers do not always make it one load */
+    memcpy(&v, p, sizeof v);
+    return le64toh(v);
 }
 
 static inline void store_half(uint8_t *p, uint64_t v)
 {
-    p[0] = (uint8_t)v;
-    p[1] = (uint8_t)(v >> 8);
-    p[2] = (uint8_t)(v >> 16);
-    p[3] = (uint8_t)(v >> 24);
-    p[4] = (uint8_t)(v >> 32);
-    p[5] = (uint8_t)(v >> 40);
-    p[6] = (uint8_t)(v >> 48);
-    p[7] = (uint8_t)(v >> 56);
+    v = htole64(v);
+    memcpy(p, &v, sizeof v);
+}
+
+/* Bit 0 of each even byte that has the ID 0 or one above FORMATTER_ID_MAX. No branches: nobody
+ * could predict how many IDs a frame has. */
+static inline uint64_t special_ids(uint64_t half)
+{
+    uint64_t above = (half & half << 1 & half << 2) >> 7;
+    uint64_t some = ((half & EVEN_IDS) + EVEN_IDS) >> 8;
+    return (above | ~some) & half & EVEN_BIT0;
 }
 
 /* Bytes from number `begin` on, 1 to 15; zeros follow. */
@@ -174,14 +182,16 @@ static inline uint64_t spread_bits(unsigned bits)
     return (bits & 0xfu) * 0x0000200040008001u & EVEN_BIT0;
 }
 
-static inline bool has_even_ff(uint64_t half)
+/* Bit 15 of each pair that begins with FF; above the lowest one others may be set. */
+static inline uint64_t even_ffs(uint64_t half)
 {
     uint64_t zero_if_ff = ~half & EVEN_BITS;
     return (zero_if_ff - EVEN_BIT0) & ~zero_if_ff & EVEN_BIT0 << 15;
 }
 
 /* The first `len` bytes of `data`, 1 to 15, belong to the current source. */
-static inline void take_data(struct formatter *f, struct gather *g, struct frame data, unsigned len)
+static ALWAYS_INLINE void take_data(struct formatter *f, struct gather *g, struct frame data,
+                                    unsigned len)
 {
     if (f->id == 0 || f->id > FORMATTER_ID_MAX) {
         take_special(f, g, len);
@@ -207,18 +217,11 @@ static inline void store_from(struct slot *s, const uint8_t *bytes, unsigned beg
     store_half(s->data + s->len + 8, load_half(bytes + begin + 8) | spread_bits(bits >> 4) << odd);
 }
 
-/*
- * The same as take_mixed_frame() where all IDs are those of sources, straight from the input, of
- * which two frames' bytes can be read. False: one is not, and nothing was done.
- */
-static bool take_turns(struct formatter *f, struct gather *g, const uint8_t *bytes, unsigned ids,
-                       unsigned aux)
+/* The same as take_mixed_frame() where all IDs are those of sources, straight from the input, of
+ * which two frames' bytes can be read. */
+static ALWAYS_INLINE void take_turns(struct formatter *f, struct gather *g, const uint8_t *bytes,
+                                     unsigned ids, unsigned aux)
 {
-    if (!is_source(f->id))
-        return false;
-    for (unsigned left = ids; left; left &= left - 1)
-        if (!is_source(bytes[2 * (unsigned)__builtin_ctz(left)] >> 1))
-            return false;
     struct slot *s = slot_for(g, f->id, f->frame_offset);
     unsigned begin = 0;
     for (; ids; ids &= ids - 1) {
@@ -234,13 +237,13 @@ static bool take_turns(struct formatter *f, struct gather *g, const uint8_t *byt
     }
     store_from(s, bytes, begin, aux);
     s->len += FORMATTER_FRAME - 1 - begin;
-    return true;
 }
 
 /* Frame with ID bytes: bit k of `ids` is set when byte 2k is one; `data` is the frame with bit 0
  * of data bytes put back. Returns false when an impossible ID shows lost alignment. */
-static bool take_mixed_frame(struct formatter *f, struct gather *g, struct frame data, unsigned ids,
-                             unsigned aux)
+static __attribute__((noinline)) bool take_mixed_frame(struct formatter *f, struct gather *g,
+                                                       struct frame data, unsigned ids,
+                                                       unsigned aux)
 {
     unsigned begin = 0; /* bytes of the frame that are gone from `data` */
     for (; ids; ids &= ids - 1) {
@@ -267,13 +270,14 @@ static bool take_mixed_frame(struct formatter *f, struct gather *g, struct frame
 }
 
 /* `bytes`: two frames' bytes can be read, of which the first is the frame. */
-static inline void take_frame(struct formatter *f, struct gather *g, const uint8_t *bytes)
+static ALWAYS_INLINE void take_frame(struct formatter *f, struct gather *g, const uint8_t *bytes)
 {
     struct frame frame = {load_half(bytes), load_half(bytes + 8)};
     unsigned aux = (unsigned)(frame.high >> 56);
     unsigned ids = even_bits(frame.low) | even_bits(frame.high) << 4;
-    if (ids && take_turns(f, g, bytes, ids, aux)) {
-        f->frames++;
+    f->frames++;
+    if (ids && is_source(f->id) && !(special_ids(frame.low) | special_ids(frame.high))) {
+        take_turns(f, g, bytes, ids, aux);
         return;
     }
     frame.low |= spread_bits(aux);
@@ -283,9 +287,8 @@ static inline void take_frame(struct formatter *f, struct gather *g, const uint8
     } else if (!take_mixed_frame(f, g, frame, ids, aux)) {
         /* Frames from memory keep their place whatever is in them. */
         formatter_lose(f, g, f->mode == FORMATTER_ALIGNED);
-        return;
+        f->frames--;
     }
-    f->frames++;
 }
 
 /* Frames of a sink's memory: FF at an even offset is damage, found by its ID 0x7F. */
@@ -363,39 +366,37 @@ static size_t formatter_resync(struct formatter *f, const uint8_t *data, size_t 
     return len;
 }
 
-static inline bool is_half_sync(const uint8_t *pair)
-{
-    return pair[0] == 0xff && pair[1] == 0x7f;
-}
-
 /*
  * Half syncs, and a frame with some of them between its pairs. Returns bytes consumed; 0: something
- * else is there, or the input ends in it.
+ * else is there, or the input ends soon.
  */
 static size_t take_split_frame(struct formatter *f, struct gather *g, const uint8_t *data,
                                size_t len)
 {
-    uint8_t frame[2 * FORMATTER_FRAME] = {0};
-    unsigned fill = 0;
-    size_t begin = 0;
-    if (f->mode != FORMATTER_SYNC)
+    uint8_t bytes[2 * FORMATTER_FRAME] = {0};
+    size_t syncs = 0, begin = 0;
+    if (f->mode != FORMATTER_SYNC || len < 2 * SPLIT_MAX + FORMATTER_FRAME)
         return 0;
-    while (len - begin >= 2 && is_half_sync(data + begin))
-        begin += 2;
-    f->offset += begin;
-    size_t i = begin, end = len - begin < SPLIT_MAX ? len : begin + SPLIT_MAX;
-    while (fill < FORMATTER_FRAME) {
-        if (end - i < 2 || (data[i] == 0xff && data[i + 1] != 0x7f))
+    uint64_t low = load_half(data), high = load_half(data + 8), ffs;
+    while ((ffs = even_ffs(low)) != 0 || even_ffs(high)) {
+        /* From its first FF on the frame is what stands a pair further on. */
+        const uint8_t *from = data + 2 * ++syncs;
+        unsigned bit = (unsigned)__builtin_ctzll(ffs ? ffs : even_ffs(high)) - 15;
+        uint64_t before = ((uint64_t)1 << bit) - 1;
+        if (((ffs ? low : high) >> bit & 0xffff) != 0x7fff || syncs > SPLIT_MAX)
             return begin;
-        frame[fill] = data[i];
-        frame[fill + 1] = data[i + 1];
-        fill += data[i] == 0xff ? 0 : 2;
-        i += 2;
+        low = ffs ? (low & before) | (load_half(from) & ~before) : low;
+        high = (ffs ? 0 : high & before) | (load_half(from + 8) & ~(ffs ? 0 : before));
+        unsigned leads = ffs && bit == 0 && begin == 2 * syncs - 2 ? 2 : 0;
+        begin += leads;
+        f->offset += leads;
     }
+    store_half(bytes, low);
+    store_half(bytes + 8, high);
     f->frame_offset = f->offset;
-    f->offset += i - begin;
-    take_frame(f, g, frame);
-    return i;
+    f->offset += 2 * syncs + FORMATTER_FRAME - begin;
+    take_frame(f, g, bytes);
+    return 2 * syncs + FORMATTER_FRAME;
 }
 
 /* Sync words begin with FF at an even place, where a frame has an ID byte that no source has: a
@@ -404,8 +405,8 @@ static size_t take_whole_frames(struct formatter *f, struct gather *g, const uin
                                 size_t len)
 {
     size_t i = 0;
-    while (len - i >= 2 * FORMATTER_FRAME && f->aligned && !has_even_ff(load_half(data + i)) &&
-           !has_even_ff(load_half(data + i + 8))) {
+    while (len - i >= 2 * FORMATTER_FRAME && f->aligned && !even_ffs(load_half(data + i)) &&
+           !even_ffs(load_half(data + i + 8))) {
         f->frame_offset = f->offset;
         f->offset += FORMATTER_FRAME;
         take_frame(f, g, data + i);

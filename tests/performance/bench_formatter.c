@@ -26,20 +26,18 @@ struct shape {
     enum formatter_mode mode;
     unsigned sources;
     unsigned turn;
-    bool judged; /* by the full bar; the others show how bad it can get */
     struct frame_options options;
 };
 
 static const struct shape shapes[] = {
-    {"ETB, 1 source", FORMATTER_ALIGNED, 1, 1000, true, {0}},
-    {"ETB, 2 sources, turns of 100", FORMATTER_ALIGNED, 2, 100, true, {0}},
-    {"ETB, 4 sources, turns of 10", FORMATTER_ALIGNED, 4, 10, false, {0}},
-    {"port, 1 source", FORMATTER_SYNC, 1, 1000, true, {.full_sync_period = 64}},
+    {"ETB, 1 source", FORMATTER_ALIGNED, 1, 1000, {0}},
+    {"ETB, 2 sources, turns of 100", FORMATTER_ALIGNED, 2, 100, {0}},
+    {"ETB, 4 sources, turns of 10", FORMATTER_ALIGNED, 4, 10, {0}},
+    {"port, 1 source", FORMATTER_SYNC, 1, 1000, {.full_sync_period = 64}},
     {"port, 2 sources, half syncs",
      FORMATTER_SYNC,
      2,
      100,
-     false,
      {.full_sync_period = 64, .half_sync_percent = 5}},
 };
 
@@ -104,8 +102,8 @@ static void theirs(enum formatter_mode mode, const struct trace_bytes *unit, siz
 }
 
 /* `put`: bytes that must come out of one unit; 0: not known. */
-static bool measure(const char *name, enum formatter_mode mode, bool judged,
-                    const struct trace_bytes *unit, uint64_t put)
+static bool measure(const char *name, enum formatter_mode mode, const struct trace_bytes *unit,
+                    uint64_t put)
 {
     double size = bench_option("BENCH_MB", SIZE / 5e6) * 5e6;
     size_t count = 1 + (size_t)(size / (double)unit->size);
@@ -124,10 +122,9 @@ static bool measure(const char *name, enum formatter_mode mode, bool judged,
     struct bench_time our_time = bench_median(&our_runs), their_time = bench_median(&their_runs);
     double total = (double)unit->size * (double)count;
     double ocsd_total = (double)unit->size * (double)ocsd_count;
-    printf(
-        "formatter\tname=%s\tbytes=%.0f\trate=%.1f\twall=%.1f\tocsd=%.1f\tdata=%.4f\tjudged=%d\n",
-        name, total, total / our_time.cpu / 1e6, total / our_time.wall / 1e6,
-        ocsd_total / their_time.cpu / 1e6, (double)bytes / total, judged);
+    printf("formatter\tname=%s\tbytes=%.0f\trate=%.1f\twall=%.1f\tocsd=%.1f\tdata=%.4f\n", name,
+           total, total / our_time.cpu / 1e6, total / our_time.wall / 1e6,
+           ocsd_total / their_time.cpu / 1e6, (double)bytes / total);
     fflush(stdout);
     if (!put || bytes == put * count)
         return true;
@@ -150,7 +147,7 @@ static bool generated(void)
         if (!wanted(shapes[i].name))
             continue;
         uint64_t put = build(&shapes[i], &unit);
-        ok = measure(shapes[i].name, shapes[i].mode, shapes[i].judged, &unit, put) && ok;
+        ok = measure(shapes[i].name, shapes[i].mode, &unit, put) && ok;
         trace_bytes_release(&unit);
     }
     return ok;
@@ -173,7 +170,7 @@ static bool capture(const char *folder)
     size_t size = fread(bytes, 1, sizeof bytes, file) / FORMATTER_FRAME * FORMATTER_FRAME;
     fclose(file);
     const struct trace_bytes unit = {.data = bytes, .size = size};
-    return size > 0 && measure(name, FORMATTER_ALIGNED, true, &unit, 0);
+    return size > 0 && measure(name, FORMATTER_ALIGNED, &unit, 0);
 }
 
 int main(int argc, char **argv)
