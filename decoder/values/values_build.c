@@ -219,8 +219,9 @@ static void transfer_register(struct build *b, const struct insn_effect *e, unsi
     a->width = e->width;
     a->sign = e->sign;
     a->stack = e->rn == 13;
+    bool back = (a->stack && (e->writeback || e->list)) || e->list >> 15;
     if (e->load)
-        a->saved = (a->stack && (e->writeback || e->list)) || e->list >> 15 ? SAVED : SAVED_NOT;
+        a->saved = !back ? SAVED_NOT : (SAVED_REGS | 1u << 15) >> reg & 1 ? SAVED : SAVED_FRAME;
     else
         a->saved =
             a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1 ? SAVED : SAVED_NOT;

@@ -622,6 +622,36 @@ START_TEST(test_stack_bits)
 }
 END_TEST
 
+/* A store to nobody knows where hits no register that is saved, but others that are on the stack.
+ */
+START_TEST(test_not_saved)
+{
+    struct path p;
+    struct values_answer a;
+    begin(&p, BT_ISA_T32);
+    p.w.infer = VALUES_INFER_ALL;
+    for (unsigned k = 0; k < 4; k++)
+        add(&p, 0xbf00, BT_COND_PASS);
+    add(&p, 0xf000f87a, BT_COND_PASS); /* bl 0x8100 */
+    p.next = 0x8100;
+    add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+    p.next = 0x800c;
+    add(&p, 0xb411, BT_COND_PASS);     /* push {r0, r4} */
+    add(&p, 0x6011, BT_COND_PASS);     /* str r1, [r2] */
+    add(&p, 0x2200, BT_COND_PASS);     /* movs r2, #0 */
+    add(&p, 0xe89d0011, BT_COND_PASS); /* ldm sp, {r0, r4} */
+    p.w.final[0] = p.ram[8] = 5;
+    p.w.final[4] = p.ram[9] = 6;
+    p.w.final[13] = RAM + 0x20;
+    p.w.final[14] = 0x800d;
+    struct values *r = work(&p);
+    ck_assert(values_word(r, 7, RAM + 0x24, &a) && a.value == 6);
+    ck_assert(!values_word(r, 7, RAM + 0x20, &a));
+    ck_assert(values_word(r, 9, RAM + 0x20, &a) && a.value == 5);
+    values_free(r);
+}
+END_TEST
+
 /* What the call would have to give back contradicts itself: nothing that is assumed is left. */
 START_TEST(test_contradiction)
 {
@@ -683,6 +713,7 @@ Suite *unit_suite(void)
     unit_case(s, "values: a window that ends before the halt", test_earlier);
     unit_case(s, "values: windows that are refused", test_refused);
     unit_case(s, "values: M profile, bits that SP has not", test_stack_bits);
+    unit_case(s, "values: pushed, but not saved", test_not_saved);
     unit_case(s, "values: assumptions that contradict each other", test_contradiction);
     return s;
 }
