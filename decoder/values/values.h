@@ -34,6 +34,7 @@ enum values_memory {
     VALUES_MEMORY_CONST,  /* nobody writes it: value at any time */
     VALUES_MEMORY_RAM,    /* only this core's instructions write it: value is the present one */
     VALUES_MEMORY_UNREAD, /* as RAM; the present value is not known */
+    VALUES_MEMORY_SAVED,  /* as UNREAD where a register is saved; others write elsewhere */
 };
 
 /* Kind of the aligned word at `address`, and its value as an ordinary word load gives it. */

@@ -61,10 +61,16 @@ static bool grow_cells(struct values *r)
     return true;
 }
 
+/* Other cores may write it. */
+static bool is_others(const struct values_cell *c)
+{
+    return c->kind == VALUES_MEMORY_SAVED && c->saved == SAVED_NOT;
+}
+
 static void record_word(struct values *r, const struct values_cell *c, uint32_t end)
 {
     struct values_memory_state *m = &r->memory;
-    if (!c->version || end <= c->from ||
+    if (!c->version || end <= c->from || is_others(c) ||
         !values_room(r, (void **)&m->records, &m->record_max, m->record_count, sizeof *m->records))
         return;
     m->records[m->record_count++] =
@@ -278,7 +284,7 @@ static void memory_load(struct values *r, struct values_access *a, struct values
 {
     bool whole = a->width == 4;
     enum values_how how = c->kind == VALUES_MEMORY_CONST ? VALUES_CODE : VALUES_FORWARDED;
-    if (!is_trusted((enum values_memory)c->kind) || !a->data)
+    if (!is_trusted((enum values_memory)c->kind) || !a->data || is_others(c))
         return;
     if (c->kind == VALUES_MEMORY_CONST) {
         uint32_t word = whole ? a->data : word_value(r, &a->word);
@@ -310,6 +316,8 @@ static void memory_load(struct values *r, struct values_access *a, struct values
             c->from = since;
     }
     if (a->saved) {
+        if (c->kind == VALUES_MEMORY_SAVED)
+            record_word(r, c, a->when);
         c->saved = SAVED_NOT;
         c->since = a->when;
     }

@@ -109,7 +109,7 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     const struct reverse_forward *forward = live_snapshot_forward(l, c);
     const uint8_t *bytes;
     uint8_t code[4];
-    if (kind == VALUES_MEMORY_RAM && (is_shared(&c->config->shared, address) ||
+    if (kind >= VALUES_MEMORY_RAM && (is_shared(&c->config->shared, address) ||
                                       (forward && reverse_forward_outside(forward, address))))
         return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_CONST) {

@@ -61,7 +61,7 @@ static void list_ranges(struct live_snapshot_core *s, const struct execute_regs 
             add_range(s, at, to);
             named |= sp >= at && sp < to;
         }
-    for (unsigned i = 0; alone && i < c->config->ram.count; i++) {
+    for (unsigned i = 0; i < c->config->ram.count; i++) {
         const struct config_range *ram = &c->config->ram.at[i];
         add_range(s, ram->address, ram->address + ram->size);
         named |= sp - ram->address < ram->size;

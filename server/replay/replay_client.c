@@ -92,7 +92,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     uint8_t b[4];
     bool dumped = in_dump(c, address);
     enum values_memory kind = kind_of(r, c, address, dumped);
-    if (kind == VALUES_MEMORY_RAM && (is_in_ranges(&c->shared, address) ||
+    if (kind >= VALUES_MEMORY_RAM && (is_in_ranges(&c->shared, address) ||
                                       (c->forward && reverse_forward_outside(c->forward, address))))
         return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_RAM && replay_known_memory(c, address, b, sizeof b) == sizeof b) {
@@ -102,9 +102,9 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     bool there = (dumped || kind == VALUES_MEMORY_CONST) &&
                  code_image_read(c->image, &c->key, address, b, sizeof b) == sizeof b;
     if (!there || (kind == VALUES_MEMORY_RAM && !is_present(c, address)))
-        return kind == VALUES_MEMORY_RAM      ? VALUES_MEMORY_UNREAD
-               : kind == VALUES_MEMORY_SHARED ? kind
-                                              : VALUES_MEMORY_OTHER;
+        return kind == VALUES_MEMORY_RAM                                     ? VALUES_MEMORY_UNREAD
+               : kind == VALUES_MEMORY_SHARED || kind == VALUES_MEMORY_SAVED ? kind
+                                                                             : VALUES_MEMORY_OTHER;
     *value = word_of(c, b);
     return kind;
 }

@@ -45,11 +45,11 @@ static int put_stack(struct reverse_map *map, uint64_t sp)
 int reverse_forward_map(const struct reverse_forward *f, struct reverse_map *map, bool alone,
                         const struct config_ranges *ram, const struct config_ranges *shared)
 {
-    int error = alone ? put_ranges(map, ram, EXECUTE_MEMORY_RAM, false) : BT_OK;
     for (size_t i = 0; i < map->count && !alone; i++)
         if (map->ranges[i].kind == EXECUTE_MEMORY_RAM)
             map->ranges[i].kind = EXECUTE_MEMORY_OTHER;
-    for (size_t i = 0; i < f->count && !error; i++) {
+    int error = put_ranges(map, ram, EXECUTE_MEMORY_RAM, !alone);
+    for (size_t i = 0; i < f->count && alone && !error; i++) {
         uint64_t sp;
         if (reverse_snapshot_sp(f->core.profile, &f->stretches[i]->state.regs, &sp))
             error = put_stack(map, sp);

@@ -118,8 +118,8 @@ struct reverse_forward {
 };
 
 /*
- * For the owner's map(), behind the program: what the board file says of RAM, and where SP was at
- * halts so far. `alone`: other cores do not write there. BT_OK or BT_ERR_NOMEM.
+ * For the owner's map(), behind the program: what the board file says of RAM. `alone`: no other
+ * core writes elsewhere, nor where SP was at halts so far. BT_OK or BT_ERR_NOMEM.
  */
 int reverse_forward_map(const struct reverse_forward *f, struct reverse_map *map, bool alone,
                         const struct config_ranges *ram, const struct config_ranges *shared);

@@ -126,14 +126,21 @@ enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_
                                        uint32_t address, uint32_t sp, bool shared)
 {
     bool stack = address - (sp - STACK_NEAR) < 2 * STACK_NEAR;
+    enum values_memory own = shared ? VALUES_MEMORY_SAVED : VALUES_MEMORY_RAM;
+    uint64_t start, size;
+    const char *name;
     for (size_t i = 0; i < elf_count; i++) {
         enum elf_use kind = elf_image_use(elf[i], address);
         if (kind == ELF_USE_CONST)
             return VALUES_MEMORY_CONST;
         if (kind == ELF_USE_RAM)
-            return stack || !shared ? VALUES_MEMORY_RAM : VALUES_MEMORY_SHARED;
+            return shared && (!stack ||
+                              (elf_image_variable_at(elf[i], address, &start, &size, &name) &&
+                               sp - start >= size))
+                       ? VALUES_MEMORY_SHARED
+                       : own;
     }
-    return stack ? VALUES_MEMORY_RAM : VALUES_MEMORY_OTHER;
+    return stack ? own : VALUES_MEMORY_OTHER;
 }
 
 bool reverse_has_bit_band(const char *type)

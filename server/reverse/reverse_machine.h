@@ -17,7 +17,8 @@ bool reverse_program_add_ram(struct reverse_program *p, uint64_t address, uint64
 
 /*
  * Kind of the memory at `address`, as far as it can be told: by the programs' sections; the stack
- * around `sp` is RAM. `shared`: other cores write, too, so only the stack is this core's own.
+ * around `sp` is RAM. `shared`: other cores write, too, so only the stack is this core's own, but
+ * no variable beside it, and only while it has saved registers there.
  */
 enum values_memory reverse_memory_kind(struct elf_image *const *elf, size_t elf_count,
                                        uint32_t address, uint32_t sp, bool shared);

@@ -102,8 +102,8 @@ START_TEST(memory_by_segments_and_the_stack)
     ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, RAM + 0x100000, false), VALUES_MEMORY_RAM);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, RAM + 0x100000, true),
                      VALUES_MEMORY_SHARED);
-    ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, sp, true), VALUES_MEMORY_RAM);
-    ck_assert_int_eq(reverse_memory_kind(&image, 1, sp - 4, sp, true), VALUES_MEMORY_RAM);
+    ck_assert_int_eq(reverse_memory_kind(&image, 1, RAM, sp, true), VALUES_MEMORY_SAVED);
+    ck_assert_int_eq(reverse_memory_kind(&image, 1, sp - 4, sp, true), VALUES_MEMORY_SAVED);
     ck_assert_int_eq(reverse_memory_kind(&image, 1, 0x40000000, sp, false), VALUES_MEMORY_OTHER);
     elf_image_close(image);
 }

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+# Tests reverse_forward.c, live_snapshot.c and reverse_machine.c.
+"""Two Cortex-A9 that write the same RAM, with states read at halts. Stock GDB goes to random positions of the first
+core: no register and no word of RAM that is known is another one than it was there, live and in the recording of it.
+Where the board file calls RAM the core's own, `monitor past` names what the other core has written.
+
+BTRACED_FULL=1: more positions."""
+
+import os
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+import bench
+from test_dma import length
+from test_forward import NAMES, Judge, aligned, written_down
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "gdb"))
+from live_gdb import CONFIGS, Live, board_file, recording  # noqa: E402
+from replay_gdb import Server, Skipped, Suite, expect, gdb, has  # noqa: E402
+
+suite = Suite()
+FULL = bool(os.environ.get("BTRACED_FULL"))
+POSITIONS = 60 if FULL else 25
+SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
+LOOK = "info registers " + " ".join(NAMES)
+
+
+class Program(bench.Case):
+    def __init__(self, folder, level, rounds, r, borrows=False):
+        a9 = bench.A9
+        flags = [*a9.flags, r.choice(("-marm", "-mthumb")), f"-DTICK={r.randrange(40, 900)}", f"-DROLE={r.randrange(2)}",
+                 f"-DBORROWERS={r.choice((2, 2, 3)) if borrows else 0}"]
+        super().__init__(folder, "cores", level, rounds, ("start_cores.S", "cores.c"),
+                         (bench.Machine(a9.qemu, a9.core, a9.ram, flags, (), a9.script, a9.plugin, a9.unit,
+                                        a9.registers), []))
+        self.snapshot, self.ram_key = r.choice(("background", "halt")), ""
+
+    def board(self):
+        plugin = f"-plugin {bench.ROOT / 'build' / 'virtual-board.so'}"
+        single = " ".join(bench.secure.board.one_instruction_a_block())
+        truth = (f"{single} -plugin {bench.TRUTH},states=$HERE/states,accesses=$HERE/accesses,ram=$HERE/ram,"
+                 f"base={self.machine.ram:x},size={bench.RAM_SIZE:x},halt={self.symbols['halt_here']:x},whole=1")
+        path = board_file("virtual-a9-smp", replace=[
+            (plugin, f"{truth} {plugin}"), (str(CONFIGS / "virtual" / "crash-a9.elf"), str(self.elf)),
+            ("[core cpu1]", f"{self.ram_key}\n[core cpu1]")])
+        path.write_text(path.read_text() + f"\n[past]\nsnapshot = {self.snapshot}\n")
+        return path
+
+
+def session(case, places, areas, halts):
+    """What GDB says live, and in a recording of that; and the truth."""
+    dumps = [f"x/{count}xw {start:#x}" for start, count in areas]
+    ask = ["thread 1", "set mem inaccessible-by-default off"]
+    ask += [f"mem {start:#x} {start + 4 * count:#x} rw cache" for start, count in areas]
+    for place in places:
+        ask += [f"monitor goto {place}", "stepi", LOOK, *dumps]
+    ask += ["monitor past", "disconnect"]
+    run = ["monitor record start look", *halts, "tbreak *halt_here", "continue", "shell sleep 1",
+           "monitor record stop"]
+    with Live(case.board()) as live:
+        done = gdb(live.port, run + ask, elf=case.elf, connect="target extended-remote")
+        states, accesses = written_down(live.path.parent, False)
+        where = aligned(states, bench.STATE, NAMES.index("pc"), live.truth())
+        with Server(recording(live, "look"), "--elf", str(case.elf)) as server:
+            replayed = gdb(server.port, ["record stop", *ask], elf=case.elf)
+    places = [place for place in places if place <= len(where) and where[place - 1] <= accesses[-1][0]]
+    expect(len(places) > 5, f"{len(places)} positions are written down")
+    judge = Judge(NAMES, bench.STATE, False, where, states, accesses, places)
+    return [(output, judge.told(output.all(LOOK), list(map(output.all, dumps)), areas)) for output in (done, replayed)]
+
+
+def with_two(halted, seed=SEED, borrows=False):
+    reason = bench.missing()
+    if reason:
+        raise Skipped(reason)
+    r = random.Random(f"{seed} {halted}")
+    print(f"seed {seed}", flush=True)
+    with tempfile.TemporaryDirectory(prefix="btraced-cores.") as place:
+        case = Program(place, r.choice(bench.LEVELS), r.randrange(20, 60), r, borrows)
+        end = length(case)
+        ram, top = case.machine.ram, case.symbols["stack_top"]
+        areas = [(at, 4) for at in (*range(ram, ram + 0x160, 16), *range(top - 0xa0, top, 16),
+                                    *range(top - 0x2a0, top - 0x200, 16))]
+        places = sorted(r.sample(range(2, end - 1), min(POSITIONS, end - 4)))
+        halts = ["tbreak note", "continue", "shell sleep 0.3"] * r.randrange(1, 4) if halted else []
+        for kind, (_, (share, of, _)) in zip(("live", "recorded"), session(case, places, areas, halts)):
+            print(f"{case.name}, {case.snapshot}, {kind}: {len(places)} positions of {end}, seed {seed}: {share:.1%} of the "
+                  f"registers and {of:.1%} of the words of RAM known, all right", flush=True)
+            expect(share >= 0.05, f"{share:.1%} of the registers are known")
+
+
+def called_its_own():
+    """What the board file promises, and is not so, is found at the halt."""
+    reason = bench.missing()
+    if reason:
+        raise Skipped(reason)
+    r = random.Random(f"{SEED} own")
+    with tempfile.TemporaryDirectory(prefix="btraced-cores.") as place:
+        print(f"seed {SEED}", flush=True)
+        case = Program(place, "O1", 30, r, True)
+        case.ram_key = f"ram = {case.machine.ram:#x}+{bench.RAM_SIZE:#x}"
+        with Live(case.board()) as live:
+            done = gdb(live.port, ["tbreak note", "continue", "shell sleep 0.5", "tbreak *halt_here", "continue", "shell sleep 1",
+                                   "monitor goto 2000", "stepi", "monitor past", "disconnect"],
+                       elf=case.elf, connect="target extended-remote")
+    has(done["monitor past"], r"^  0x[0-9a-f]{8}\+\d+ \w*: written from outside")
+
+
+suite.test("values forwards: two cores that share RAM")(lambda: with_two(False))
+suite.test("values forwards: two cores that share RAM, with halts on the way")(lambda: with_two(True))
+# A word of the first core's stack that the other one writes.
+suite.test("values forwards: two cores, a local variable that the other one writes")(lambda: with_two(False, 1, True))
+suite.test("values forwards: RAM that is called its own and another core writes")(called_its_own)
+
+if __name__ == "__main__":
+    suite.run()
