@@ -156,6 +156,10 @@ static int read_blocks(struct live_client *k, struct live_core *c, bool delta,
     struct btrace_view view;
     pipeline_lock(l->pipeline);
     live_view(l, c, k->size, &view);
+    if (c->left) { /* GDB joins it to the PC that it has written */
+        view.pc = c->regs.value[TARGET_REG_PC];
+        view.jumped = true;
+    }
     int error = delta ? btrace_delta(&view, has, out, given) : btrace_blocks(&view, out, given);
     pipeline_unlock(l->pipeline);
     return error;
