@@ -498,7 +498,8 @@ void values_counts(const struct values *r, struct values_counts *counts)
                                      .words = m->cell_count,
                                      .rounds = r->rounds,
                                      .conflicts = u->conflicts,
-                                     .inferred_conflicts = u->inferred_conflicts};
+                                     .inferred_conflicts = u->inferred_conflicts,
+                                     .inferred_at = u->inferred_at - (u->inferred_at != 0)};
     counts->memory_bytes = u->value_max * sizeof *u->values + u->pool_max * sizeof *u->pool +
                            u->work_max * sizeof *u->work + m->access_max * sizeof *m->accesses +
                            m->record_max * sizeof *m->records + m->cell_max * sizeof *m->cells +

@@ -119,6 +119,7 @@ struct values_counts {
     unsigned rounds;
     size_t conflicts;          /* contradictions without assumptions: trace or model is wrong */
     size_t inferred_conflicts; /* calls that were seen not to keep the standard are not counted */
+    uint32_t inferred_at;      /* instruction of the first of these (index in the window) */
 };
 
 struct values; /* private */

@@ -189,6 +189,13 @@ uint32_t rules_value(struct values_rules *r)
     return (uint32_t)r->value_count++;
 }
 
+static void note_conflict(struct values_rules *r, uint32_t step)
+{
+    (*(r->inferring ? &r->inferred_conflicts : &r->conflicts))++;
+    if (r->inferring && (!r->inferred_at || step < r->inferred_at))
+        r->inferred_at = step + 1;
+}
+
 static void learn_value(struct values_rules *r, uint32_t value, uint32_t number,
                         enum values_how how, uint32_t step)
 {
@@ -197,7 +204,7 @@ static void learn_value(struct values_rules *r, uint32_t value, uint32_t number,
         return;
     if (v->how) {
         if (v->number != number)
-            (*(r->inferring ? &r->inferred_conflicts : &r->conflicts))++;
+            note_conflict(r, step);
         return;
     }
     if (v->uses) {

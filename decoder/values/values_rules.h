@@ -75,7 +75,8 @@ struct values_rules {
     size_t work_count, work_max;
     size_t news; /* how often something was learnt, or a rule was added */
     size_t conflicts, inferred_conflicts;
-    bool inferring; /* what is learnt from now on rests on assumptions */
+    uint32_t inferred_at; /* the first step of these, plus 1 */
+    bool inferring;       /* what is learnt from now on rests on assumptions */
     bool nomem;
 };
 

@@ -365,10 +365,20 @@ static void cmd_window(struct reverse_motion *m, int core, const char *rest,
     console_print(c, "values are worked out for the last %zu instructions\n", m->limit);
 }
 
+static void report_withdrawn(const struct reverse_known *k, const struct console *c)
+{
+    if (!k->built || !k->counts.inferred_conflicts)
+        return;
+    console_print(c,
+                  "instructions %" PRIu64 " to %" PRIu64 ": %zu values that rest on this are "
+                  "contradicted, first at instruction %" PRIu64 ": none that does is shown\n",
+                  k->from + 1, k->to, k->counts.inferred_conflicts,
+                  k->from + k->counts.inferred_at + 1);
+}
+
 static void cmd_assume(struct reverse_motion *m, int core, const char *rest,
                        const struct console *c)
 {
-    (void)core;
     if (strcmp(rest, "on") == 0 || strcmp(rest, "off") == 0) {
         m->infer = rest[1] == 'n' ? VALUES_INFER_ALL : 0;
         for (int i = 0; i < m->core_count; i++) {
@@ -380,6 +390,7 @@ static void cmd_assume(struct reverse_motion *m, int core, const char *rest,
     }
     console_print(c, m->infer ? "calls are taken to keep SP and r4 to r11, handlers all registers\n"
                               : "only what is proved is shown\n");
+    report_withdrawn(&m->cores[core].values.now, c);
 }
 
 /* How all of them stand. */

@@ -661,8 +661,9 @@ START_TEST(test_contradiction)
         struct values_counts c;
         begin(&p, BT_ISA_A32);
         p.w.infer = VALUES_INFER_ALL;
+        add(&p, 0xe1a00000, BT_COND_PASS);
         add(&p, 0xe2846001, BT_COND_PASS); /* add r6, r4, #1 */
-        add(&p, 0xeb00003d, BT_COND_PASS); /* bl 0x8100 */
+        add(&p, 0xeb00003c, BT_COND_PASS); /* bl 0x8100 */
         uint32_t back = p.next;
         p.next = 0x8100;
         add(&p, 0xe3a04001, BT_COND_PASS); /* mov r4, #1 */
@@ -678,8 +679,9 @@ START_TEST(test_contradiction)
         values_counts(r, &c);
         ck_assert_uint_eq(c.conflicts, 0);
         ck_assert_int_eq(c.inferred_conflicts != 0, !keeps);
-        ck_assert_int_eq(values_register(r, 1, 6, &a), keeps);
-        ck_assert(is_known(r, 0, 8, 8) && is_known(r, 4, 4, 1));
+        ck_assert_uint_eq(c.inferred_at, !keeps);
+        ck_assert_int_eq(values_register(r, 2, 6, &a), keeps);
+        ck_assert(is_known(r, 0, 8, 8) && is_known(r, 5, 4, 1));
         values_free(r);
     }
 }
