@@ -220,11 +220,11 @@ static void transfer_register(struct build *b, const struct insn_effect *e, unsi
     a->sign = e->sign;
     a->stack = e->rn == 13;
     bool back = (a->stack && (e->writeback || e->list)) || e->list >> 15;
+    unsigned bit = reg < 16 ? 1u << reg : 0;
     if (e->load)
-        a->saved = !back ? SAVED_NOT : (SAVED_REGS | 1u << 15) >> reg & 1 ? SAVED : SAVED_FRAME;
+        a->saved = !back ? SAVED_NOT : bit & (SAVED_REGS | 1u << 15) ? SAVED : SAVED_FRAME;
     else
-        a->saved =
-            a->stack && e->writeback && reg < 16 && SAVED_REGS >> reg & 1 ? SAVED : SAVED_NOT;
+        a->saved = a->stack && e->writeback && bit & SAVED_REGS ? SAVED : SAVED_NOT;
 }
 
 /* What floating-point registers hold is never known: a load of one is an access, and no more. */
