@@ -90,7 +90,7 @@ static void refresh_cell(struct values *r, struct values_cell *c)
     if (c->epoch == m->clobber_count)
         return;
     if (c->epoch < m->stack_epoch)
-        c->since = m->clobbers[m->stack_epoch - 1];
+        c->since = m->clobbers[(m->stack_other ? m->clobber_count : m->stack_epoch) - 1];
     bool kept = c->saved == SAVED || (c->saved == SAVED_FRAME && c->epoch >= m->kernel_epoch);
     if (c->epoch >= m->hard_epoch && kept) {
         if (!c->doubtful)
@@ -141,8 +141,10 @@ static void memory_clobber(struct values *r, uint32_t when, const struct values_
     m->clobbers[m->clobber_count++] = when;
     if (hard)
         m->hard_epoch = m->clobber_count;
-    if (hard || a->stack)
+    if (hard || a->stack) {
         m->stack_epoch = m->clobber_count;
+        m->stack_other = !hard && a->saved == SAVED_NOT;
+    }
     if (hard || a->kernel)
         m->kernel_epoch = m->clobber_count;
 }
@@ -509,6 +511,7 @@ void values_memory_begin(struct values *r)
     m->record_count = 0;
     m->clobber_count = 0;
     m->hard_epoch = m->stack_epoch = m->kernel_epoch = 0;
+    m->stack_other = false;
     m->listed_count = 0;
 }
 

@@ -96,7 +96,8 @@ struct values_memory_state {
     size_t cell_count, cell_max;
     uint32_t *clobbers;  /* states; entry e ends epoch e */
     size_t hard_epoch;   /* the last of them that saved registers do not survive either, plus 1 */
-    size_t stack_epoch;  /* the last that may have saved a register, plus 1 */
+    size_t stack_epoch;  /* the last that may have saved a register, plus 1; */
+    bool stack_other;    /* it has pushed another one: what is popped may be that */
     size_t kernel_epoch; /* the last that SAVED_FRAME does not survive, plus 1 */
     uint32_t *listed;    /* addresses of words that were saved in this pass */
     size_t listed_count, listed_max;

@@ -120,8 +120,9 @@ def _():
     has(report(live("m4 parser", 0, age_ms=201))[1], r"^MISS m4 parser, 150 MB/s: age of the newest position 201 ms")
     for row in live("m4 parser", 0), live("m4 parser", 7, others=1.5), live("a9 parser", 7):
         equal(report(row)[0], 0, f"exit code of {row}")
-    turns = "formatter\tname=turns\tbytes=1\trate={}\twall=1\tocsd=400\tjudged=0"
-    equal([report(turns.format(rate))[0] for rate in (899, 901)], [1, 0], "exit codes")
+    turns = "formatter\tname=turns\tbytes=1\trate={}\twall=1\tocsd={}\tjudged=0"
+    pairs = (999, 300), (1001, 300), (1001, 401)
+    equal([report(turns.format(*pair))[0] for pair in pairs], [1, 0, 1], "exit codes")
 
 
 @suite.test("bench report: what is measured again is what missed, each row once")
