@@ -38,7 +38,7 @@ BANDS = 5  # up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt
 GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
 FORWARD = ("registers", "registers_known", "sp_known", "words", "words_known")
 TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which there is none here
-CORNERS = 12 if FULL else 2  # programs of corners.py on each core
+CORNERS = 6 if FULL else 2  # programs of corners.py on each core
 KNOWN_A = 1017  # its tasks pop from where nobody knows, what others have pushed
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
