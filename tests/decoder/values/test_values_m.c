@@ -416,6 +416,8 @@ static void put_frame(struct path *p, uint32_t offset, uint32_t pc)
     p->ram[offset / 4 + 7] = 0x01000000;
 }
 
+static const struct values_ram all = {RAM, 0x100};
+
 static struct values *work_switches(struct path *p, const struct values_ram *ram)
 {
     p->w.infer = VALUES_INFER_ALL;
@@ -433,7 +435,7 @@ static struct values *work_switches(struct path *p, const struct values_ram *ram
 /* A task that was interrupted at 0x8010 waits where its frame is, if that is the only one. */
 START_TEST(test_task_waits)
 {
-    static const struct values_ram all = {RAM, 0x100}, part = {RAM, 0x400};
+    static const struct values_ram part = {RAM, 0x400};
     static const struct {
         const struct values_ram *ram;
         uint32_t other; /* where the PC of a second frame leads to */
@@ -461,7 +463,6 @@ END_TEST
 /* Its frame at the halt: a service may have written there what it did not find. */
 START_TEST(test_task_served)
 {
-    static const struct values_ram all = {RAM, 0x100};
     for (unsigned number = 11; number < 15; number += 3) {
         struct path p;
         struct values_answer a;
@@ -534,7 +535,6 @@ END_TEST
 /* It goes on later, and no frame waits: what its own pop has left does not count. */
 START_TEST(test_task_goes_on)
 {
-    static const struct values_ram all = {RAM, 0x100};
     for (unsigned waits = 0; waits < 3; waits++) {
         struct path p;
         begin(&p, BT_ISA_T32);
@@ -558,7 +558,6 @@ END_TEST
  * not what it has left on a stack of its own. */
 START_TEST(test_task_kept)
 {
-    static const struct values_ram all = {RAM, 0x100};
     for (unsigned process = 0; process < 2; process++) {
         struct path p;
         struct values_answer a;
