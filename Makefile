@@ -30,7 +30,7 @@ DEPS_DEMO := gdb-multiarch qemu-system-arm
 DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cppcheck \
     binutils-arm-none-eabi gcc-arm-none-eabi binutils-aarch64-linux-gnu \
     libopencsd-dev libopencsd-bin g++ python3 mandoc zlib1g-dev libunicorn-dev \
-    umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 busybox-static cpio kmod \
+    umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 qemu-user busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
     python3-pyocd lldb lcov valgrind protobuf-compiler autofdo llvm-19 bolt-19 sigrok-cli libsigrokdecode4 chromium \
     slurmctld slurmd slurm-client munge zstd \

@@ -143,7 +143,7 @@ def main(arguments, lines):
     table = Table(lines)
     tree = Tree(options.root)
     report = Report("layers", options.verbose)
-    report.none("sources without an object: `make all virtual-board`", tree.without_object)
+    report.none("sources without an object: `make all virtual-board library`", tree.without_object)
     folders(tree, table, report)
     order(tree, table, report)
     private_headers(tree, report)

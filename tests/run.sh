@@ -216,7 +216,7 @@ oracles() {
 # Nothing is measured against them: a unit test that hangs ends, one on a busy machine does not.
 export CK_TIMEOUT_MULTIPLIER=30
 export BTRACED=build/btraced
-again_max=12 # tests
+again_max=6 # tests
 export ASAN_OPTIONS=verify_asan_link_order=0 # the library of a test bench comes in front
 if [ "$mode" = unit ]; then
     units release

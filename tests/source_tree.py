@@ -117,7 +117,7 @@ class Tree:
         objects = {}
         for source in self.sources.values():
             if source.path.endswith(".c"):
-                for variant in ("release", "board"):
+                for variant in ("release", "board", "pic"):
                     path = os.path.join("build", variant, source.path[:-2] + ".o")
                     if os.path.exists(os.path.join(self.root, path)):
                         source.object = path

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define DEFAULT_PATHS (64u << 10)
-#define FREE_PLACE    UINT32_MAX
+#define FREE_PLACE    0u /* others: index of the path, plus 1 */
 
 int calls_init(struct calls *c, const struct calls_config *config)
 {
@@ -18,11 +18,8 @@ int calls_init(struct calls *c, const struct calls_config *config)
     for (c->place_count = 64; c->place_count < c->path_max * 2;)
         c->place_count *= 2;
     c->paths = calloc(c->path_max, sizeof *c->paths);
-    c->places = malloc(c->place_count * sizeof *c->places);
-    if (!c->paths || !c->places)
-        return BT_ERR_NOMEM;
-    memset(c->places, 0xff, c->place_count * sizeof *c->places);
-    return BT_OK;
+    c->places = calloc(c->place_count, sizeof *c->places);
+    return c->paths && c->places ? BT_OK : BT_ERR_NOMEM;
 }
 
 void calls_release(struct calls *c)
@@ -45,38 +42,71 @@ static bool path_is(const struct calls_path *p, const struct calls_path *q)
            p->exception == q->exception;
 }
 
+/* Its first place; others follow, up to a free one. */
+static size_t path_place(const struct calls *c, const struct calls_path *p)
+{
+    uint64_t x = p->function ^ p->site << 19 ^ (uint64_t)p->parent << 37 ^
+                 (uint64_t)(uint32_t)p->exception << 50;
+    return (size_t)(x * 0x9e3779b97f4a7c15u >> 44) & (c->place_count - 1);
+}
+
 /* What has no room counts for its caller; a root without room for the first path of all. */
 uint32_t calls_find_path(struct calls *c, const struct calls_path *wanted)
 {
-    uint64_t x = wanted->function ^ wanted->site << 19 ^ (uint64_t)wanted->parent << 37 ^
-                 (uint64_t)(uint32_t)wanted->exception << 50;
-    size_t at = (size_t)(x * 0x9e3779b97f4a7c15u >> 44) & (c->place_count - 1);
+    size_t at = path_place(c, wanted);
     for (; c->places[at] != FREE_PLACE; at = (at + 1) & (c->place_count - 1))
-        if (path_is(&c->paths[c->places[at]], wanted))
-            return c->places[at];
+        if (path_is(&c->paths[c->places[at] - 1], wanted))
+            return c->places[at] - 1;
     if (c->path_count == c->path_max) {
         c->crowded++;
         return wanted->parent == CALLS_NO_PATH ? 0 : wanted->parent;
     }
-    c->places[at] = (uint32_t)c->path_count;
     c->paths[c->path_count] = *wanted;
-    return (uint32_t)c->path_count++;
+    c->places[at] = (uint32_t)++c->path_count;
+    return c->places[at] - 1;
 }
 
-/* The same; mostly a path calls what it called before. */
-static inline uint32_t find_callee(struct calls *c, uint32_t parent, uint64_t function,
-                                   uint64_t site)
+void calls_forget_paths(struct calls *c)
 {
-    uint32_t place = (site ^ site >> 2) / 2 % CALLS_NEWEST, none = 0;
-    uint32_t *newest = parent == CALLS_NO_PATH ? &none : &c->paths[parent].newest[place];
-    const struct calls_path *p = &c->paths[*newest];
-    if (!*newest || p->site != site || p->function != function || p->parent != parent ||
-        p->exception != -1) {
-        const struct calls_path wanted = {
-            .function = function, .site = site, .parent = parent, .exception = -1};
-        *newest = calls_find_path(c, &wanted);
+    while (c->path_count > 0) { /* few of many places are taken */
+        size_t at = path_place(c, &c->paths[c->path_count - 1]);
+        while (c->places[at] != c->path_count)
+            at = (at + 1) & (c->place_count - 1);
+        c->places[at] = FREE_PLACE;
+        c->path_count--;
     }
-    return *newest;
+    memset(c->callees, 0, sizeof c->callees);
+    c->crowded = 0;
+}
+
+static inline uint64_t calls_way(uint32_t parent, const struct counts_edge *edge)
+{
+    return (uint64_t)parent << 32 | edge->id;
+}
+
+static inline struct calls_callee *calls_callee(struct calls *c, uint64_t way)
+{
+    return &c->callees[((way >> 32) * 37 + way) % CALLS_CALLEES];
+}
+
+/* The path behind `parent`, or the exception's, that the edge leads to. */
+static inline uint32_t find_callee(struct calls *c, uint32_t parent, const struct counts_edge *edge,
+                                   int32_t exception)
+{
+    uint64_t way =
+        calls_way(exception < 0 ? parent : CALLS_NO_PATH - 1 - (uint32_t)exception, edge);
+    struct calls_callee *callee = calls_callee(c, way);
+    if (edge->id && callee->way == way)
+        return callee->path;
+    const struct calls_path wanted = {.function = calls_function(edge),
+                                      .site = exception < 0 ? edge->from : 0,
+                                      .parent = parent,
+                                      .exception = exception};
+    uint64_t crowded = c->crowded;
+    uint32_t path = calls_find_path(c, &wanted);
+    if (edge->id && c->crowded == crowded)
+        *callee = (struct calls_callee){way, path};
+    return path;
 }
 
 static inline void calls_pop(struct calls *c, unsigned depth)
@@ -95,26 +125,50 @@ static inline void calls_begin(struct calls *c, struct calls_frame *f)
         c->config.begin(c->config.ctx, f, c->number, c->cycles);
 }
 
-static inline void calls_push(struct calls *c, uint64_t function, uint64_t return_address,
-                              bool tail, uint64_t site)
+void calls_put_frame(struct calls *c, const struct calls_frame *frame)
 {
+    struct calls_frame *f = &c->frames[c->depth];
+    *f = *frame;
+    bool tail = f->tail && c->depth && f[-1].exception < 0;
+    f->below = tail ? f[-1].below : (uint16_t)c->depth;
+    c->depth++;
+}
+
+static inline void calls_open(struct calls *c, uint64_t function, uint64_t return_address,
+                              bool tail, uint32_t path)
+{
+    const struct calls_frame frame = {return_address, function, path, -1, .tail = tail};
+    calls_put_frame(c, &frame);
+    c->paths[path].calls++;
+    calls_begin(c, &c->frames[c->depth - 1]);
+}
+
+static void calls_open_root(struct calls *c, uint64_t function, uint64_t return_address, bool tail)
+{
+    const struct calls_path wanted = {.function = function, .parent = c->task, .exception = -1};
     if (c->depth == CALLS_DEPTH) { /* deeper than anyone looks: begins anew */
         calls_pop(c, 0);
         c->crowded++;
-        site = 0;
     }
-    uint32_t parent = site && c->depth ? c->frames[c->depth - 1].path : c->task;
-    uint32_t path = find_callee(c, parent, function, site);
-    struct calls_frame *frame = &c->frames[c->depth++];
-    *frame = (struct calls_frame){return_address, function, path, -1, .tail = tail};
-    c->paths[path].calls++;
-    calls_begin(c, frame);
+    calls_open(c, function, return_address, tail, calls_find_path(c, &wanted));
 }
 
 /* The callers are not known. */
 static void calls_root(struct calls *c, uint64_t function)
 {
-    calls_push(c, function, 0, false, 0);
+    calls_open_root(c, function, 0, false);
+}
+
+static inline void calls_push(struct calls *c, const struct counts_edge *edge,
+                              uint64_t return_address, bool tail)
+{
+    uint64_t function = calls_function(edge);
+    if (!c->depth || !edge->from || c->depth == CALLS_DEPTH) {
+        calls_open_root(c, function, return_address, tail);
+        return;
+    }
+    uint32_t parent = c->frames[c->depth - 1].path;
+    calls_open(c, function, return_address, tail, find_callee(c, parent, edge, -1));
 }
 
 /* The frame above that of the newest open exception. */
@@ -132,9 +186,7 @@ static bool calls_return(struct calls *c, uint64_t address)
     for (unsigned i = c->depth; i > 0 && c->frames[i - 1].exception < 0; i--) {
         if (c->frames[i - 1].return_address != address)
             continue;
-        while (c->frames[i - 1].tail && i > 1 && c->frames[i - 2].exception < 0)
-            i--;
-        calls_pop(c, i - 1);
+        calls_pop(c, c->frames[i - 1].below);
         return true;
     }
     return false;
@@ -170,7 +222,7 @@ static void calls_leave(struct calls *c, const struct counts_edge *edge)
     }
     if (c->depth && c->frames[c->depth - 1].exception < 0)
         return_address = c->frames[c->depth - 1].return_address;
-    calls_push(c, function, return_address, true, edge->from);
+    calls_push(c, edge, return_address, true);
 }
 
 /* A return to somebody who called before the trace shows it; or a switch; or a task begins. */
@@ -187,7 +239,7 @@ static void calls_indirect(struct calls *c, const struct counts_edge *edge)
     unsigned base = calls_base(c);
     calls_pop(c, base);
     if (base)
-        calls_push(c, function, 0, false, edge->from);
+        calls_push(c, edge, 0, false);
     else
         calls_root(c, function);
 }
@@ -309,9 +361,7 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
         return;
     }
     top->function = calls_function(edge);
-    struct calls_path path = {
-        .function = top->function, .parent = CALLS_NO_PATH, .exception = top->exception};
-    top->path = calls_find_path(c, &path);
+    top->path = find_callee(c, CALLS_NO_PATH, edge, top->exception);
     c->paths[top->path].calls++;
     calls_begin(c, top);
 }
@@ -354,15 +404,97 @@ void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number
     struct calls *c = calls;
     calls_settle(c, number, cycles);
     if (c->depth && edge->kind == COUNTS_CALL) {
-        calls_push(c, calls_function(edge), edge->behind, false, edge->from);
+        calls_push(c, edge, edge->behind, false);
         return;
     }
     const struct calls_frame *top = &c->frames[c->depth ? c->depth - 1 : 0];
     if (c->depth && edge->kind == COUNTS_INDIRECT && top->return_address == edge->block.first &&
-        top->exception < 0 && !top->tail)
-        calls_pop(c, c->depth - 1);
+        top->exception < 0)
+        calls_pop(c, top->below);
     else
         calls_other(c, edge);
+}
+
+/* No open call returns to where the edge leads, which is the newest one's function. */
+static inline bool calls_stay(const struct calls_frame *top, const struct counts_edge *edge,
+                              unsigned depth, const struct calls_floor *floor)
+{
+    uint64_t address = edge->block.first;
+    if (!edge->function || top->function != edge->function)
+        return false;
+    for (; depth > floor->frames && top->exception < 0; depth--, top--)
+        if (top->return_address == address)
+            return false;
+    return depth > floor->frames || !floor->frames ||
+           (edge->switches && floor->absent[(address >> 1) % CALLS_PIECE_SEEN] == address);
+}
+
+size_t calls_follow(struct calls *c, const struct calls_floor *floor,
+                    const struct counts_transfer *transfers, size_t count)
+{
+    struct calls_path *paths = c->paths;
+    unsigned depth = c->depth;
+    uint64_t number = c->number;
+    size_t i = 0;
+    for (; i < count && depth && depth >= floor->frames; i++) {
+        const struct counts_edge *e = transfers[i].edge;
+        struct calls_frame *top = &c->frames[depth - 1];
+        uint32_t path = top->path;
+        unsigned next = top->below;
+        if (path == CALLS_NO_PATH || (depth == floor->frames && e->kind != COUNTS_CALL))
+            break;
+        if (e->kind == COUNTS_INDIRECT) {
+            if (top->return_address != e->block.first || top->exception >= 0) {
+                if (!calls_stay(top, e, depth, floor))
+                    break;
+                next = depth;
+            }
+        } else {
+            uint64_t way = calls_way(path, e);
+            const struct calls_callee *callee = calls_callee(c, way);
+            if (callee->way != way || depth + 1 >= CALLS_DEPTH)
+                break;
+            uint64_t function = paths[callee->path].function, return_address = e->behind;
+            bool tail = e->kind == COUNTS_LEAVE;
+            next = depth;
+            if (tail) {
+                if (top->tail || top->exception >= 0 || function == top->function ||
+                    function != e->block.first)
+                    break;
+                next = top->below;
+                return_address = top->return_address;
+            } else if (e->kind != COUNTS_CALL) {
+                break;
+            }
+            paths[callee->path].calls++;
+            top[1] = (struct calls_frame){return_address,          function,     callee->path, -1,
+                                          .below = (uint16_t)next, .tail = tail, .begun = true};
+            next = depth + 1;
+            if (next > c->deepest)
+                c->deepest = next;
+        }
+        paths[path].self += transfers[i].number - number;
+        number = transfers[i].number;
+        depth = next;
+    }
+    c->depth = depth;
+    c->number = number;
+    return i;
+}
+
+void calls_transfers(void *calls, const struct counts_transfer *transfers, size_t count,
+                     uint64_t cycles)
+{
+    struct calls *c = calls;
+    const struct calls_floor floor = {c->config.begin || c->config.end ? CALLS_DEPTH : 0, NULL};
+    for (size_t i = 0; i < count;) {
+        if (cycles == c->cycles)
+            i += calls_follow(c, &floor, transfers + i, count - i);
+        if (i < count) {
+            calls_transfer(c, transfers[i].edge, transfers[i].number, cycles);
+            i++;
+        }
+    }
 }
 
 /* The next exception comes in place of a return to what this handler interrupted (tail-chaining):
@@ -386,9 +518,10 @@ void calls_event(void *calls, const struct bt_event *event, uint64_t cycles)
             interrupted = event->u.exception.return_address;
         else if (calls_are_chained(c, &event->u.exception))
             (void)close_exception(c, &interrupted);
-        c->frames[c->depth++] = (struct calls_frame){.return_address = interrupted,
-                                                     .path = CALLS_NO_PATH,
-                                                     .exception = event->u.exception.number};
+        const struct calls_frame frame = {.return_address = interrupted,
+                                          .path = CALLS_NO_PATH,
+                                          .exception = event->u.exception.number};
+        calls_put_frame(c, &frame);
     } else if (event->kind == BT_EVENT_EXCEPTION_RET && c->config.m_profile) {
         if (!close_exception(c, &c->interrupted))
             calls_pop(c, 0);

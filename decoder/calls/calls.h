@@ -13,23 +13,27 @@
 #include "decoder/counts/counts.h"
 
 #define CALLS_DEPTH   512u
-#define CALLS_NEWEST  4u
+#define CALLS_CALLEES 2048u /* a power of two */
 #define CALLS_NO_PATH UINT32_MAX
 
 /* One way of calls that led into a function. A path stands behind that of its caller. */
 struct calls_path {
     uint64_t function; /* its first address, or where it was entered if no name is known */
-    uint64_t site;     /* the instruction that called it; 0: a root, or right below a task */
     uint64_t calls;
     uint64_t self; /* instructions in the function itself */
+    uint64_t site; /* the instruction that called it; 0: a root, or right below a task */
     uint64_t self_cycles;
     uint64_t all; /* calls_finish(): with everything called from there, but for exceptions */
     uint64_t all_cycles;
-    uint32_t parent;               /* index; CALLS_NO_PATH: a root */
-    uint32_t newest[CALLS_NEWEST]; /* by the call's place, index of what it called last; 0: nothing
-                                    */
-    int32_t exception;             /* its number, of an exception's root; otherwise -1 */
+    uint32_t parent;   /* index; CALLS_NO_PATH: a root */
+    int32_t exception; /* its number, of an exception's root; otherwise -1 */
     bool task; /* a root in which a task's calls are: `function` is that of calls_switch() */
+};
+
+/* Which path an edge led to, from another one. */
+struct calls_callee {
+    uint64_t way; /* the other one, and the edge's id; 0: nothing */
+    uint32_t path;
 };
 
 struct calls_frame {
@@ -37,6 +41,7 @@ struct calls_frame {
     uint64_t function;
     uint32_t path;
     int32_t exception; /* -1: none */
+    uint16_t below;    /* frames that stay when it returns */
     bool tail;         /* jumped to: it returns where the frame below does */
     bool begun;
     bool arrived; /* a root that went over to the stack of a task of which no calls are known */
@@ -68,8 +73,9 @@ struct calls {
     size_t path_count, path_max;
     uint32_t *places; /* a hash table of the paths */
     size_t place_count;
+    struct calls_callee callees[CALLS_CALLEES]; /* some of them, by a hash of the way */
     struct calls_frame frames[CALLS_DEPTH];
-    unsigned depth;
+    unsigned depth, deepest; /* calls_follow(): the most since its user set it */
     struct calls_stack stacks[CALLS_STACKS];
     uint64_t stacks_used;
     uint32_t task;        /* path of the one that runs; CALLS_NO_PATH: not known */
@@ -83,8 +89,11 @@ struct calls {
 int calls_init(struct calls *c, const struct calls_config *config);
 void calls_release(struct calls *c);
 
-/* In the order and with the arguments of struct counts_config. */
+/* In the order and with the arguments of struct counts_config. All edges are those of the same
+ * counts. */
 void calls_transfer(void *calls, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
+void calls_transfers(void *calls, const struct counts_transfer *transfers, size_t count,
+                     uint64_t cycles);
 void calls_event(void *calls, const struct bt_event *event, uint64_t cycles);
 
 /* From instruction `number` on `task` is the current one: the address of its control block; 0: that

@@ -38,7 +38,7 @@ static void cutter_base(struct calls_cutter *c, uint64_t function)
                                               .begun = true};
     c->step_absent = c->piece.absent_count;
     memset(c->seen, 0xff, sizeof c->seen); /* no address */
-    c->deepest = 0;
+    c->calls.deepest = 1;
     c->relied = false;
     c->closed = false;
 }
@@ -60,7 +60,7 @@ static void cutter_step(struct calls_cutter *c, struct calls_step *step)
     step->rows = c->calls.path_count;
     step->function = c->relied ? c->calls.frames[0].function : 0;
     step->frames = c->calls.depth - 1;
-    step->deepest = c->deepest;
+    step->deepest = c->calls.deepest - 1;
     step->absent = (uint32_t)(p->absent_count - c->step_absent);
     p->steps[p->step_count++] = *step;
 }
@@ -138,16 +138,20 @@ static bool return_is_below(const struct calls_cutter *c, const struct counts_ed
     return top == 1 || (frame->exception < 0 && frame->function != calls_function(edge));
 }
 
-static bool transfer_is_below(struct calls_cutter *c, const struct counts_edge *edge)
+static inline bool transfer_is_below(struct calls_cutter *c, const struct counts_edge *edge)
 {
     bool floor = c->calls.depth == 1;
+    const struct calls_frame *top = &c->calls.frames[c->calls.depth - 1];
+    if (!floor && edge->kind == COUNTS_INDIRECT && top->return_address == edge->block.first &&
+        top->exception < 0)
+        return false; /* most returns */
     switch (edge->kind) {
     case COUNTS_CALL:
         return floor && !c->entered;
     case COUNTS_INDIRECT:
         return (floor && !c->entered) || (!calls_base(&c->calls) && indirect_is_below(c, edge));
     case COUNTS_LEAVE:
-        return (floor && !c->entered) || (!calls_base(&c->calls) && leave_is_below(c, edge));
+        return (floor && !c->entered) || (leave_is_below(c, edge) && !calls_base(&c->calls));
     case COUNTS_EXCEPTION:
         return floor;
     case COUNTS_EXCEPTION_RETURN:
@@ -167,8 +171,8 @@ static bool cutter_goes_on(struct calls_cutter *c)
 
 static void cutter_deeper(struct calls_cutter *c)
 {
-    if (c->calls.depth - 1 > c->deepest)
-        c->deepest = c->calls.depth - 1;
+    if (c->calls.depth > c->calls.deepest)
+        c->calls.deepest = c->calls.depth;
 }
 
 void calls_cutter_transfer(void *cutter, const struct counts_edge *edge, uint64_t number,
@@ -196,6 +200,24 @@ void calls_cutter_transfer(void *cutter, const struct counts_edge *edge, uint64_
     cutter_step(c, &step);
     c->entered = edge->kind != COUNTS_INDIRECT || edge->block.first; /* a root "returns" to 0 */
     cutter_base(c, edge->function);
+}
+
+void calls_cutter_transfers(void *cutter, const struct counts_transfer *transfers, size_t count,
+                            uint64_t cycles)
+{
+    struct calls_cutter *c = cutter;
+    const struct calls_floor floor = {1, c->seen};
+    for (size_t i = 0; i < count && cutter_goes_on(c);) {
+        size_t followed = 0;
+        if (cycles == c->calls.cycles && c->entered)
+            followed = calls_follow(&c->calls, &floor, transfers + i, count - i);
+        i += followed;
+        c->closed &= !followed;
+        if (i < count) {
+            calls_cutter_transfer(c, transfers[i].edge, transfers[i].number, cycles);
+            i++;
+        }
+    }
 }
 
 static bool event_is_below(const struct calls_cutter *c, const struct bt_event *event)
@@ -244,9 +266,7 @@ void calls_cutter_begin(struct calls_cutter *c, uint64_t number, uint64_t cycles
     struct calls *calls = &c->calls;
     calls_piece_release(&c->piece);
     c->step_max = c->frame_max = c->absent_max = 0;
-    memset(calls->places, 0xff, calls->place_count * sizeof *calls->places);
-    calls->path_count = 0;
-    calls->crowded = 0;
+    calls_forget_paths(calls);
     calls->number = number;
     calls->cycles = cycles;
     c->entered = false;
@@ -360,7 +380,7 @@ static void join_step(struct join *j, const struct calls_step *s)
         struct calls_frame frame = j->piece->frames[j->frame++];
         if (frame.path != CALLS_NO_PATH)
             frame.path = j->paths[frame.path];
-        c->frames[c->depth++] = frame;
+        calls_put_frame(c, &frame);
     }
     j->absent += s->absent;
     join_op(c, s);

@@ -58,18 +58,19 @@ struct calls_cutter {
     size_t step_max, frame_max, absent_max;
     size_t step_absent;              /* `absent` of this step begin there */
     uint64_t seen[CALLS_PIECE_SEEN]; /* some of them */
-    uint32_t deepest;
-    bool entered; /* something is open below */
-    bool relied;  /* on the base's function */
-    bool closed;  /* the event of an exception's return was the newest, and closed one */
-    int error;    /* BT_ERR_NOMEM; BT_ERR_UNSUPPORTED: too deep, or too many rows */
+    bool entered;                    /* something is open below */
+    bool relied;                     /* on the base's function */
+    bool closed; /* the event of an exception's return was the newest, and closed one */
+    int error;   /* BT_ERR_NOMEM; BT_ERR_UNSUPPORTED: too deep, or too many rows */
 };
 
 /* BT_ERR_NOMEM. Release in both cases. */
 int calls_cutter_init(struct calls_cutter *c, bool m_profile);
 void calls_cutter_release(struct calls_cutter *c);
 
-/* As calls_transfer() and calls_event(). */
+/* As calls_transfer(), calls_transfers() and calls_event(). */
+void calls_cutter_transfers(void *cutter, const struct counts_transfer *transfers, size_t count,
+                            uint64_t cycles);
 void calls_cutter_transfer(void *cutter, const struct counts_edge *edge, uint64_t number,
                            uint64_t cycles);
 void calls_cutter_event(void *cutter, const struct bt_event *event, uint64_t cycles);

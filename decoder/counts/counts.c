@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/counts/counts.h"
 
+#include "counts_internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_BITS   12
-#define DEFAULT_MAX  (512u << 10)
-#define HASH_FACTOR  0x9e3779b97f4a7c15u
-#define NO_TRANSFERS 255u
-#define NO_EDGE      UINT32_MAX
-#define MARKS        (FLOW_COUNTED | CODE_LEAVES) /* in the info of blocks, with `times` */
-#define BATCH        1024u                        /* blocks that are fed at a time, with `times` */
-#define PAST         (COUNTS_RECENT + 2 * BATCH)  /* what may be taken back, and what comes next */
-
-#define ANY_BLOCK 0x30u /* in the info of a block: whichever begins there */
+#define FIRST_BITS  12
+#define DEFAULT_MAX (512u << 10)
+#define NO_EDGE     UINT32_MAX
 
 /* A loop in two kinds: what is asked for is known where it is compiled. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
@@ -37,17 +32,20 @@ int counts_init(struct counts *c, const struct counts_config *config,
     c->config = *config;
     if (!c->config.max_edges)
         c->config.max_edges = DEFAULT_MAX;
-    c->report = !config->transfer ? NO_TRANSFERS : config->jumps ? COUNTS_JUMP : COUNTS_CALL;
-    c->image = image;
+    c->report = !config->transfer ? COUNTS_NO_TRANSFERS : config->jumps ? COUNTS_JUMP : COUNTS_CALL;
     c->key = *key;
     c->from = COUNTS_FROM_NOWHERE;
     c->size = (size_t)1 << FIRST_BITS;
     c->shift = 64 - FIRST_BITS;
     c->edges = edges_new(c->size);
     c->recent = calloc(COUNTS_RECENT, sizeof *c->recent);
-    c->past = config->times ? calloc(PAST, sizeof *c->past) : NULL;
-    c->marks = config->times ? calloc(BATCH + 1, sizeof *c->marks) : NULL;
-    if (!c->edges || !c->recent || (config->times && (!c->past || !c->marks)))
+    c->past = config->times ? calloc(COUNTS_PAST, sizeof *c->past) : NULL;
+    c->marks = config->times ? calloc(COUNTS_BATCH + 1, sizeof *c->marks) : NULL;
+    c->transfers =
+        config->times ? calloc(COUNTS_TRANSFERS + CODE_STEP_BLOCKS, sizeof *c->transfers) : NULL;
+    c->inside = config->times ? calloc(1, sizeof *c->inside) : NULL;
+    if (!c->edges || !c->recent ||
+        (config->times && (!c->past || !c->marks || !c->transfers || !c->inside)))
         return BT_ERR_NOMEM;
     return code_cache_init(&c->code, image, &options);
 }
@@ -58,39 +56,27 @@ void counts_release(struct counts *c)
     free(c->recent);
     free(c->past);
     free(c->marks);
+    free(c->transfers);
+    if (c->inside)
+        free(c->inside->pool);
+    free(c->inside);
+    c->inside = NULL;
     c->past = NULL;
     c->marks = NULL;
+    c->transfers = NULL;
     c->edges = NULL;
     c->recent = NULL;
     code_cache_release(&c->code);
 }
 
-static inline uint64_t counts_rest(const struct bt_block *b)
-{
-    return (uint64_t)b->info << 32 | b->extent;
-}
-
-static inline size_t counts_place(unsigned shift, uint64_t from, const struct bt_block *b)
-{
-    uint64_t x = b->first ^ counts_rest(b) ^ from << 17;
-    return (size_t)(x * HASH_FACTOR >> shift);
-}
-
-static inline bool counts_is(const struct counts_edge *e, uint64_t from, const struct bt_block *b)
-{
-    return ((e->from ^ from) | (e->block.first ^ b->first) |
-            (counts_rest(&e->block) ^ counts_rest(b))) == 0;
-}
-
 /* Where nobody is told of transfers a block counts by itself, however it was reached. */
 static inline uint64_t counts_way(const struct counts *c)
 {
-    return c->report == NO_TRANSFERS ? COUNTS_FROM_NOWHERE : c->from;
+    return c->report == COUNTS_NO_TRANSFERS ? COUNTS_FROM_NOWHERE : c->from;
 }
 
 /* Its entry, or the free one that it would have. */
-static struct counts_edge *counts_find(const struct counts *c, uint64_t from,
-                                       const struct bt_block *b)
+struct counts_edge *counts_find(const struct counts *c, uint64_t from, const struct bt_block *b)
 {
     size_t at = counts_place(c->shift, from, b);
     while (c->edges[at].block.info && !counts_is(&c->edges[at], from, b))
@@ -117,10 +103,14 @@ static bool counts_grow(struct counts *c)
             c->recent[i] = (uint32_t)(counts_find(c, e->from, &e->block) - edges);
     }
     free(old);
+    if (c->inside) {
+        memset(c->inside->firsts, 0, sizeof c->inside->firsts);
+        c->inside->pooled = 0;
+    }
     return true;
 }
 
-static uint64_t function_at(const struct counts *c, uint64_t address)
+uint64_t counts_function_at(const struct counts *c, uint64_t address)
 {
     return c->config.function ? c->config.function(c->config.function_ctx, address) : 0;
 }
@@ -143,7 +133,7 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
 {
     struct insn insn;
     uint32_t opcode;
-    e->function = function_at(c, e->block.first);
+    e->function = counts_function_at(c, e->block.first);
     if (e->from & 1) {
         e->kind = e->from == COUNTS_FROM_NOWHERE     ? COUNTS_ENTRY
                   : e->from == COUNTS_FROM_EXCEPTION ? COUNTS_EXCEPTION
@@ -151,7 +141,6 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
         return;
     }
     struct code_view *view = code_select(&c->code, &c->key);
-    e->from_isa = (uint8_t)bt_block_isa(&c->last);
     e->kind = COUNTS_ENTRY;
     if (!view || code_insn(&c->code, view, e->from, bt_block_isa(&c->last), &insn, &opcode))
         return;
@@ -171,8 +160,19 @@ static void counts_classify(struct counts *c, struct counts_edge *e)
         e->kind = COUNTS_JUMP;
     e->switches =
         e->kind == COUNTS_INDIRECT && is_switch(opcode, bt_block_isa(&c->last), insn.size);
-    if (e->kind <= COUNTS_JUMP && function_at(c, e->from) != e->function)
+    if (e->kind <= COUNTS_JUMP && counts_function_at(c, e->from) != e->function)
         e->kind = COUNTS_LEAVE;
+}
+
+/* Those that wait. */
+void counts_tell(struct counts *c)
+{
+    const struct counts_transfer *t = c->transfers, *end = t + c->transfer_count;
+    if (c->config.transfers && t < end)
+        c->config.transfers(c->config.ctx, t, c->transfer_count, c->cycles);
+    for (; !c->config.transfers && t < end; t++)
+        c->config.transfer(c->config.ctx, t->edge, t->number, c->cycles);
+    c->transfer_count = 0;
 }
 
 /* Seen for the first time. NULL: there is no room. */
@@ -180,29 +180,31 @@ static struct counts_edge *counts_add(struct counts *c, uint64_t from, const str
 {
     if (c->used == c->config.max_edges)
         return NULL;
-    if (c->used * 2 >= c->size && !counts_grow(c))
-        return NULL;
+    if (c->used * 2 >= c->size) {
+        counts_tell(c); /* the edges are about to move */
+        if (!counts_grow(c))
+            return NULL;
+    }
     struct counts_edge *e = counts_find(c, from, b);
-    *e = (struct counts_edge){.from = from, .block = *b, .kind = COUNTS_ENTRY};
-    if (c->report != NO_TRANSFERS)
+    *e = (struct counts_edge){
+        .from = from, .block = *b, .kind = COUNTS_ENTRY, .id = (uint32_t)++c->used};
+    if (c->report != COUNTS_NO_TRANSFERS)
         counts_classify(c, e);
-    c->used++;
     return e;
 }
 
 /* Not at its first place: further on, or new. */
-static struct counts_edge *counts_search(struct counts *c, uint64_t from, const struct bt_block *b)
+struct counts_edge *counts_search(struct counts *c, uint64_t from, const struct bt_block *b)
 {
     struct counts_edge *e = counts_find(c, from, b);
     return e->block.info ? e : counts_add(c, from, b);
 }
 
 /* What finds no room is a transfer all the same: the stack of calls must not lose it. */
-static void counts_report(struct counts *c, const struct counts_edge *known,
-                          const struct bt_block *b)
+void counts_report(struct counts *c, const struct counts_edge *known, const struct bt_block *b)
 {
     struct counts_edge e = {.from = c->from, .block = *b};
-    if (c->report == NO_TRANSFERS)
+    if (c->report == COUNTS_NO_TRANSFERS)
         return;
     if (!known)
         counts_classify(c, &e);
@@ -211,27 +213,56 @@ static void counts_report(struct counts *c, const struct counts_edge *known,
         c->config.transfer(c->config.ctx, known, c->number, c->cycles);
 }
 
-/* The entry of the newest block but those that were taken back already; NULL: it has none. */
-static struct counts_edge *counts_newest(struct counts *c)
+/* What is seen of the newest blocks, back from the last one. */
+struct counts_back {
+    uint32_t at;     /* in `recent` or `past`: behind what was not seen yet */
+    uint32_t open;   /* as recent_open */
+    uint32_t inside; /* blocks of the step there that were not seen yet */
+    uint32_t seen;
+};
+
+static struct counts_back counts_back_of(const struct counts *c)
 {
-    uint32_t at;
-    if (!c->past) {
-        at = c->recent[--c->recent_next % COUNTS_RECENT];
-        return at == NO_EDGE ? NULL : &c->edges[at];
+    return (struct counts_back){.at = c->recent_next, .open = c->recent_open};
+}
+
+/* The next one, and the way it was reached by. False: no more can be taken back. `b`: NULL if it
+ * found no room. */
+static bool counts_back_next(const struct counts *c, struct counts_back *k,
+                             const struct bt_block **b, uint64_t *way)
+{
+    const struct code_step *step;
+    *way = COUNTS_FROM_NOWHERE;
+    if ((!k->inside && !k->open) || k->seen++ == COUNTS_RECENT)
+        return false;
+    if (!k->inside) {
+        k->open--;
+        k->at = (c->past && !k->at ? c->past_end : k->at) - 1;
     }
-    at = c->recent_next = (c->recent_next ? c->recent_next : c->past_end) - 1;
-    c->past[at].info &= ~MARKS;
-    return counts_search(c, COUNTS_FROM_NOWHERE, &c->past[at]);
+    if (!c->past) {
+        uint32_t at = c->recent[k->at % COUNTS_RECENT];
+        *b = at == NO_EDGE ? NULL : &c->edges[at].block;
+        *way = at == NO_EDGE ? *way : c->edges[at].from;
+    } else if (!(step = flow_step_of(&c->past[k->at]))) {
+        *b = &c->past[k->at];
+    } else {
+        k->inside = (k->inside ? k->inside : step->blocks) - 1;
+        *b = code_step_blocks(c->config.steps, step) + k->inside;
+    }
+    return true;
 }
 
 /* So many instructions right before a gap may be wrong: their blocks did not run, for all we know.
  */
 static void counts_take_back(struct counts *c, uint64_t doubtful)
 {
-    uint64_t back = 0;
-    for (; back < doubtful && c->recent_open > 0; c->recent_open--) {
-        struct counts_edge *e = counts_newest(c);
-        back += e ? bt_block_count(&e->block) : 1;
+    uint64_t back = 0, way;
+    const struct bt_block *b;
+    struct counts_back k = counts_back_of(c);
+    while (back < doubtful && counts_back_next(c, &k, &b, &way)) {
+        const struct bt_block plain = b ? counts_plain(b) : (struct bt_block){.first = 0};
+        struct counts_edge *e = b ? counts_search(c, way, &plain) : NULL;
+        back += e ? bt_block_count(&plain) : 1;
         if (e)
             e->count--;
     }
@@ -242,17 +273,23 @@ static void counts_take_back(struct counts *c, uint64_t doubtful)
 /* The newest branch was executed, and an exception came before where it leads to: a call, say. */
 static void counts_interrupted(struct counts *c, const struct bt_exception *exception)
 {
-    struct counts_edge e = {.from = c->from, .block.first = exception->return_address};
-    if (c->report == NO_TRANSFERS || c->from & 1 || !exception->has_return ||
+    const struct bt_block b = {exception->return_address, 0,
+                               COUNTS_ANY_BLOCK | exception->return_isa};
+    struct counts_edge unknown = {.from = c->from, .block = b};
+    if (c->report == COUNTS_NO_TRANSFERS || c->from & 1 || !exception->has_return ||
         exception->return_address == c->from)
         return;
-    counts_classify(c, &e);
-    if (e.kind >= c->report && e.kind != COUNTS_ENTRY)
-        c->config.transfer(c->config.ctx, &e, c->number, c->cycles);
+    const struct counts_edge *e = counts_search(c, c->from, &b);
+    if (!e) {
+        counts_classify(c, &unknown);
+        e = &unknown;
+    }
+    if (e->kind >= c->report && e->kind != COUNTS_ENTRY)
+        c->config.transfer(c->config.ctx, e, c->number, c->cycles);
 }
 
 /* It is one that the program sees. */
-static void counts_exception(struct counts *c)
+void counts_exception(struct counts *c)
 {
     if (!c->has_exception)
         return;
@@ -335,55 +372,16 @@ static size_t without_cycles(const uint64_t *cycles, size_t first, size_t count)
     return i - first;
 }
 
-static void counts_add_times(struct counts *c, const struct bt_block *b, uint64_t times)
-{
-    struct counts_edge *e = &c->edges[counts_place(c->shift, COUNTS_FROM_NOWHERE, b)];
-    if (!counts_is(e, COUNTS_FROM_NOWHERE, b))
-        e = counts_search(c, COUNTS_FROM_NOWHERE, b);
-    if (e)
-        e->count += times;
-    else
-        c->left_out += times;
-}
-
-void counts_range(void *ctx, const struct code_range *range, const uint64_t times[2])
-{
-    for (uint32_t way = CODE_TAKEN; way <= CODE_ONWARD; way++) {
-        const struct bt_block b = {code_range_first64(range), range->extent,
-                                   range->info + ((BT_COND_PASS + way) << 4)};
-        if (times[way])
-            counts_add_times(ctx, &b, times[way]);
-    }
-}
-
-void counts_room(struct counts *c, struct flow_out *out)
-{
-    if (PAST - c->past_next < BATCH) {
-        c->past_end = c->past_next;
-        c->past_next = 0;
-    }
-    out->blocks = c->past + c->past_next;
-    out->block_max = BATCH;
-    out->times = true;
-    out->leaves = c->report != NO_TRANSFERS;
-    out->marks = c->marks;
-    out->mark_count = 0;
-}
-
-bool counts_leaves(void *ctx, uint64_t from, uint64_t to)
-{
-    return function_at(ctx, from) != function_at(ctx, to);
-}
-
 static size_t counts_each(struct counts *c, const struct flow_out *out, size_t first,
                           uint64_t position)
 {
     size_t i = first;
     while (i < out->block_count && c->number < position) {
-        size_t end = out->block_count - i < BATCH ? out->block_count : i + BATCH;
+        size_t end = out->block_count - i < COUNTS_BATCH ? out->block_count : i + COUNTS_BATCH;
         size_t plain = without_cycles(out->cycles, i, end); /* not of all, again for each event */
-        i += c->report == NO_TRANSFERS ? count_known(c, out->blocks + i, plain, position, false)
-                                       : count_known(c, out->blocks + i, plain, position, true);
+        i += c->report == COUNTS_NO_TRANSFERS
+                 ? count_known(c, out->blocks + i, plain, position, false)
+                 : count_known(c, out->blocks + i, plain, position, true);
         if (i < out->block_count && c->number < position) {
             count_one(c, &out->blocks[i], out->cycles ? out->cycles[i] : FLOW_NO_CYCLES);
             i++;
@@ -393,7 +391,7 @@ static size_t counts_each(struct counts *c, const struct flow_out *out, size_t f
 }
 
 /* So many more blocks may be taken back. */
-static void counts_open(struct counts *c, size_t count)
+void counts_open(struct counts *c, size_t count)
 {
     size_t open = c->recent_open + count;
     c->recent_open = open < COUNTS_RECENT ? (uint32_t)open : COUNTS_RECENT;
@@ -439,6 +437,7 @@ static void counts_resume(struct counts *c, const struct bt_event *e)
 
 static void counts_trace_on(struct counts *c, const struct bt_event *e)
 {
+    c->last.info &= ~FLOW_COUNTED; /* wherever it goes on */
     if (e->cause == BT_GAP_DEBUG) {
         counts_resume(c, e);
     } else if (e->cause != BT_GAP_NONE) {
@@ -447,7 +446,7 @@ static void counts_trace_on(struct counts *c, const struct bt_event *e)
     }
 }
 
-static void counts_event(struct counts *c, const struct bt_event *e)
+void counts_event(struct counts *c, const struct bt_event *e)
 {
     flow_track_key(&c->key, e);
     if (e->has_cycles)
@@ -486,115 +485,25 @@ void counts_feed(struct counts *c, const struct flow_out *out)
     counts_take(c, out, b, UINT64_MAX);
 }
 
-/* What is left to be seen of a batch, from block `b` on, whose first instruction is that of number
- * c->number. */
-struct counts_pass {
-    const struct flow_mark *mark, *marks_end;
-    const struct bt_block *b, *end;
-};
-
-/* The block may have been reached by a transfer. */
-static inline void counts_reached(struct counts *c, const struct bt_block *marked)
+static bool counts_same_block(const struct bt_block *a, const struct bt_block *b)
 {
-    const struct bt_block b = {marked->first, 0, (marked->info & 0xf) | ANY_BLOCK};
-    const struct counts_edge *e = &c->edges[counts_place(c->shift, c->from, &b)];
-    if (!counts_is(e, c->from, &b))
-        e = counts_search(c, c->from, &b);
-    if (!e)
-        counts_report(c, NULL, &b);
-    else if (e->kind >= c->report)
-        c->config.transfer(c->config.ctx, e, c->number, c->cycles);
-}
-
-static bool counts_left(const struct counts *c)
-{
-    return c->from & 1 || (c->last.info & MARKS) != FLOW_COUNTED;
-}
-
-static void counts_at(struct counts *c, const struct bt_block *newest)
-{
-    c->last = *newest;
-    c->from = bt_block_last(newest);
-}
-
-static inline void counts_take_mark(struct counts *c, const struct bt_block *b)
-{
-    if (b->info & FLOW_COUNTED)
-        return;
-    const struct bt_block plain = {b->first, b->extent, b->info & ~MARKS};
-    counts_add_times(c, &plain, 1);
-}
-
-/* Marked blocks that begin before instruction `position`, and what they lead to. */
-static void counts_pass_marks(struct counts *c, struct counts_pass *p, uint64_t position)
-{
-    for (; p->mark < p->marks_end; p->mark++) {
-        const struct bt_block *b = p->mark->block;
-        if (p->mark->number - bt_block_count(b) >= position)
-            return;
-        counts_take_mark(c, b);
-        counts_at(c, b);
-        c->number = p->mark->number;
-        p->b = b + 1;
-        if (p->b < p->end && c->number < position)
-            counts_reached(c, p->b);
-    }
-}
-
-/* All blocks that begin before instruction `position`. */
-static void counts_pass_to(struct counts *c, struct counts_pass *p, uint64_t position)
-{
-    const struct bt_block *first = p->b;
-    bool reports = c->report != NO_TRANSFERS;
-    if (first == p->end || c->number >= position)
-        return;
-    counts_exception(c);
-    if (reports && counts_left(c))
-        counts_reached(c, first);
-    if (reports)
-        counts_pass_marks(c, p, position);
-    if (position == UINT64_MAX) {
-        counts_at(c, p->end - 1);
-        p->b = p->end;
-    }
-    for (; p->b < p->end && c->number < position; p->b++) {
-        counts_at(c, p->b);
-        c->number += bt_block_count(p->b);
-    }
-    for (; p->mark < p->marks_end && p->mark->block < p->b; p->mark++)
-        counts_take_mark(c, p->mark->block);
-    counts_open(c, (size_t)(p->b - first));
-    c->past_next += (uint32_t)(p->b - first);
-    c->recent_next = c->past_next;
-}
-
-void counts_feed_times(struct counts *c, const struct flow_out *out, uint64_t number)
-{
-    struct counts_pass p = {out->marks, out->marks + out->mark_count, out->blocks,
-                            out->blocks + out->block_count};
-    bool follows = c->report != NO_TRANSFERS || c->config.event;
-    for (size_t e = 0; e < out->event_count; e++) {
-        if (follows || out->events[e].kind == BT_EVENT_GAP)
-            counts_pass_to(c, &p, out->events[e].position);
-        counts_event(c, &out->events[e]);
-    }
-    counts_pass_to(c, &p, UINT64_MAX);
-    c->number = number;
+    return a->first == b->first && a->extent == b->extent &&
+           ((a->info ^ b->info) & ~COUNTS_MARKS) == 0;
 }
 
 /* The newest blocks, so far as a gap may take them back. */
 static bool counts_same_recent(const struct counts *a, const struct counts *b, uint64_t doubtful)
 {
-    uint64_t back = 0;
-    for (uint32_t i = 1; back < doubtful; i++) {
-        if (i > a->recent_open || i > b->recent_open)
-            return a->recent_open == b->recent_open;
-        uint32_t x = a->recent[(a->recent_next - i) % COUNTS_RECENT];
-        uint32_t y = b->recent[(b->recent_next - i) % COUNTS_RECENT];
-        if (x == NO_EDGE || y == NO_EDGE ||
-            !counts_is(&a->edges[x], b->edges[y].from, &b->edges[y].block))
+    uint64_t back = 0, from, from2;
+    const struct bt_block *x, *y;
+    struct counts_back k = counts_back_of(a), k2 = counts_back_of(b);
+    for (; back < doubtful; back += bt_block_count(x)) {
+        bool more = counts_back_next(a, &k, &x, &from),
+             more2 = counts_back_next(b, &k2, &y, &from2);
+        if (!more || !more2)
+            return more == more2;
+        if (!x || !y || from != from2 || !counts_same_block(x, y))
             return false;
-        back += bt_block_count(&a->edges[x].block);
     }
     return true;
 }
@@ -608,8 +517,7 @@ static bool counts_same_key(const struct code_key *a, const struct code_key *b)
 
 bool counts_same(const struct counts *a, const struct counts *b, uint64_t doubtful)
 {
-    return a->from == b->from && a->last.first == b->last.first &&
-           counts_rest(&a->last) == counts_rest(&b->last) && !a->has_exception &&
+    return a->from == b->from && counts_same_block(&a->last, &b->last) && !a->has_exception &&
            !b->has_exception && counts_same_key(&a->key, &b->key) &&
            counts_same_recent(a, b, doubtful);
 }

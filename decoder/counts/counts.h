@@ -30,6 +30,10 @@ enum counts_kind {
 #define COUNTS_FROM_EXCEPTION        3u
 #define COUNTS_FROM_EXCEPTION_RETURN 5u
 
+/* In the info of an edge's block: whichever begins there. It is one of the `times`, or an exception
+ * came before any block did. */
+#define COUNTS_ANY_BLOCK 0x30u
+
 /* One way into one block: a cache line. */
 struct counts_edge {
     uint64_t from;         /* last instruction of the block before, or COUNTS_FROM_* */
@@ -38,18 +42,25 @@ struct counts_edge {
     uint64_t cycles;       /* that the trace counts for the block, all times together */
     uint64_t behind;       /* the instruction behind `from`, if there is one */
     uint8_t kind;          /* enum counts_kind */
-    uint8_t from_isa;      /* enum bt_isa */
     bool switches;         /* with a computed target that no return goes to: by a table, say */
+    uint32_t id;           /* of those of its counts, from 1 on; 0: it is none of them */
     uint64_t function;     /* where the function of the block begins; 0: not known */
+};
+
+/* A transfer, and the first instruction of the block that it leads to. */
+struct counts_transfer {
+    const struct counts_edge *edge;
+    uint64_t number;
 };
 
 struct counts_config {
     size_t max_edges; /* others are only counted, in `left_out`; 0: 512 Ki */
     bool m_profile;   /* events of an exception return are transfers */
     bool jumps;       /* `transfer` is handed those inside of functions, too */
-    bool times;       /* blocks marked with FLOW_COUNTED are counted by counts_range(); without
+    bool times;       /* blocks marked with FLOW_COUNTED are counted by counts_times(); without
                          cycles and `jumps`, and with `transfer` only if the cache of code asks
                          counts_leaves() */
+    const struct code_steps *steps; /* with `times`: that blocks stand for */
 
     /* Where the function begins that holds the address; 0: not known. NULL: never known. Asked once
      * for each way, and once more where what led to it is a branch. */
@@ -60,33 +71,47 @@ struct counts_config {
      * instruction, `cycles` are those counted before it. */
     void (*transfer)(void *ctx, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
 
+    /* Optional, beside `transfer`: with `times`, many of them at once. */
+    void (*transfers)(void *ctx, const struct counts_transfer *transfers, size_t count,
+                      uint64_t cycles);
+
     /* Optional. Every event, in order with the transfers. */
     void (*event)(void *ctx, const struct bt_event *event, uint64_t cycles);
     void *ctx;
 };
 
+/* The transfers inside of steps that were seen before. */
+struct counts_inside {
+    struct counts_transfer *pool; /* those of a step in order, then one without an edge; `number`:
+                                     of the instructions from there to the end of the step */
+    size_t pooled, room;
+    uint32_t firsts[CODE_STEPS]; /* of the step with that number; 0: not known */
+};
+
 struct counts {
     struct counts_config config;
-    const struct code_image *image;
     struct counts_edge *edges; /* a hash table */
     size_t size;               /* entries: a power of two */
     size_t used;
     unsigned shift;
-    unsigned report;           /* the first kind that is handed to `transfer` */
-    uint64_t number;           /* of the next instruction */
-    uint64_t cycles;           /* so far */
-    uint64_t taken_back;       /* doubtful instructions right before gaps, which are not counted */
-    uint32_t *recent;          /* entries of the newest blocks, a ring of COUNTS_RECENT */
-    struct bt_block *past;     /* the same with `times`: the blocks themselves, and room for more */
-    struct flow_mark *marks;   /* of those that were put out last */
-    uint32_t past_next;        /* where the next ones go */
-    uint32_t past_end;         /* where they ended when they last began anew */
-    uint32_t recent_next;      /* behind the newest one: modulo COUNTS_RECENT, or in `past` */
-    uint32_t recent_open;      /* so many of them can be taken back */
-    uint64_t left_out;         /* blocks that found no room */
-    uint64_t from;             /* where the next block is reached from */
-    struct bt_block last;      /* the newest block */
-    uint64_t before;           /* `from`, before the exception */
+    unsigned report;         /* the first kind that is handed to `transfer` */
+    uint64_t number;         /* of the next instruction */
+    uint64_t cycles;         /* so far */
+    uint64_t taken_back;     /* doubtful instructions right before gaps, which are not counted */
+    uint32_t *recent;        /* entries of the newest blocks, a ring of COUNTS_RECENT */
+    struct bt_block *past;   /* the same with `times`: blocks or steps, and room for more */
+    struct flow_mark *marks; /* of those that were put out last */
+    struct counts_transfer *transfers; /* with `times`: nobody has been told of yet */
+    size_t transfer_count;
+    struct counts_inside *inside; /* with `times` */
+    uint32_t past_next;           /* where the next ones go */
+    uint32_t past_end;            /* where they ended when they last began anew */
+    uint32_t recent_next;         /* behind the newest one: modulo COUNTS_RECENT, or in `past` */
+    uint32_t recent_open;         /* so many of them can be taken back */
+    uint64_t left_out;            /* blocks that found no room */
+    uint64_t from;                /* where the next block is reached from */
+    struct bt_block last;         /* the newest block */
+    uint64_t before;              /* `from`, before the exception */
     struct bt_event exception; /* of which is not known yet whether it is the entry to Debug state
                                 */
     bool has_exception;
@@ -110,7 +135,7 @@ void counts_room(struct counts *c, struct flow_out *out);
 void counts_feed_times(struct counts *c, const struct flow_out *out, uint64_t number);
 
 /* With `times`: as struct code_options has them, `ctx` is the counts. */
-void counts_range(void *ctx, const struct code_range *range, const uint64_t times[2]);
+void counts_times(void *ctx, const struct bt_block *block, uint64_t times);
 bool counts_leaves(void *ctx, uint64_t from, uint64_t to);
 
 /*

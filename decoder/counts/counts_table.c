@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/counts/counts_table.h"
 
+#include "decoder/base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -158,24 +160,24 @@ void counts_table_sort(struct counts_table *t)
         qsort(t->insns, t->count, sizeof *t->insns, by_address);
 }
 
-size_t counts_table_take(struct counts_table *t, struct counts_insn **out)
+int counts_table_take(struct counts_table *t, struct counts_insn **out, size_t *count)
 {
     table_pack(t, true);
-    if (t->count)
-        qsort(t->insns, t->count, sizeof *t->insns, by_place);
-    *out = t->insns;
-    return t->count;
+    *count = t->count;
+    *out = t->count ? malloc(t->count * sizeof **out) : NULL;
+    if (*out) {
+        memcpy(*out, t->insns, t->count * sizeof **out);
+        qsort(*out, t->count, sizeof **out, by_place);
+    }
+    if (t->size)
+        memset(t->insns, 0, t->size * sizeof *t->insns);
+    t->count = 0;
+    return *out || !*count ? BT_OK : BT_ERR_NOMEM;
 }
 
 const struct counts_insn *counts_table_at(const struct counts_table *t, uint64_t address)
 {
-    size_t low = 0, high = t->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->insns[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, t->count, t->insns[low].address < address);
     return low < t->count && t->insns[low].address == address ? &t->insns[low] : NULL;
 }

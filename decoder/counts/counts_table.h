@@ -45,8 +45,8 @@ int counts_table_put(struct counts_table *t, const struct counts_insn *insn);
 void counts_table_sort(struct counts_table *t);
 
 /* What a part counts, to be freed: by address and instruction set. What it takes back of the part
- * before is there, too. Instead of counts_table_sort(). */
-size_t counts_table_take(struct counts_table *t, struct counts_insn **out);
+ * before is there, too. Instead of counts_table_sort(): the table is empty again. BT_ERR_NOMEM. */
+int counts_table_take(struct counts_table *t, struct counts_insn **out, size_t *count);
 
 /* Of a sorted table, the instruction at the address; NULL: none ran there. */
 const struct counts_insn *counts_table_at(const struct counts_table *t, uint64_t address);

@@ -147,7 +147,6 @@ static void etmv1_address(struct etmv1 *p, struct sink *out)
     k->isa = p->jazelle ? BT_ISA_JAZELLE : p->base & 1 ? BT_ISA_T32 : BT_ISA_A32;
     k->value = p->jazelle ? p->base : p->base & ~1u;
     k->reason = (uint8_t)reason;
-    k->n = (uint8_t)n;
     k->flags = p->known ? 0 : ETMV1_PARTIAL;
     for (unsigned i = 5; i < p->raw_len; i++)
         k->context |= (uint32_t)p->raw[i] << 8 * (i - 5);

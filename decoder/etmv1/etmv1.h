@@ -104,7 +104,6 @@ struct etmv1_packet {
     uint8_t status; /* what TR replaced is put in its place */
     uint8_t reason; /* enum etmv1_reason */
     uint8_t isa;
-    uint8_t n; /* address bytes, 1 to 5 */
     uint8_t raw_len;
     uint8_t raw[ETMV1_RAW]; /* the address's bytes: they are spread over many cycles */
 };

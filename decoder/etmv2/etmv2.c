@@ -19,7 +19,6 @@ int etmv2_config_from_regs(struct etmv2_config *config, uint32_t etmcr, uint32_t
     config->port.bits = port_bits[etmcr >> 4 & 7];
     if ((etmidr >> 8 & 0xf) != 1 || config->port.bits == 0)
         return BT_ERR_INVAL;
-    config->version_minor = etmidr >> 4 & 0xf;
     config->context_bytes = context_bytes[etmcr >> 14 & 3];
     config->data_value = etmcr & ETMCR_DATA_VALUE;
     config->data_address = etmcr & ETMCR_DATA_ADDRESS;

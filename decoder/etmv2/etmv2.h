@@ -18,7 +18,6 @@
 /* What the decoder must know of the trace unit: the stream is not self-describing. */
 struct etmv2_config {
     struct port_format port;
-    uint8_t version_minor;
     uint8_t context_bytes; /* 0, 1, 2 or 4 */
     bool data_value;
     bool data_address;
@@ -99,9 +98,9 @@ enum etmv2_kind {
 #define ETMV2_HAS_VALUE   0x004u
 #define ETMV2_TRIGGER     0x008u /* status: the trigger was in this cycle */
 #define ETMV2_TFO_CYCLE   0x010u /* status: a TFO, not a TD */
-#define ETMV2_LSIP                                                                                 \
-    0x020u                   /* TFO: LSM in progress; value is where the LSM is, address where     \
-                                execution goes on, isa2 in which state */
+/* TFO: LSM in progress; value is where the LSM is, address where execution goes on, isa2 in which
+ * state */
+#define ETMV2_LSIP    0x020u
 #define ETMV2_CANCEL  0x040u /* branch: E bit */
 #define ETMV2_FIRST   0x080u /* data: A bit, first packet of its instruction */
 #define ETMV2_MORE    0x100u /* C bit: another packet of the same cycle follows */

@@ -8,7 +8,6 @@
 
 #define ETMCR_DATA_VALUE       (1u << 2)
 #define ETMCR_DATA_ADDRESS     (1u << 3)
-#define ETMCR_BRANCH_BROADCAST (1u << 8)
 #define ETMCR_CYCLE_ACCURATE   (1u << 12)
 #define ETMCR_DATA_ONLY        (1u << 20)
 #define ETMIDR_T32_ONE         (1u << 18)
@@ -32,7 +31,6 @@ int etmv3_config_from_regs(struct etmv3_config *config, uint32_t etmcr, uint32_t
     config->data_value = etmcr & ETMCR_DATA_VALUE;
     config->data_address = etmcr & ETMCR_DATA_ADDRESS;
     config->data_only = (etmcr & ETMCR_DATA_ONLY) && config->version_minor >= 1;
-    config->branch_broadcast = etmcr & ETMCR_BRANCH_BROADCAST;
     config->alternative = (etmidr & ETMIDR_ALTERNATIVE) && config->version_minor >= 4;
     config->t32_split = !(etmidr & ETMIDR_T32_ONE);
     if (config->version_minor >= 5) {

@@ -19,7 +19,6 @@ struct etmv3_config {
     bool data_value;
     bool data_address;
     bool data_only;
-    bool branch_broadcast;
     bool alternative;    /* branch packets of the alternative encoding */
     bool virtualization; /* Hyp bits are meaningful */
     bool timestamp64;    /* up to 64 bits in 9 bytes; else 48 bits in 7 */

@@ -29,6 +29,7 @@ struct etmv3_position {
     struct bt_block *b;        /* the next block */
     struct flow_mark *marks;   /* the next one; NULL: without times */
     uint64_t number;           /* of the instruction behind the blocks, with `leaves` */
+    uint64_t more;             /* blocks, where one of `b` stands for several */
     uint64_t first;            /* where the open block begins, if `joined` is not 0 */
     uint32_t left;             /* instructions of the range that were not executed yet */
     int32_t joined; /* instructions of the open block in earlier ranges, less those of this range
@@ -224,6 +225,141 @@ static ALWAYS_INLINE uint32_t etmv3_position_header(struct etmv3_position *s,
     }
 }
 
+/* Steps: decoder/program/code_steps.h. A place that one begins and ends at is an address in the
+ * memory of a range and its times: 0: at its start; 1 to 30: before the instruction with that
+ * index, behind one that failed; 32 more: the same, with all before it in the open block; the last
+ * one: the branch was executed that ends the range. */
+#define PLACE_INDEX 32u
+#define PLACE_DUE   63u
+
+#define STEP_HEADERS 4u
+#define STEP_BLOCKS  16u /* a newest one is unfolded where FLOW_SLACK blocks have room */
+
+static inline struct code_range *etmv3_place_range(void *place)
+{
+    return (struct code_range *)(void *)((char *)place - (uintptr_t)place % CODE_PLACES);
+}
+
+/* NULL: none for it. */
+static ALWAYS_INLINE void *etmv3_position_place(const struct etmv3_position *s)
+{
+    uint32_t done = etmv3_position_done(s), begin = (uint32_t)-s->joined;
+    if (s->pending)
+        return (char *)s->range + PLACE_DUE;
+    if (done >= PLACE_INDEX || s->joined > 0 || (begin && begin != done) ||
+        done + PLACE_INDEX == PLACE_DUE)
+        return NULL;
+    return (char *)s->range + done + (begin == done ? 0 : PLACE_INDEX);
+}
+
+static ALWAYS_INLINE void etmv3_position_go_to(struct etmv3_position *s, void *place,
+                                               struct kind kind)
+{
+    uint32_t at = (uintptr_t)place % CODE_PLACES, done = at % PLACE_INDEX;
+    struct code_range *range = etmv3_place_range(place);
+    etmv3_position_enter(s, range);
+    s->pending = at == PLACE_DUE;
+    if (s->pending || !done)
+        return;
+    s->left -= done;
+    if (at >= PLACE_INDEX)
+        return;
+    s->joined = -(int32_t)done;
+    s->first = range->start + (code_range_isa(range) == BT_ISA_A32
+                                   ? 4 * done
+                                   : etmv3_position_offset(range, done, kind.counts));
+}
+
+/* Instructions of the open block. */
+static inline uint32_t etmv3_place_open(const void *place)
+{
+    uint32_t at = (uintptr_t)place % CODE_PLACES;
+    return at >= PLACE_INDEX && at != PLACE_DUE ? at % PLACE_INDEX : 0;
+}
+
+/* The blocks that one header led through. False, and nothing is added: not in this step. */
+static bool etmv3_way_add(struct code_step_way *way, const struct bt_block *blocks, size_t count)
+{
+    const uint32_t before = way->count, insns = way->insns;
+    bool fits = before + count <= STEP_BLOCKS;
+    for (size_t i = 0; i < count && fits; i++)
+        fits = code_step_way_add_block(way, blocks + i);
+    if (!fits) {
+        way->count = before;
+        way->insns = insns;
+    }
+    return fits;
+}
+
+/* Takes as many of the headers as lead from place to place. False: a range is not linked yet. */
+static bool etmv3_way_take(struct code_step_way *way, uint32_t headers)
+{
+    struct etmv3_position s = {.range = NULL};
+    const struct kind kind = {.times = false};
+    struct code_calls calls = {.count = 0};
+    struct bt_block blocks[STEP_BLOCKS];
+    etmv3_position_go_to(&s, way->to, kind);
+    for (; headers && !s.pending; headers >>= 8) {
+        const struct etmv3_header *h = &etmv3_plain_headers[headers >> 1 & 63];
+        s.b = blocks;
+        if (h->n == 0)
+            break;
+        if (etmv3_position_header(&s, &calls, h, kind))
+            return false;
+        void *to = etmv3_position_place(&s);
+        if (!to || !etmv3_way_add(way, blocks, (size_t)(s.b - blocks)))
+            break;
+        way->to = to;
+        way->size++;
+    }
+    return true;
+}
+
+/* The step that the headers begin with, seen for the first time. NULL: there is no room, or a range
+ * is not linked yet. */
+static __attribute__((noinline)) struct code_step *etmv3_learn(struct code_steps *steps, void *from,
+                                                               uint32_t headers)
+{
+    struct code_step *known = code_step_find(steps, from, headers);
+    struct code_step_way way;
+    if (known || !code_step_has_room(steps, from, headers))
+        return known;
+    code_step_way_init(&way, from);
+    if (!etmv3_way_take(&way, headers))
+        return NULL;
+    if (way.size == 0)
+        way.to = NULL;
+    return code_step_add(steps, from, headers, &way);
+}
+
+/* The next P-headers, up to STEP_HEADERS; returns how many. */
+static ALWAYS_INLINE uint32_t etmv3_headers_at(const uint8_t *at, uint32_t *headers)
+{
+    uint32_t word = packet_word(at);
+    uint64_t other = ((word & 0x81818181) ^ 0x80808080) | (uint64_t)1 << 32;
+    uint32_t bits = (uint32_t)__builtin_ctzll(other) & ~7u;
+    *headers = word & (uint32_t)(((uint64_t)1 << bits) - 1);
+    return bits / 8;
+}
+
+/* The newest step becomes the blocks that it stands for: what is kept as pending, or noted as the
+ * latest one, is a block. */
+static void etmv3_position_unfold(struct etmv3_position *s, const struct bt_block *base,
+                                  struct code_steps *steps)
+{
+    const struct code_step *newest = s->b > base ? flow_step_of(s->b - 1) : NULL;
+    if (!newest)
+        return;
+    const struct bt_block *blocks = code_step_blocks(steps, newest);
+    steps->steps[newest - steps->steps].times--;
+    s->more -= newest->blocks - 1u;
+    s->b--;
+    for (unsigned i = 0; i < newest->blocks; i++) {
+        *s->b = blocks[i];
+        etmv3_position_put(s, (struct kind){.times = true}, true);
+    }
+}
+
 /* A branch packet: where the indirect branch went, or what is known already. */
 static ALWAYS_INLINE bool etmv3_position_branch(struct etmv3_flow *f, struct etmv3_position *s,
                                                 struct etmv3_bytes *in)
@@ -244,6 +380,100 @@ static ALWAYS_INLINE bool etmv3_position_branch(struct etmv3_flow *f, struct etm
         return false;
     }
     etmv3_short_take(in, &k);
+    return true;
+}
+
+/* The range where an indirect branch goes, seen for the first time: a step without blocks. NULL: it
+ * is not known. */
+static __attribute__((noinline)) void *etmv3_learn_target(const struct flow_core *core, void *from,
+                                                          uint32_t address, enum bt_isa isa)
+{
+    struct code_steps *steps = core->code->steps;
+    struct code_step *known = code_step_find(steps, from, address | isa);
+    struct code_range *range = code_find(core->code, core->view, address, isa);
+    if (range && !known && code_step_has_room(steps, from, address | isa)) {
+        struct code_step_way way;
+        code_step_way_init(&way, range);
+        code_step_add(steps, from, address | isa, &way);
+    }
+    return range;
+}
+
+/* The same by the branch packet that must be next. NULL: it is not. */
+static ALWAYS_INLINE void *etmv3_place_went(const struct flow_core *core, void *place,
+                                            struct etmv3_bytes *in)
+{
+    struct etmv3_short k;
+    struct etmv3_form form = etmv3_form(in->p);
+    enum bt_isa isa = (enum bt_isa)in->p->base.isa;
+    if ((uintptr_t)place % CODE_PLACES != PLACE_DUE ||
+        !etmv3_short_branch(&form, in->at, in->end, &k))
+        return NULL;
+    const struct code_step *step = code_step_at(core->code->steps, place, k.address | isa);
+    void *to = step ? step->to : etmv3_learn_target(core, place, k.address, isa);
+    if (!to)
+        return NULL;
+    etmv3_short_take(in, &k);
+    in->branched = in->at;
+    return to;
+}
+
+/* `n`, of which compilers know nothing more. */
+static ALWAYS_INLINE uint32_t etmv3_opaque(uint32_t n)
+{
+    __asm__("" : "+r"(n));
+    return n;
+}
+
+/* No choice of two values: see below. */
+static __attribute__((noinline)) uint32_t etmv3_step_size(const struct code_step *step)
+{
+    return step->size;
+}
+
+/* The step of `n` headers. NULL: there is none. */
+static ALWAYS_INLINE void *etmv3_position_step(struct etmv3_position *s, struct etmv3_bytes *in,
+                                               struct code_steps *steps, void *place,
+                                               uint32_t headers, uint32_t n)
+{
+    struct code_step *step = code_step_at(steps, place, headers);
+    if (!step)
+        step = etmv3_learn(steps, place, headers);
+    if (!step || !step->to)
+        return NULL;
+    step->times++;
+    *s->b = flow_step_block(step);
+    s->b += step->blocks > 0;
+    s->more += step->blocks - (uint64_t)(step->blocks > 0);
+    in->atoms += step->insns;
+    /* Mostly all headers: the bytes behind them are looked at before the step is there. */
+    uint32_t size = etmv3_opaque(n);
+    if (step->size != n)
+        size = etmv3_step_size(step);
+    in->at += size;
+    return step->to;
+}
+
+/* As many steps and branch packets between them as there are. False: there is not one. Which of
+ * them comes next the bytes say, which are at hand before the place is. */
+static ALWAYS_INLINE bool etmv3_position_steps(struct etmv3_flow *f, struct etmv3_position *s,
+                                               struct etmv3_bytes *in, const struct bt_block *limit,
+                                               struct kind kind)
+{
+    void *from = in->has_pending ? NULL : etmv3_position_place(s), *place = from, *next = from;
+    struct code_steps *steps = f->core.code->steps;
+    const uint8_t *at = in->at;
+    while (next && s->b <= limit && in->end - in->at >= 4) {
+        uint32_t headers, n = etmv3_headers_at(in->at, &headers);
+        place = next;
+        next = n ? etmv3_position_step(s, in, steps, place, headers, n)
+                 : etmv3_place_went(&f->core, place, in);
+    }
+    place = next ? next : place;
+    if (at == in->at)
+        return false;
+    in->atoms += (uint64_t)etmv3_place_open(place) - etmv3_place_open(from);
+    etmv3_position_go_to(s, place, kind);
     return true;
 }
 
@@ -409,6 +639,7 @@ static void etmv3_position_store(struct etmv3_flow *f, struct etmv3_position *s,
     if (out->cycles)
         memset(out->cycles + out->block_count, 0xff, count * sizeof *out->cycles);
     etmv3_emitted(f, out, s->b, instructions - etmv3_open(f));
+    f->core.blocks += s->more;
 }
 
 /* Goes on until `bytes` or `out` ends, or something is not simple. On its own, and on copies: so
@@ -422,6 +653,8 @@ static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_
     struct etmv3_bytes in = *bytes;
     struct etmv3_position s = *position;
     while (in.at < in.end && s.b <= limit) {
+        if (kind.times && !kind.leaves && etmv3_position_steps(f, &s, &in, limit, kind))
+            continue;
         uint8_t header = *in.at;
         if (s.pending || !etmv3_is_pheader(header)) {
             if (!etmv3_position_branch(f, &s, &in))
@@ -488,9 +721,11 @@ static __attribute__((noinline)) void etmv3_fast_plain(struct etmv3_flow *f, str
 {
     struct etmv3_position s;
     etmv3_position_load(f, out, &s);
-    do
+    do {
         fast_loops[HAS_POPCNT][out->times + out->leaves](f, &s, in, out);
-    while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
+        if (out->times && !out->leaves)
+            etmv3_position_unfold(&s, out->blocks + out->block_count, f->core.code->steps);
+    } while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
     etmv3_position_store(f, &s, in, out);
 }
 

@@ -62,7 +62,6 @@ bool etmv3_fast_return(struct etmv3_flow *f, struct etmv3_bytes *in, const struc
     if (in->returned == in->atoms) /* another one: that is odd */
         return false;
     in->returned = in->atoms;
-    in->tail = out->event_count;
     struct bt_event *e =
         flow_event(&f->core, out, BT_EVENT_EXCEPTION_RET, etmv3_cycles_offset_of(in));
     e->position = position_of(f, in);

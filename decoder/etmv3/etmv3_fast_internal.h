@@ -19,8 +19,7 @@ struct etmv3_bytes {
     uint64_t atoms;          /* instructions executed */
     uint64_t committed;      /* those that no packet can cancel any more */
     uint64_t returned;       /* those before the event that is out->events[tail] */
-    size_t tail;
-    bool has_pending; /* something is pending: no atom has come yet */
+    bool has_pending;        /* something is pending: no atom has come yet */
     /* Atoms of the P-header before `at` that have yet to be taken, by the slow path; as in a
      * packet. */
     uint32_t left;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/etmv3/etmv3_flow.h"
-#include "decoder/flow/access.h"
 #include "etmv3_flow_internal.h"
 
 #include <string.h>

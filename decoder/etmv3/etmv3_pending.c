@@ -3,8 +3,6 @@
 #include "decoder/flow/access.h"
 #include "etmv3_flow_internal.h"
 
-#include <string.h>
-
 static void etmv3_found(struct etmv3_flow *f, const struct access *a, uint64_t number)
 {
     struct etmv3_data *d = &f->data;

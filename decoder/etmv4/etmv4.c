@@ -7,7 +7,6 @@
 /* Registers of the trace unit that shape the stream: IHI 0064H.b chapter 7. */
 
 #define CONFIGR_INSTP0 (3u << 1)
-#define CONFIGR_CCI    (1u << 4)
 #define CONFIGR_CID    (1u << 6)
 #define CONFIGR_VMID   (1u << 7)
 #define CONFIGR_COND   (7u << 8)
@@ -66,7 +65,6 @@ int etmv4_config_from_regs(struct etmv4_config *config, const struct etmv4_regis
     config->max_speculated = (uint16_t)r->idr[8];
     config->traces_context = config->context_bytes && (r->configr & CONFIGR_CID);
     config->traces_vmid = config->vmid_bytes && (r->configr & CONFIGR_VMID);
-    config->cycle_accurate = r->configr & CONFIGR_CCI;
     config->counts_commit = (r->idr[0] & IDR0_CCI) && !(r->idr[0] & IDR0_COMMOPT);
     config->return_stack = r->configr & CONFIGR_RS;
     config->conditional = (r->configr & CONFIGR_COND) && !config->ete;
@@ -304,16 +302,6 @@ static bool etmv4_address_bytes(const struct etmv4 *p, struct packet_cursor *c,
     return false;
 }
 
-static bool number_bytes(struct packet_cursor *c, unsigned n, uint32_t *value)
-{
-    if (!packet_has(c, n))
-        return false;
-    *value = 0;
-    for (unsigned i = 0; i < n; i++)
-        *value |= (uint32_t)*c->p++ << 8 * i;
-    return true;
-}
-
 /* Information byte and what it announces. Changes the parser only when the packet is complete. */
 static bool etmv4_context_bytes(struct etmv4 *p, struct packet_cursor *c, struct etmv4_packet *k)
 {
@@ -321,9 +309,9 @@ static bool etmv4_context_bytes(struct etmv4 *p, struct packet_cursor *c, struct
         return false;
     k->info = *c->p++;
     k->flags |= ETMV4_HAS_CONTEXT;
-    if ((k->info & ETMV4_INFO_VMID) && !number_bytes(c, p->config.vmid_bytes, &k->vmid))
+    if ((k->info & ETMV4_INFO_VMID) && !packet_number(c, p->config.vmid_bytes, &k->vmid))
         return false;
-    if ((k->info & ETMV4_INFO_CONTEXT) && !number_bytes(c, p->config.context_bytes, &k->context))
+    if ((k->info & ETMV4_INFO_CONTEXT) && !packet_number(c, p->config.context_bytes, &k->context))
         return false;
     if (p->numbers_due)
         k->n = (uint8_t)(~k->info & ((p->config.traces_vmid ? ETMV4_INFO_VMID : 0) |

@@ -22,7 +22,6 @@ struct etmv4_config {
     bool counts_commit;  /* cycle count packets carry commits: TRCIDR0.COMMOPT is 0 */
     bool traces_context; /* context IDs are traced: TRCCONFIGR */
     bool traces_vmid;
-    bool cycle_accurate;
     bool return_stack;
     bool conditional; /* conditional tracing is on: its packets are legal */
     bool data_trace;  /* a second stream carries it: its markers are legal */

@@ -32,6 +32,8 @@ struct etmv4_fast_cursor {
                                   the branch that was taken */
     struct bt_block *b;
     struct flow_mark *marks;     /* the next one; NULL: without times */
+    struct code_steps *steps;    /* NULL: none */
+    uint64_t more;               /* blocks, where one of `b` stands for several */
     const struct bt_block *base; /* no block before it ends with a P0 instruction not yet noted */
     uint64_t instructions;       /* number of the next one */
     uint64_t agreed;
@@ -46,7 +48,7 @@ static inline __attribute__((always_inline)) void
 etmv4_fast_cursor_note(struct etmv4_fast_cursor *t)
 {
     if (t->b > t->base)
-        t->f->last_p0 = bt_block_last(t->b - 1);
+        t->f->last_p0 = flow_block_last(t->f->core.code, t->b - 1);
     t->base = t->b;
 }
 
@@ -289,6 +291,60 @@ etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n,
         atoms >>= 1;
     }
     return 0;
+}
+
+/* The step that a header stands for, seen for the first time. NULL: there is no room, or a range is
+ * not linked yet. */
+static __attribute__((noinline)) struct code_step *
+etmv4_fast_cursor_learn(const struct etmv4_fast_cursor *t, unsigned header)
+{
+    struct code_step *known = code_step_find(t->steps, t->range, header);
+    struct code_step_way way;
+    uint32_t atoms = (uint32_t)etmv4_packets[header].value;
+    if (known || !code_step_has_room(t->steps, t->range, header))
+        return known;
+    code_step_way_init(&way, t->range);
+    for (unsigned i = 0; i < etmv4_packets[header].n; i++) {
+        struct code_range *range = way.to;
+        unsigned fail = ~atoms >> i & 1;
+        if (way.due || !code_step_way_add(&way, range, fail)) {
+            way.count = 0;
+            break;
+        }
+        way.due = !fail && range->end == CODE_END_INDIRECT;
+        way.to = way.due ? range : range->next[fail ? CODE_ONWARD : CODE_TAKEN];
+        if (!way.to || range->end > CODE_END_INDIRECT || (fail && range->last & CODE_SURE))
+            return NULL;
+    }
+    return code_step_add(t->steps, t->range, header, &way);
+}
+
+/* A header as a step. False: it is none. */
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_step(struct etmv4_fast_cursor *t, unsigned header, enum etmv4_counting times)
+{
+    if (t->due)
+        return false;
+    struct code_step *step = code_step_at_range(t->steps, t->range, header);
+    if (!step)
+        step = etmv4_fast_cursor_learn(t, header);
+    if (!step || !step->blocks)
+        return false;
+    step->times++;
+    *t->b = flow_step_block(step);
+    t->instructions += step->insns;
+    if (times == ETMV4_LEAVES) {
+        *t->marks = (struct flow_mark){t->b, t->instructions};
+        t->marks += step->leaves;
+    }
+    t->b++;
+    t->more += step->blocks - 1u;
+    if (step->calls)
+        etmv4_fast_cursor_push(t, code_step_call(t->steps, step));
+    t->range = step->to;
+    t->due = step->due;
+    t->pops = t->stack;
+    return true;
 }
 
 /* An exception of that type, and the packet of it at `offset`. */

@@ -65,17 +65,6 @@ static const struct insn_effect *effect_of(struct execute *x, const struct execu
     return &x->code->slots[at].effect;
 }
 
-/* The flags as a condition that passed, or did not, says they are. */
-static void learn_flags(struct execute_regs *r, unsigned cond, bool pass)
-{
-    static const uint32_t bits[4] = {0x40000000u, 0x20000000u, 0x80000000u, 0x10000000u};
-    if (cond >= 8)
-        return;
-    bool set = pass != (cond & 1);
-    r->psr = set ? r->psr | bits[cond >> 1] : r->psr & ~bits[cond >> 1];
-    r->psr_known |= bits[cond >> 1];
-}
-
 static bool writes_pc(const struct insn_effect *e)
 {
     return e->kind == EFFECT_BRANCH || (e->kind == EFFECT_ALU && e->rd == EXECUTE_PC) ||
@@ -95,15 +84,18 @@ static int condition_of(struct execute_work *w, unsigned cond)
         struct execute_value v = execute_read(w, w->e->rn);
         known = !v.known ? -1 : (v.number == 0) == (w->e->cond == 0);
         if (path >= 0 && !v.known && w->e->rn < EXECUTE_PC)
-            execute_learn(w, w->e->rn, 0, w->e->cond, path);
+            execute_ways_learn(w, &(struct execute_compared){.reg = w->e->rn + 1}, w->e->cond,
+                               path);
     } else {
         if (cond >= EFFECT_ALWAYS)
             return 1;
         known = execute_flags_pass(r, cond);
+        if (known < 0 && path < 0 && r->compared.reg && !w->maybe)
+            path = execute_compared_pass(w, cond);
         if (path >= 0 && known < 0) {
-            if (r->compared && !w->maybe)
-                execute_learn(w, r->compared - 1u, r->compared_with, cond, path);
-            learn_flags(r, cond, path);
+            if (r->compared.reg && !w->maybe)
+                execute_ways_learn(w, &r->compared, cond, path);
+            execute_learn_flags(r, cond, path);
         }
     }
     if (path >= 0 && known >= 0 && path != known)
@@ -191,24 +183,9 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
                   !memcmp(old, bytes, width);
     int error = execute_memory_write(&x->memory, address, v.known ? bytes : NULL, width);
     w->error = error ? error : w->error;
-    if (!v.known && v.range && width == 4 && !w->maybe && !odd)
-        execute_memory_bound(&x->memory, address, v.number, v.range);
+    if (!v.known && v.range && !w->maybe && !odd)
+        execute_bound(x, address, width, v);
     execute_tell(x, address, width, true, w->maybe || w->e->exclusive);
-}
-
-/* What a load may give at most. */
-static struct execute_value unknown_load(struct execute_work *w, uint32_t address, unsigned width,
-                                         bool sign)
-{
-    uint32_t number, range = 0;
-    if (width == 4 && !(address & 3))
-        range = execute_memory_range(&w->x->memory, address, &number);
-    if (range)
-        return (struct execute_value){number, false, range};
-    return (struct execute_value){0, false,
-                                  width == 4 || sign ? 0
-                                  : width == 1       ? UINT8_MAX
-                                                     : UINT16_MAX};
 }
 
 static struct execute_value load(struct execute_work *w, uint32_t address, unsigned width,
@@ -220,8 +197,12 @@ static struct execute_value load(struct execute_work *w, uint32_t address, unsig
     execute_tell(w->x, bit ? execute_bit_byte(address) : address, bit ? 1 : width, false,
                  w->maybe || (w->x->core.v4t && address & (width - 1)));
     if ((w->x->core.v4t && address & (width - 1)) ||
-        !execute_memory_read(&w->x->memory, address, bytes, width))
-        return unknown_load(w, address, width, sign);
+        !execute_memory_read(&w->x->memory, address, bytes, width)) {
+        struct execute_value found = {0, false, 0};
+        if (execute_is_own_order(w->x))
+            found.range = execute_memory_range(&w->x->memory, address, width, &found.number);
+        return execute_loaded(found, width, sign);
+    }
     execute_swap(w->x, bytes, width);
     for (unsigned i = 0; i < width; i++)
         number |= (uint32_t)bytes[i] << (8 * i);
@@ -245,6 +226,29 @@ static void check_target(struct execute_work *w, struct execute_value v)
         w->error = BT_ERR_RANGE;
 }
 
+/* A store-exclusive: what is there is one of two, and known as soon as the path shows the result.
+ */
+static struct execute_value begin_exclusive(struct execute_work *w, uint32_t address,
+                                            struct execute_value v)
+{
+    const struct insn_effect *e = w->e;
+    uint32_t mask = e->width == 4 ? UINT32_MAX : (1u << 8 * e->width) - 1;
+    struct execute_value old = {0, false, 0};
+    uint8_t bytes[4];
+    old.known = execute_memory_read(&w->x->memory, address, bytes, e->width);
+    execute_swap(w->x, bytes, e->width);
+    for (unsigned i = 0; i < e->width; i++)
+        old.number |= (uint32_t)bytes[i] << (8 * i);
+    v.number &= mask;
+    w->x->exclusive = (struct execute_exclusive){.reg = (uint8_t)(__builtin_ctz(e->clobber) + 1),
+                                                 .width = e->width,
+                                                 .known = {v.known, old.known},
+                                                 .value = {v.number, old.number},
+                                                 .address = address,
+                                                 .at = w->x->insns};
+    return execute_either(v, old);
+}
+
 static void transfer(struct execute_work *w, unsigned reg, uint32_t address, bool known)
 {
     const struct insn_effect *e = w->e;
@@ -253,23 +257,37 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
         v = reg == EXECUTE_PC || reg >= 16 ? v : execute_read(w, reg);
         if (reg == e->rn && e->writeback && (!e->list || e->list & ((1u << reg) - 1)))
             v = (struct execute_value){0, false, 0};
+        bool sole = e->rt2 == EFFECT_NO_REG && e->rt < EXECUTE_PC && e->clobber;
         if (e->exclusive)
-            v = (struct execute_value){0, false, 0};
+            v = known && sole && !w->maybe ? begin_exclusive(w, address, v)
+                                           : (struct execute_value){0, false, 0};
         if (known)
             store(w, address, e->width, v);
-        if (known && w->x->regs.partial == reg + 1 && e->width == 4 && !w->maybe && !e->exclusive)
+        if (known && w->x->regs.partial == reg + 1 && e->width == 4 && !w->maybe && !e->exclusive &&
+            !(e->writeback && e->rn == reg) && execute_is_own_order(w->x)) {
             execute_memory_set_bits(&w->x->memory, address, w->x->regs.partial_bits,
                                     w->x->regs.partial_known);
+            execute_ways_store_saved(w->x, EXECUTE_WAYS_PARTIAL, address);
+        }
+        if (known && e->width == 4 && !w->maybe && !v.known && !e->exclusive)
+            execute_ways_store(w->x, reg, address);
         return;
     }
-    v = known ? load(w, address, e->width, e->sign) : unknown_load(w, 1, e->width, e->sign);
+    v = known ? load(w, address, e->width, e->sign) : execute_loaded(v, e->width, e->sign);
     if (reg == EXECUTE_PC)
         check_target(w, v);
     else if (reg < EXECUTE_PC)
         execute_write(w, reg, v);
-    if (known && !v.known && e->width == 4 && w->x->core.profile == EXECUTE_PROFILE_AR) {
+    if (known && !v.known && !w->maybe && reg < EXECUTE_PC && execute_is_own_order(w->x))
+        execute_mirror(w, reg, address);
+    if (known && !v.known && e->width == 4 && !w->maybe)
+        execute_ways_load(w->x, reg, address);
+    if (known && !v.known && e->width == 4 && w->x->core.profile == EXECUTE_PROFILE_AR &&
+        execute_is_own_order(w->x)) {
         uint32_t bits, mask = execute_memory_bits(&w->x->memory, address, &bits);
         execute_set_partial(w, reg, bits, mask);
+        if (w->x->regs.partial == reg + 1)
+            execute_ways_load_saved(w->x, EXECUTE_WAYS_PARTIAL, address);
     }
 }
 
@@ -280,7 +298,7 @@ static void floats(struct execute_work *w, uint32_t address, bool known)
     unsigned first = twice ? 2 * (bit << 4 | d) : d << 1 | bit;
     struct execute_regs *r = &w->x->regs;
     for (unsigned k = 0; k < w->e->words; k++, address += 4) {
-        unsigned s = first + (w->x->core.big_endian && twice ? k ^ 1 : k), half = s & 1 ? 32 : 0;
+        unsigned s = first + (execute_is_big(w->x) && twice ? k ^ 1 : k), half = s & 1 ? 32 : 0;
         bool low = s < 32;
         bool has = low ? r->vector_known >> s & 1 : s < 64 && r->vector_known64 >> (s / 2 - 16) & 1;
         if (s >= 64)
@@ -320,12 +338,12 @@ static bool is_unpredictable(const struct insn_effect *e)
 static void access_somewhere(struct execute_work *w, uint32_t at, uint32_t range)
 {
     const struct insn_effect *e = w->e;
+    bool bounded = range && range <= EXECUTE_RANGE_MAX, aligns = e->list || w->x->core.v4t;
     uint32_t size = e->list    ? 4 * (uint32_t)__builtin_popcount(e->list)
                     : e->words ? 4u * e->words
-                               : 4u + e->width; /* of two registers, too */
-    bool bounded = range && range <= EXECUTE_RANGE_MAX;
-    at &= ~3u;
-    size += range + 4;
+                               : e->width * (e->rt2 == EFFECT_NO_REG ? 1u : 2u);
+    size += range + (aligns ? 4 : 0);
+    at &= aligns ? ~3u : ~0u;
     if (!e->load && bounded)
         execute_clobber_range(w, at, size);
     else if (!e->load)
@@ -389,10 +407,16 @@ static void branch(struct execute_work *w)
 static void clobber(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
-    uint32_t regs = w->e->clobber;
+    bool multiplies = w->e->kind == EFFECT_ALU; /* before ARMv5 the other flags are not kept */
+    uint32_t regs = multiplies && !w->x->core.v4t ? 0 : w->e->clobber;
     r->known &= ~(uint64_t)(regs & 0x7fff);
     r->bounded &= ~regs;
-    r->compared = regs ? 0 : r->compared;
+    execute_unrelate(r, regs);
+    w->x->ways.written |= regs & 0x7fff;
+    w->x->ways.differs &= ~regs;
+    if (regs & (1u << EFFECT_NZ | 1u << EFFECT_C | 1u << EFFECT_V))
+        execute_end_ways(w->x);
+    r->compared.reg = regs ? 0 : r->compared.reg;
     r->partial = regs ? 0 : r->partial;
     if (regs & 1u << EFFECT_NZ)
         r->psr_known &= ~0xc0000000u;
@@ -435,6 +459,13 @@ static void run(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
     bool vectors = uses_vectors(w->insn);
+    if (r->mixed && !(r->psr_known & EXECUTE_E) &&
+        (w->e->kind == EFFECT_MEMORY || w->e->kind == EFFECT_SYSTEM)) {
+        w->x->unknown++;
+        execute_forget_registers(w->x);
+        execute_clobber_store(w);
+        return;
+    }
     if (w->x->core.profile == EXECUTE_PROFILE_M)
         execute_m_before(w, w->x->core.fpu && vectors);
     else if ((w->e->kind == EFFECT_NONE || w->e->kind == EFFECT_OTHER) && execute_ar_system(w))
@@ -460,6 +491,8 @@ static void run(struct execute_work *w)
             access_memory(w);
         }
         clobber(w);
+        if (w->x->exclusive.reg && w->x->exclusive.at == w->x->insns)
+            execute_write(w, w->x->exclusive.reg - 1u, (struct execute_value){0, false, 1});
         break;
     case EFFECT_BRANCH:
         branch(w);
@@ -514,9 +547,11 @@ static int begin_abandoned(struct execute *x, const struct bt_exception *e)
     struct execute_insn i;
     if (!e->has_return || (e->number == NUMBER_SVC && m) || (e->number != NUMBER_ABORT && !m))
         return BT_OK;
-    if (x->core.big_endian || !fetch(x, e, &i)) {
+    if (execute_is_big(x) || !fetch(x, e, &i)) {
         x->regs.known &= ~UINT64_C(0x5fff);
         x->regs.bounded &= ~0x5fffu;
+        execute_unrelate(&x->regs, 0x5fff);
+        x->ways.differs = 0;
         x->regs.vector_known = x->regs.vector_known64 = 0;
         execute_forget_memory(x);
         return BT_OK;
@@ -545,11 +580,9 @@ static int begin_abandoned(struct execute *x, const struct bt_exception *e)
 
 int execute_exception(struct execute *x, const struct bt_event *event, uint64_t next)
 {
-    x->ways.open = false;
-    if (x->core.profile == EXECUTE_PROFILE_A64) {
-        a64_exception(x, &event->u.exception, next);
-        return BT_OK;
-    }
+    x->exclusive.reg = 0;
+    if (x->core.profile == EXECUTE_PROFILE_A64)
+        return a64_take_exception(x, &event->u.exception, next);
     int error = begin_abandoned(x, &event->u.exception);
     if (error)
         return error;
@@ -596,44 +629,23 @@ static void step_blind(struct execute *x)
         execute_set_it(&x->regs, 0);
 }
 
-static void take_way(struct execute *x, unsigned n)
+/* With what registers are on each of the two ways. */
+static void run_both(struct execute_work *w)
 {
-    const struct execute_regs *r = &x->regs;
-    for (unsigned i = 0; i < EXECUTE_PC; i++) {
-        x->ways.way[n].value[i] = (uint32_t)r->value[i];
-        x->ways.way[n].range[i] = r->range[i];
+    struct execute *x = w->x;
+    struct execute_low before, after[2];
+    uint32_t differs = x->ways.differs, written = 0;
+    execute_ways_save(x, &before);
+    for (unsigned n = 0; n < 2; n++) {
+        execute_ways_restore(x, written, &before);
+        x->ways.differs = differs;
+        execute_ways_take(x, n);
+        x->ways.written = 0;
+        run(w);
+        execute_ways_save(x, &after[n]);
+        written |= x->ways.written;
     }
-    x->ways.way[n].known = (uint32_t)r->known;
-    x->ways.way[n].bounded = r->bounded;
-}
-
-static struct execute_value on_way(const struct execute *x, unsigned n, unsigned reg)
-{
-    bool known = x->ways.way[n].known >> reg & 1;
-    bool bounded = !known && x->ways.way[n].bounded >> reg & 1;
-    return (struct execute_value){x->ways.way[n].value[reg], known,
-                                  bounded ? x->ways.way[n].range[reg] : 0};
-}
-
-static void copy_way(struct execute *x, unsigned n, const struct execute_ways *from, unsigned reg)
-{
-    uint32_t bit = 1u << reg;
-    x->ways.way[n].value[reg] = from->way[n].value[reg];
-    x->ways.way[n].range[reg] = from->way[n].range[reg];
-    x->ways.way[n].known = (x->ways.way[n].known & ~bit) | (from->way[n].known & bit);
-    x->ways.way[n].bounded = (x->ways.way[n].bounded & ~bit) | (from->way[n].bounded & bit);
-}
-
-static void put_way(struct execute_work *w, unsigned n)
-{
-    for (unsigned i = 0; i < EXECUTE_PC; i++)
-        execute_write(w, i, on_way(w->x, n, i));
-}
-
-static void join_ways(struct execute_work *w)
-{
-    for (unsigned i = 0; i < EXECUTE_PC; i++)
-        execute_write(w, i, execute_either(on_way(w->x, 0, i), on_way(w->x, 1, i)));
+    execute_ways_join(x, differs | written, &after[0], &after[1]);
 }
 
 /*
@@ -646,57 +658,70 @@ static bool run_apart(struct execute_work *w, unsigned cond)
 {
     struct execute *x = w->x;
     const struct insn_effect *e = w->e;
+    struct execute_low runs, not ;
     bool plain = e->kind == EFFECT_ALU ? !e->set_flags
                                        : e->kind == EFFECT_MEMORY && (e->load || !e->clobber);
     bool again = w->insn->has_next && w->insn->next == w->insn->address; /* it was left */
     if (!plain || again || writes_pc(e) || uses_vectors(w->insn) || is_unpredictable(e))
         return false;
-    if (!x->ways.open || (cond ^ x->ways.cond) > 1) {
-        take_way(x, 0);
-        take_way(x, 1);
-        x->ways.cond = (uint8_t)cond;
-        x->ways.open = true;
+    if (e->kind == EFFECT_ALU && execute_ways_tell(x, e->rd)) {
+        run_both(w); /* on either way it may */
+        return true;
     }
-    unsigned n = cond != x->ways.cond;
+    if (!x->ways.flags || (cond ^ x->ways.cond) > 1)
+        execute_ways_open(x, cond);
+    bool second = cond != x->ways.cond;
+    uint32_t differs = x->ways.differs;
+    execute_ways_save(x, &not );
+    execute_ways_take(x, second);
     w->apart = true;
-    put_way(w, n);
+    x->ways.written = 0;
     run(w);
-    take_way(x, n);
-    join_ways(w);
+    execute_ways_save(x, &runs);
+    execute_ways_restore(x, differs | x->ways.written, &not );
+    x->ways.differs = differs;
+    execute_ways_take(x, !second);
+    execute_ways_save(x, &not );
+    execute_ways_join(x, differs | x->ways.written, second ? &not : &runs, second ? &runs : &not );
     return true;
 }
 
-/* One without a condition in between, which leaves the flags. False: it does more. */
-static bool run_beside(struct execute_work *w)
+/* Registers that the instruction works with. */
+static uint32_t sources_of(const struct insn_effect *e)
+{
+    uint32_t of = 1u << (e->rn & 31) | 1u << (e->rm & 31) | 1u << (e->rs & 31) | 1u << (e->ra & 31);
+    return of & 0x7fff;
+}
+
+/* One that runs on both ways: with what registers are there, if it leaves the flags. */
+static void run_beside(struct execute_work *w)
 {
     struct execute *x = w->x;
     const struct insn_effect *e = w->e;
     bool plain = (e->kind == EFFECT_ALU && !e->set_flags && !e->clobber) ||
-                 (e->kind == EFFECT_MEMORY && !e->words && !is_unpredictable(e));
-    if (!x->ways.open || w->maybe || !plain || writes_pc(e))
-        return false;
-    for (unsigned n = 0; n < 2 && e->kind == EFFECT_ALU; n++) {
-        put_way(w, n);
+                 (e->kind == EFFECT_MEMORY && !e->clobber && !e->words && !is_unpredictable(e));
+    if (!(x->ways.differs & sources_of(e)) || w->maybe || !plain || writes_pc(e)) {
         run(w);
-        take_way(x, n);
+        return;
     }
-    if (e->kind == EFFECT_ALU) {
-        join_ways(w);
-        return true;
-    }
-    uint32_t written = e->clobber | (e->writeback ? 1u << e->rn : 0);
-    if (e->load)
-        written |= e->list | (e->rt < EXECUTE_PC ? 1u << e->rt : 0) |
-                   (e->rt2 < EXECUTE_PC ? 1u << e->rt2 : 0);
-    run(w);
-    for (unsigned n = 0; n < 2; n++) {
-        const struct execute_ways before = x->ways;
-        take_way(x, n);
-        for (unsigned i = 0; i < EXECUTE_PC; i++)
-            if (!(written >> i & 1))
-                copy_way(x, n, &before, i);
-    }
-    return true;
+    w->maybe = w->apart = e->kind == EFFECT_MEMORY;
+    run_both(w);
+}
+
+/* Of the A and R profile: which registers are r8 to r14, perhaps. */
+static bool changes_modes(const struct execute_work *w)
+{
+    return w->x->core.profile == EXECUTE_PROFILE_AR &&
+           (w->e->kind == EFFECT_NONE || w->e->kind == EFFECT_OTHER || w->e->kind == EFFECT_SYSTEM);
+}
+
+/* What the path says of the condition that chooses between two ways. */
+static void choose_way(struct execute *x, unsigned cond, bool holds)
+{
+    if ((cond ^ x->ways.cond) > 1)
+        return;
+    execute_ways_take(x, (cond == x->ways.cond) != holds);
+    x->ways.flags = false;
 }
 
 int execute_step(struct execute *x, const struct execute_insn *insn)
@@ -731,7 +756,6 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
         cond = block < EFFECT_ALWAYS ? block : cond;
     }
     if (w.e->kind == EFFECT_IT) {
-        x->ways.open = x->ways.open && (w.e->imm >> 4 ^ x->ways.cond) <= 1;
         execute_set_it(r, (uint8_t)w.e->imm);
         return BT_OK;
     }
@@ -740,11 +764,25 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     w.maybe = runs < 0 || (insn->has_next && insn->next == insn->address && !writes_pc(w.e));
     if (w.error || contradicts_path(&w, runs != 0))
         return w.error ? w.error : BT_ERR_RANGE;
+    if (!(w.e->kind == EFFECT_BRANCH && !w.e->link) &&
+        !(w.e->kind == EFFECT_ALU && w.e->rd == EFFECT_NO_REG))
+        x->exclusive.reg = 0;
     bool conditional = it || (insn->isa == BT_ISA_A32 && cond < EFFECT_ALWAYS);
-    if (runs < 0 ? !conditional || !run_apart(&w, cond) : !runs || !run_beside(&w)) {
-        x->ways.open = false;
-        if (runs)
-            run(&w);
+    if (runs >= 0 && x->ways.flags && cond < EFFECT_ALWAYS && !w.e->zero)
+        choose_way(x, cond, runs);
+    uint32_t mode = r->psr;
+    if (changes_modes(&w) && w.e->kind == EFFECT_SYSTEM)
+        execute_end_ways(x);
+    bool beside = runs < 0 ? !conditional || !run_apart(&w, cond) : runs;
+    if (beside && x->ways.differs)
+        run_beside(&w);
+    else if (beside)
+        run(&w);
+    if (changes_modes(&w))
+        x->ways.differs &= ~(execute_banked(mode) | execute_banked(r->psr));
+    if (blind) {
+        x->ways.differs = 0;
+        x->ways.flags = false;
     }
     if (blind && w.e->kind == EFFECT_ALU) /* in a block it leaves the flags as they are */
         r->psr_known &= ~0xf0000000u;

@@ -121,14 +121,38 @@ enum execute_tables {
     EXECUTE_TABLES_LOST, /* with all that was known of memory */
 };
 
+enum execute_compared_how {
+    EXECUTE_COMPARED_WITH,
+    EXECUTE_COMPARED_BY,     /* of `with` minus that */
+    EXECUTE_COMPARED_RESULT, /* N and Z alone */
+};
+
 struct execute_regs {
     uint64_t value[EXECUTE_REGS]; /* A64: x0-x30, then SP of EL0 to EL3, ELR, SPSR of EL1 to EL3 */
     uint64_t known;               /* bit n: value[n]; never PC and PSR */
     /* A32, T32: bit n, of what is not known: it is value[n], or up to range[n] more, modulo 2^32.
      * Who sets known bits from outside clears these. */
     uint32_t bounded, range[15];
-    uint32_t compared_with; /* the flags are those of value[compared - 1] minus this; */
-    uint8_t compared;       /* 0: of something else */
+    struct execute_compared {
+        uint32_t with, shift; /* the flags are those of value[reg - 1] + shift minus `with`, */
+        uint8_t reg;          /* 0: of something else; */
+        uint8_t how;          /* enum execute_compared_how */
+    } compared;
+    uint8_t mirror; /* value[mirror - 1] is what is watched in memory; 0: nothing is */
+    uint8_t mirror_width;
+    struct execute_multiples { /* A32, T32: of what is not known, divided: */
+        uint16_t sources, of,
+            uppers; /* registers that hold it, times[n] of the quotient, or the upper */
+        uint32_t divisor, times[15]; /* word of its product with `magic`, */
+        uint32_t magic, most;        /* where it is at most that */
+    } multiples;
+    struct { /* M profile: what such was before an exception */
+        struct execute_compared compared;
+        struct execute_multiples multiples;
+        uint8_t mirror, mirror_width;
+        uint32_t frame; /* 0: none */
+        uint16_t same;  /* of what is not in its frame: registers that nothing was written to */
+    } interrupted;
     uint8_t partial; /* A and R profile, A64: of value[partial - 1], a status, these bits are */
     uint32_t partial_bits, partial_known; /* known; 0: of none */
     uint32_t psr, psr_known;              /* CPSR, xPSR or PSTATE, bit by bit */
@@ -139,6 +163,7 @@ struct execute_regs {
     uint8_t it_unknown; /* T32: so many instructions may yet be of an IT block that is not known */
     bool float_settled; /* M profile: no floating-point registers are still to be stacked; */
     bool float_pending; /* they are, to FPCAR; neither: not known */
+    bool mixed;         /* not M profile: the order of data has been another than the core's */
     bool float_off;     /* M profile: CPACR was written, and perhaps not so that there are any */
     /* M profile: where s0-s15 and FPSCR are as they are here, or are still to be stacked: which one
      * nobody knows, nor what they are now. These are known of them. 0: nowhere. */
@@ -146,7 +171,8 @@ struct execute_regs {
     uint16_t place_floats;
     bool handler;       /* M profile: in handler mode, for which exception the PSR says */
     uint32_t returning; /* M profile: EXC_RETURN that was branched to, if known; otherwise 0.
-                           A64: behind an HVC or SMC the level, 2 or 3 */
+                           A64: behind an HVC or SMC the level, 2 or 3; 4: behind a
+                           branch to where no instruction can be */
 
     uint8_t translation;             /* enum execute_translation */
     uint8_t tables_hit;              /* enum execute_tables, by the instruction at work */
@@ -184,14 +210,37 @@ struct execute_access {
     bool perhaps;
 };
 
-/* Registers on both ways through an IT block of which it is not known which one was gone: those of
- * `cond`, and those of its contrary. Private. */
+/* r0 to r14, as execute_regs has them. */
+struct execute_low {
+    uint32_t value[15], range[15], known, bounded;
+};
+
+/*
+ * A condition that nobody knows chooses between two ways through an IT block, or past an
+ * instruction: what registers are on each of them, until the flags are others. What an exception
+ * interrupts keeps it: a handler's stack has both (execute_memory_pair()). Private.
+ */
 struct execute_ways {
-    bool open;
-    uint8_t cond;
+    uint32_t instance, last; /* numbers of choices: that of these, 0: none; the latest one */
+    uint32_t differs;        /* bit n: rn, and it is what way[] has */
+    uint32_t written;        /* by the instruction at work */
+    uint8_t cond;            /* way[0]: it holds */
+    bool flags;              /* the flags in use are those that choose */
+    struct execute_low way[2];
     struct {
-        uint32_t value[15], range[15], known, bounded;
-    } way[2];
+        uint32_t instance; /* 0: it does not say */
+        uint8_t cond;
+    } saved[EXECUTE_BANK_MONITOR + 2]; /* A and R profile: which flags of each mode's SPSR choose;
+                                          then those of a register: execute_regs.partial */
+};
+
+/* A store-exclusive whose result is not known yet, which only a comparison and a branch may follow.
+ * Private. */
+struct execute_exclusive {
+    uint8_t reg, width; /* of the result, plus 1; 0: there is none */
+    bool known[2];      /* memory behind a result of 0, and of 1 */
+    uint64_t value[2];
+    uint64_t address, at; /* `insns` then */
 };
 
 struct execute {
@@ -199,6 +248,7 @@ struct execute {
     struct execute_code *code; /* borrowed; NULL: each instruction is decoded again */
     struct execute_regs regs;
     struct execute_ways ways;
+    struct execute_exclusive exclusive;
     struct execute_memory memory;
     uint64_t insns;    /* executed */
     uint64_t unknown;  /* of them: effect not known, all that they may write is unknown */

@@ -11,10 +11,14 @@
 
 #define A64_ZR 31u
 
+/* execute_regs.returning: a branch that went to where no instruction can be. */
+#define A64_UNALIGNED 4u
+
 /* PSTATE as SPSR has it. */
 #define A64_PSTATE_SP   1u
 #define A64_PSTATE_EL   0xcu
 #define A64_PSTATE_M4   0x10u /* AArch32 */
+#define A64_PSTATE_MODE 0x1fu
 #define A64_PSTATE_DAIF 0x3c0u
 #define A64_N           (1u << 31)
 #define A64_Z           (1u << 30)
@@ -96,6 +100,13 @@ static inline int a64_level(const struct execute *x)
     return (x->regs.psr_known & A64_PSTATE_EL) == A64_PSTATE_EL ? (int)(x->regs.psr >> 2 & 3) : -1;
 }
 
+/* HCR_EL2.E2H: EL2 may have EL1's names for its registers. */
+#define HCR_E2H (UINT64_C(1) << 34)
+static inline bool a64_may_be_host(const struct execute *x)
+{
+    return !(x->regs.known >> A64_HCR & 1) || x->regs.value[A64_HCR] & HCR_E2H;
+}
+
 /* Register 31 is SP. */
 struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide);
 void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v);
@@ -121,16 +132,17 @@ void a64_float(struct execute *x, uint32_t op);
 
 /* An exception whose handler's first instruction is at `next`. What ERET does, the instruction
  * does. */
-void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next);
+int a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next);
 
-/* execute_a64_translation.c: whether all addresses are their own at that level; whether EL2 may
- * have EL1's names for its registers (HCR_EL2.E2H); MSR of SCTLR, TTBR0, TTBR1, TCR and HCR, -1: of
- * one that is not kept (`some`: of a value that is not known these bits are); an exception or its
- * return. */
+/* execute_a64_translation.c: whether all addresses are their own at that level; MSR of SCTLR,
+ * TTBR0, TTBR1, TCR and HCR, -1: of one that is not kept (`some`: of a value that is not known
+ * these bits are); an exception or its return. */
 bool a64_is_flat(struct execute *x, int level);
-bool a64_may_be_host(const struct execute *x);
 void a64_write_translation(struct execute *x, int entry, struct a64_value v, uint32_t some);
 void a64_change_level(struct execute *x, int from, int to);
+
+/* Behind what the exception comes back to, which is not in the path, but may have begun. */
+int a64_take_exception(struct execute *x, const struct bt_exception *e, uint64_t next);
 
 /* Runs one instruction, as execute_step(). */
 int a64_step(struct execute *x, const struct execute_insn *i);

@@ -6,7 +6,6 @@
  */
 #include "execute_a64.h"
 #include "execute_real.h"
-#include "execute_work.h"
 
 #define FPCR_OTHER 7u /* FIZ, AH, NEP: another arithmetic */
 

@@ -12,15 +12,6 @@ struct a64_data {
     uint32_t bits; /* if the first half is not known: it is a status of which these bits are */
 };
 
-static void reverse_order(uint8_t *bytes, unsigned size)
-{
-    for (unsigned n = 0; n < size / 2; n++) {
-        uint8_t keep = bytes[n];
-        bytes[n] = bytes[size - 1 - n];
-        bytes[size - 1 - n] = keep;
-    }
-}
-
 /* An address without its tag; false: not known. */
 static bool place(struct execute *x, struct a64_value at, uint64_t *address)
 {
@@ -28,6 +19,12 @@ static bool place(struct execute *x, struct a64_value at, uint64_t *address)
     x->has_access = at.known;
     x->last_access = *address;
     return at.known;
+}
+
+/* False: which byte is the lowest one nobody knows. */
+static bool has_order(const struct execute *x, unsigned size)
+{
+    return size == 1 || a64_order(x) >= 0;
 }
 
 static struct a64_data load(struct execute *x, struct a64_value at, unsigned size)
@@ -41,16 +38,15 @@ static struct a64_data load(struct execute *x, struct a64_value at, unsigned siz
         execute_tell(x, address, size, false, false);
     else
         execute_tell_any(x, false);
-    if (!there)
+    if (!there || !has_order(x, size))
         return d;
     if (!execute_memory_read(&x->memory, address, bytes, size)) {
-        if (size == 8 && execute_memory_read(&x->memory, address + 4, bytes, 4) &&
-            !memcmp(bytes, zeros, 4))
+        if (size == 8 && !execute_is_big(x) &&
+            execute_memory_read(&x->memory, address + 4, bytes, 4) && !memcmp(bytes, zeros, 4))
             d.half[0] = execute_get_status(x, address, &d.bits);
         return d;
     }
-    if (x->core.big_endian)
-        reverse_order(bytes, size);
+    execute_swap(x, bytes, size);
     for (unsigned n = 0; n < 16; n++)
         d.half[n / 8] |= (uint64_t)bytes[n] << 8 * (n % 8);
     d.known[0] = d.known[1] = true;
@@ -69,19 +65,20 @@ static void store(struct execute *x, struct a64_value at, struct a64_data d, uns
         execute_forget_memory(x);
         return;
     }
+    if (!has_order(x, size))
+        d = (struct a64_data){{0}, {false, false}, 0};
     for (unsigned n = 0; n < 16; n++)
         bytes[n] = (uint8_t)(d.half[n / 8] >> 8 * (n % 8));
     bool high = size <= 8 || d.known[1];
-    if (x->core.big_endian || d.known[0] == high || size <= 8) {
-        if (x->core.big_endian)
-            reverse_order(bytes, size);
+    if (execute_is_big(x) || d.known[0] == high || size <= 8) {
+        execute_swap(x, bytes, size);
         *error = execute_memory_write(&x->memory, address, d.known[0] && high ? bytes : NULL, size);
     } else {
         for (unsigned h = 0; h < 2 && *error == BT_OK; h++)
             *error = execute_memory_write(&x->memory, address + 8 * h,
                                           d.known[h] ? bytes + 8 * h : NULL, 8);
     }
-    if (d.bits && !d.known[0] && size == 8 && *error == BT_OK) {
+    if (d.bits && !d.known[0] && size == 8 && !execute_is_big(x) && *error == BT_OK) {
         *error = execute_memory_write(&x->memory, address + 4, zeros, 4);
         execute_memory_set_bits(&x->memory, address, (uint32_t)d.half[0], d.bits);
     }
@@ -299,6 +296,24 @@ static bool compare_and_swap(struct execute *x, uint32_t op, int *error)
     return true;
 }
 
+/* As with 32 bits: the result is known where the path shows it. */
+static void begin_exclusive(struct execute *x, struct a64_value at, struct a64_value new,
+                            unsigned bytes, unsigned rs)
+{
+    uint64_t address, old = 0;
+    uint8_t b[8] = {0};
+    bool known = place(x, at, &address) && has_order(x, bytes) &&
+                 execute_memory_read(&x->memory, address, b, bytes);
+    execute_swap(x, b, bytes);
+    for (unsigned n = 0; n < bytes && known; n++)
+        old |= (uint64_t)b[n] << 8 * n;
+    x->exclusive = (struct execute_exclusive){.reg = (uint8_t)(rs + 1),
+                                              .width = (uint8_t)bytes,
+                                              .known = {new.known, known},
+                                              .value = {new.bits, old},
+                                              .address = address};
+}
+
 /* Exclusives, ordered loads and stores. Whether a store-exclusive stores nobody tells. */
 static bool exclusive(struct execute *x, uint32_t op, int *error)
 {
@@ -318,6 +333,8 @@ static bool exclusive(struct execute *x, uint32_t op, int *error)
     if ((is_load && two && reg[0] == reg[1]) || (status && (meets || (rs == rn && rn != A64_ZR))))
         return false; /* CONSTRAINED UNPREDICTABLE */
     struct a64_data d[2];
+    if (status && !two && at.known && rs != A64_ZR)
+        begin_exclusive(x, at, a64_get(x, reg[0], true), bytes, rs);
     for (unsigned n = 0; n < 1u + two && *error == BT_OK; n++) {
         if (is_load) {
             d[n] = load(x, offset(at, n * bytes), bytes);

@@ -3,8 +3,13 @@
 #include "execute_a64.h"
 #include "execute_work.h"
 
+/* Bits that every core has: AHP, DN, FZ and RMode; others may read as zero. */
+#define FPCR_ALL UINT64_C(0x07c00000)
+
 #define TYPE_RESET      0 /* of exceptions, as ETMv4 numbers them (Arm IHI 0064H.b, 6.4.12) */
 #define TYPE_DEBUG_HALT 1
+#define TYPE_ALIGNMENT  10
+#define VECTOR_TABLE    (~UINT64_C(0x7ff)) /* of a vector's address */
 #define VECTOR_LOWER    0x400u /* in the address of a vector: it came from a lower level */
 
 /* Did the path take a branch to `target`? -1: nobody can tell. */
@@ -51,6 +56,11 @@ static void branch_on_zero(struct execute *x, const struct execute_insn *i, int 
     check_taken(taken, v.known ? (v.bits == 0) != unless : -1, error);
     if (taken >= 0 && taken != (int)unless && wide)
         a64_set(x, rt, true, a64_known(0));
+    if (taken >= 0 && x->exclusive.reg == rt + 1 && *error == BT_OK) {
+        bool failed = taken == (int)unless;
+        a64_set(x, rt, true, a64_known(failed));
+        *error = execute_end_exclusive(x, failed);
+    }
 }
 
 static void branch_on_bit(struct execute *x, const struct execute_insn *i, int *error)
@@ -62,18 +72,58 @@ static void branch_on_bit(struct execute *x, const struct execute_insn *i, int *
     check_taken(taken, v.known ? (v.bits >> bit & 1) == set : -1, error);
 }
 
-/* ERET: PSTATE of SPSR, bit by bit. False: to AArch32, or nobody knows where. */
+/* Bits 63 to 56 may be a tag. Bits 1 and 0 are not traced: they lead to an alignment fault, or to
+ * an interrupt before that. */
+static void check_branch_target(struct execute *x, const struct execute_insn *i,
+                                struct a64_value to, int *error)
+{
+    if (to.known && i->has_next && ((to.bits ^ i->next) & ~UINT64_C(3)) << 8)
+        *error = BT_ERR_RANGE;
+    if (to.known && to.bits & 3)
+        x->regs.returning = A64_UNALIGNED;
+}
+
+static void set_pstate(struct execute *x, uint32_t bits, uint32_t value)
+{
+    x->regs.psr = (x->regs.psr & ~bits) | (value & bits);
+    x->regs.psr_known |= bits;
+}
+
+/* A mode that there is not, or that of a higher level: then level and stack pointer stay (Arm DDI
+ * 0487L.a, D1.4.4). */
+static bool is_illegal(int level, uint32_t status)
+{
+    uint32_t mode = status & A64_PSTATE_MODE;
+    return !(mode & A64_PSTATE_M4) && (mode & 2 || mode == 1 || (int)(mode >> 2) > level);
+}
+
+/* PSTATE of a status, of which some bits are known. */
+static void return_to(struct execute *x, int level, uint32_t status, uint32_t known)
+{
+    uint32_t place = A64_PSTATE_EL | A64_PSTATE_SP, stays = x->regs.psr_known & place;
+    if ((known & A64_PSTATE_MODE) != A64_PSTATE_MODE) {
+        known &= ~place;
+    } else if (level > 0 && is_illegal(level, status)) {
+        status = x->regs.psr;
+        known = stays;
+    }
+    x->regs.psr = status;
+    x->regs.psr_known = known;
+}
+
+/* ERET: PSTATE of SPSR, bit by bit; general registers stay. False: to AArch32, or not one. */
 static bool return_from_exception(struct execute *x, const struct execute_insn *i, int *error)
 {
     int level = a64_level(x);
-    if (level < 1)
+    struct a64_value to = a64_unknown(), status = a64_unknown();
+    if (level == 0)
         return false;
-    struct a64_value to = a64_entry(x, A64_ELR0 + (unsigned)level);
-    struct a64_value status = a64_entry(x, A64_SPSR0 + (unsigned)level);
-    if (to.known && i->has_next && to.bits != i->next)
-        *error = BT_ERR_RANGE;
-    x->regs.psr = (uint32_t)status.bits;
-    x->regs.psr_known = status.known ? (uint32_t)(status.bits >> 32) : 0;
+    if (level > 0) {
+        to = a64_entry(x, A64_ELR0 + (unsigned)level);
+        status = a64_entry(x, A64_SPSR0 + (unsigned)level);
+    }
+    check_branch_target(x, i, to, error);
+    return_to(x, level, (uint32_t)status.bits, status.known ? (uint32_t)(status.bits >> 32) : 0);
     a64_change_level(x, level, a64_level(x));
     execute_translation_sync(x, EFFECT_CONTEXT_ISB);
     return !(x->regs.psr & x->regs.psr_known & A64_PSTATE_M4);
@@ -87,9 +137,8 @@ static bool branch_to_register(struct execute *x, const struct execute_insn *i, 
         return false;
     bool plain = form == 0;
     struct a64_value to = a64_get(x, a64_field(op, 5, 5), true);
-    /* Bits 63 to 56 may be a tag. */
-    if (plain && which <= 2 && to.known && i->has_next && (to.bits ^ i->next) << 8)
-        *error = BT_ERR_RANGE;
+    if (plain && which <= 2)
+        check_branch_target(x, i, to, error);
     switch (which) {
     case 1:
     case 9:
@@ -115,12 +164,6 @@ static void hint(struct execute *x, unsigned number)
         a64_set(x, 17, true, a64_unknown());
 }
 
-static void set_status(struct execute *x, uint32_t bits, uint32_t value)
-{
-    x->regs.psr = (x->regs.psr & ~bits) | (value & bits);
-    x->regs.psr_known |= bits;
-}
-
 /* MSR (immediate). */
 static bool set_status_field(struct execute *x, unsigned which, unsigned imm)
 {
@@ -133,28 +176,28 @@ static bool set_status_field(struct execute *x, unsigned which, unsigned imm)
         x->regs.psr_known &= ~A64_NZCV;
         return true;
     case 3: /* UAO, PAN, SPSel */
-        set_status(x, 1u << 23, imm << 23);
+        set_pstate(x, 1u << 23, imm << 23);
         return true;
     case 4:
-        set_status(x, 1u << 22, imm << 22);
+        set_pstate(x, 1u << 22, imm << 22);
         return true;
     case 5:
-        set_status(x, A64_PSTATE_SP, imm);
+        set_pstate(x, A64_PSTATE_SP, imm);
         return true;
     case 3 << 3 | 1: /* SSBS, DIT, TCO */
-        set_status(x, 1u << 12, imm << 12);
+        set_pstate(x, 1u << 12, imm << 12);
         return true;
     case 3 << 3 | 2:
-        set_status(x, 1u << 24, imm << 24);
+        set_pstate(x, 1u << 24, imm << 24);
         return true;
     case 3 << 3 | 4:
-        set_status(x, 1u << 25, imm << 25);
+        set_pstate(x, 1u << 25, imm << 25);
         return true;
     case 3 << 3 | 6: /* DAIFSet, DAIFClr */
-        set_status(x, imm << 6, UINT32_MAX);
+        set_pstate(x, imm << 6, UINT32_MAX);
         return true;
     case 3 << 3 | 7:
-        set_status(x, imm << 6, 0);
+        set_pstate(x, imm << 6, 0);
         return true;
     default:
         return false;
@@ -295,21 +338,23 @@ static void write_system(struct execute *x, unsigned key, struct a64_value v, ui
                     : key == SYSTEM(0, 4, 2, 0) ? A64_PSTATE_SP
                                                 : 0;
     if (bits) {
-        set_status(x, bits, (uint32_t)v.bits);
+        set_pstate(x, bits, (uint32_t)v.bits);
         if (!v.known)
             x->regs.psr_known &= ~bits;
         return;
     }
     if (key == SYSTEM(3, 4, 4, 0)) {
         x->regs.fpscr = (uint32_t)v.bits;
-        x->regs.fpscr_known = v.known ? UINT32_MAX : 0;
+        x->regs.fpscr_known = v.known && !(v.bits & ~FPCR_ALL) ? UINT32_MAX : 0;
         return;
     }
     if (may_be_another(x, key)) {
         forget_moved(x);
         return;
     }
-    int entry = system_entry(key);
+    int entry = key == SYSTEM(4, 0, 0, 5) ? EXECUTE_MPIDR : system_entry(key); /* VMPIDR_EL2 */
+    if (entry >= A64_VBAR1 && entry < A64_VBAR1 + 3 && v.bits & ~VECTOR_TABLE)
+        v.known = false; /* bits that may read as zero */
     if (is_saved_status(entry)) {
         v.bits = (uint32_t)v.bits | (uint64_t)(v.known ? UINT32_MAX : some) << 32;
         v.known = v.known || some;
@@ -403,7 +448,7 @@ static int exception_level(const struct execute *x, int from, uint64_t vector)
     int found = -1;
     for (int level = from + 1; level <= 3; level++) {
         struct a64_value table = a64_entry(x, A64_VBAR0 + (unsigned)level);
-        if (table.known && (table.bits ^ vector) & ~0x7ffull)
+        if (table.known && (table.bits ^ vector) & VECTOR_TABLE)
             continue;
         if (found >= 0)
             return -1;
@@ -419,24 +464,26 @@ static void enter_level(struct execute *x, int level)
     uint32_t zero = 1u << 23 | 1u << 21 | 1u << 20 | 3u << 10 | 0x20u | A64_PSTATE_M4 |
                     A64_PSTATE_EL | 2u | A64_PSTATE_SP;
     uint32_t depends = A64_NZCV | 1u << 22 | 1u << 25 | 1u << 12 | 1u << 13;
-    set_status(x, zero | A64_PSTATE_DAIF,
+    set_pstate(x, zero | A64_PSTATE_DAIF,
                A64_PSTATE_DAIF | (uint32_t)(level < 0 ? 0 : level) << 2 | A64_PSTATE_SP);
     x->regs.psr_known &= ~depends;
     if (level < 0)
         x->regs.psr_known &= ~A64_PSTATE_EL;
 }
 
-void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next)
+int a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next)
 {
     if (e->type == TYPE_DEBUG_HALT && !e->m_type)
-        return;
+        return BT_OK;
     if ((e->type == TYPE_RESET && !e->m_type) || next & 0x7f) {
         execute_forget_registers(x);
-        return;
+        return BT_OK;
     }
     struct a64_value status = a64_known(x->regs.psr | (uint64_t)x->regs.psr_known << 32);
-    int level = x->regs.returning ? (int)x->regs.returning : exception_level(x, a64_level(x), next);
-    if (x->regs.returning && a64_level(x) > level)
+    bool exact = x->regs.returning != A64_UNALIGNED && e->type != TYPE_ALIGNMENT;
+    bool call = x->regs.returning == 2 || x->regs.returning == 3;
+    int level = call ? (int)x->regs.returning : exception_level(x, a64_level(x), next);
+    if (call && a64_level(x) > level)
         level = a64_level(x);
     x->regs.returning = 0;
     a64_change_level(x, a64_level(x), level);
@@ -445,8 +492,10 @@ void a64_exception(struct execute *x, const struct bt_exception *e, uint64_t nex
     } else {
         a64_set_entry(x, A64_SPSR0 + (unsigned)level, status);
         a64_set_entry(x, A64_ELR0 + (unsigned)level,
-                      (struct a64_value){e->return_address, e->has_return});
+                      (struct a64_value){e->return_address, e->has_return && exact});
     }
     enter_level(x, level);
     execute_translation_sync(x, EFFECT_CONTEXT_ISB);
+    struct a64_value table = a64_entry(x, A64_VBAR0 + (unsigned)(level < 1 ? 0 : level));
+    return level > 0 && table.known && (table.bits ^ next) & VECTOR_TABLE ? BT_ERR_RANGE : BT_OK;
 }

@@ -14,7 +14,6 @@
 #define HCR_VM  1u
 #define HCR_DC  (1u << 12)
 #define HCR_TGE (1u << 27)
-#define HCR_E2H (UINT64_C(1) << 34)
 
 #define TCR_GRANULE  0xc000u    /* TG0 */
 #define TCR_NO_UPPER (1u << 23) /* EPD1 */
@@ -26,11 +25,6 @@
 static bool hypervisor_may(const struct execute *x, uint64_t bits)
 {
     return !(x->regs.known >> A64_HCR & 1) || x->regs.value[A64_HCR] & bits;
-}
-
-bool a64_may_be_host(const struct execute *x)
-{
-    return hypervisor_may(x, HCR_E2H);
 }
 
 struct walk {
@@ -89,6 +83,7 @@ bool a64_is_flat(struct execute *x, int level)
 
 static void forget_all(struct execute *x)
 {
+    a64_note_order(x);
     x->regs.known &= ~(UINT64_C(0x3ff) << A64_SCTLR1);
     execute_translation_change(x, EFFECT_CONTEXT_CHANGES);
 }
@@ -103,7 +98,7 @@ static void write_other(struct execute *x, int level, unsigned entry, struct a64
     bool flat = a64_is_flat(x, level);
     execute_put_control(r, entry, v.bits, known, entry == control);
     if (!flat && execute_control_has(r, control, SCTLR_M))
-        r->known &= ~(UINT64_C(1) << control);
+        r->value[control] |= (uint64_t)SCTLR_M << 32;
     r->tables_from = from;
     r->tables_to = to;
 }
@@ -123,6 +118,7 @@ void a64_write_translation(struct execute *x, int entry, struct a64_value v, uin
             forget_all(x);
     } else if (entry < 0 || level < 1 || (level == 2 && a64_may_be_host(x))) {
         forget_all(x);
+        x->regs.mixed |= control;
     } else if (of != level) {
         write_other(x, of, (unsigned)entry, v, known);
     } else {
@@ -132,6 +128,8 @@ void a64_write_translation(struct execute *x, int entry, struct a64_value v, uin
         if (!(flat && kept && a64_is_flat(x, level)))
             execute_translation_change(x, EFFECT_CONTEXT_CHANGES);
     }
+    if (control)
+        a64_note_order(x);
 }
 
 void a64_change_level(struct execute *x, int from, int to)

@@ -6,106 +6,11 @@
 #define FLAG_V  0x10000000u
 #define FLAG_NZ 0xc0000000u
 
-/* Conditions (DDI 0403E.e A7.3): unsigned numbers. */
-enum { COND_EQ, COND_NE, COND_CS, COND_CC, COND_HI = 8, COND_LS };
-
 static const struct execute_value unknown_value;
 
 static struct execute_value known_value(uint32_t number)
 {
     return (struct execute_value){number, true, 0};
-}
-
-/* From `low` to `high`. */
-static struct execute_value between(uint32_t low, uint32_t high)
-{
-    return (struct execute_value){low, low == high, low <= high ? high - low : 0};
-}
-
-/* The least and the greatest that it may be. */
-static void limits_of(struct execute_value v, uint32_t *low, uint32_t *high)
-{
-    bool whole = !v.known && (!v.range || v.number + v.range < v.number);
-    *low = whole ? 0 : v.number;
-    *high = whole ? UINT32_MAX : v.number + v.range;
-}
-
-struct execute_value execute_sum(struct execute_value a, struct execute_value b, bool subtract)
-{
-    struct execute_value d = {a.number + b.number, a.known && b.known, a.range + b.range};
-    bool loose = (!a.known && !a.range) || (!b.known && !b.range) || d.range < a.range;
-    if (subtract)
-        d.number = a.number - b.number - b.range;
-    d.range = loose ? 0 : d.range;
-    return d;
-}
-
-/* Of a value that is not known, by a constant: both wrap alike. */
-static struct execute_value multiplied_range(struct execute_value v, uint32_t by)
-{
-    if ((uint64_t)v.range * by > UINT32_MAX)
-        return unknown_value;
-    return (struct execute_value){v.number * by, false, v.range * by};
-}
-
-static struct execute_value shifted_range(struct execute_value v, unsigned shift, unsigned by)
-{
-    uint32_t low, high;
-    limits_of(v, &low, &high);
-    if (!by || by > 31)
-        return unknown_value;
-    if (shift == EFFECT_LSL)
-        return multiplied_range(v, 1u << by);
-    return shift == EFFECT_LSR ? between(low >> by, high >> by) : unknown_value;
-}
-
-/* Of a and b, one of which is not known. */
-static struct execute_value masked_range(struct execute_value a, struct execute_value b)
-{
-    uint32_t low, high, mask = b.known ? b.number : a.number;
-    if (!a.known && !b.known)
-        return unknown_value;
-    limits_of(b.known ? a : b, &low, &high);
-    if (~mask & (~mask + 1)) /* bits in the middle, or high ones, are taken away */
-        return between(0, mask < high ? mask : high);
-    return between(low & mask, high & mask);
-}
-
-void execute_learn(struct execute_work *w, unsigned reg, uint32_t with, unsigned cond, bool held)
-{
-    uint32_t low, high;
-    limits_of(execute_read(w, reg), &low, &high);
-    bool beyond = false;
-    switch (held ? cond : cond ^ 1) {
-    case COND_EQ:
-        beyond = with < low || with > high;
-        low = high = with;
-        break;
-    case COND_NE:
-        low += low == with;
-        high -= high == with;
-        break;
-    case COND_CS:
-        low = with > low ? with : low;
-        break;
-    case COND_CC:
-        beyond = !with;
-        high = with - 1 < high ? with - 1 : high;
-        break;
-    case COND_HI:
-        beyond = with == UINT32_MAX;
-        low = with + 1 > low ? with + 1 : low;
-        break;
-    case COND_LS:
-        high = with < high ? with : high;
-        break;
-    default:
-        return;
-    }
-    if (beyond || low > high)
-        w->error = BT_ERR_RANGE;
-    else
-        execute_write(w, reg, between(low, high));
 }
 
 static uint32_t rotate_right(uint32_t v, unsigned by)
@@ -137,8 +42,9 @@ struct execute_value execute_operand(const struct execute_work *w, uint32_t *car
     *carry_known = v.known && (*carry_known || (by.number & 0xff));
     v.number = effect_shift_value(e->shift, v.number, by.number & 0xff, carry);
     v.range = 0;
-    return v.known || range.known || !by.known ? v
-                                               : shifted_range(range, e->shift, by.number & 0xff);
+    if (by.known)
+        by.number &= 0xff;
+    return v.known ? v : execute_shifted(range, e->shift, by);
 }
 
 static void set_flags(struct execute_work *w, struct execute_value d, uint32_t mask, uint32_t bits,
@@ -163,7 +69,6 @@ static struct execute_value sum(struct execute_work *w, struct execute_value a,
     }
     struct execute_value range =
         with_carry ? unknown_value : execute_sum(a, b, e->op != EFFECT_ADD);
-    const struct execute_value with = b;
     if (e->op != EFFECT_ADD && e->op != EFFECT_ADC)
         b.number = ~b.number;
     uint64_t wide = (uint64_t)a.number + b.number + carry.number;
@@ -172,11 +77,6 @@ static struct execute_value sum(struct execute_work *w, struct execute_value a,
                     ((~(a.number ^ b.number) & (a.number ^ d.number)) >> 31 ? FLAG_V : 0);
     if (e->set_flags)
         set_flags(w, d, FLAG_C | FLAG_V, bits, d.known ? FLAG_C | FLAG_V : 0);
-    if (e->set_flags && e->op == EFFECT_SUB && !a.known && with.known && !w->maybe &&
-        e->rn < EXECUTE_PC && e->rd != e->rn) {
-        w->x->regs.compared = (uint8_t)(e->rn + 1);
-        w->x->regs.compared_with = with.number;
-    }
     return d.known ? d : range;
 }
 
@@ -209,24 +109,25 @@ static struct execute_value logical(struct execute_work *w, struct execute_value
         d.number = a.number & b.number;
         d.known |= zero_a || zero_b;
         d.number = zero_a || zero_b ? 0 : d.number;
-        range = masked_range(a, b);
+        range = execute_masked(a, b);
         break;
     case EFFECT_EOR:
         d.number = a.number ^ b.number;
+        range = execute_joined(a, b, true);
         break;
     case EFFECT_ORR:
         d.number = a.number | b.number;
+        range = execute_joined(a, b, false);
         break;
     case EFFECT_BIC:
         d.number = a.number & ~b.number;
-        b.number = ~b.number;
-        range = b.known ? masked_range(a, b) : unknown_value;
+        range = execute_masked(a, b.known ? known_value(~b.number) : unknown_value);
         break;
     case EFFECT_ORN:
         d.number = a.number | ~b.number;
         break;
     case EFFECT_MVN:
-        d = (struct execute_value){~b.number, b.known, 0};
+        range = d = execute_inverse(b);
         break;
     default:
         range = d = b;
@@ -292,10 +193,8 @@ static struct execute_value simple(struct execute_work *w)
     case EFFECT_UDIV:
     case EFFECT_SDIV:
         d = execute_read(w, e->rm);
-        if (e->op == EFFECT_UDIV && d.known && d.number && !a.known) {
-            limits_of(a, &low, &high);
-            return between(low / d.number, high / d.number);
-        }
+        if (!d.known || !a.known)
+            return execute_quotient(a, d, e->op == EFFECT_SDIV);
         d.range = 0;
         d.known = d.known && a.known && d.number; /* by zero it may trap */
         d.number = divide(e->op == EFFECT_SDIV, a.number, d.number);
@@ -314,9 +213,15 @@ static struct execute_value simple(struct execute_work *w)
     case EFFECT_FIELD:
         if (!valid_field(e))
             return unknown_value;
-        if (!a.known && !(e->imm >> 16 & 1))
-            return between(0, UINT32_MAX >> (32 - (e->imm >> 8 & 0xff)));
+        if (!a.known)
+            return execute_field(e->amount ? unknown_value : a, e->imm & 31, e->imm >> 8 & 0xff,
+                                 e->imm >> 16 & 1);
         return (struct execute_value){field(e, 0, a.number), a.known, 0};
+    case EFFECT_CLZ:
+        execute_limits(a, &low, &high);
+        if (!a.known)
+            return execute_span(reverse_bits(e->op, high), reverse_bits(e->op, low));
+        /* fallthrough */
     default:
         return (struct execute_value){reverse_bits(e->op, a.number), a.known, 0};
     }
@@ -327,8 +232,8 @@ static struct execute_value multiplied(struct execute_work *w)
     const struct insn_effect *e = w->e;
     struct execute_value a = execute_read(w, e->rn), b = execute_read(w, e->rm), d;
     d = (struct execute_value){a.number * b.number, a.known && b.known, 0};
-    if (a.known != b.known)
-        d = multiplied_range(a.known ? b : a, a.known ? a.number : b.number);
+    if (!d.known)
+        d = execute_product(a, b);
     if (e->op != EFFECT_MUL)
         d = execute_sum(execute_read(w, e->ra), d, e->op == EFFECT_MLS);
     if (e->set_flags)
@@ -345,20 +250,49 @@ static void multiply_long(struct execute_work *w)
         product = (uint64_t)((int64_t)(int32_t)a.number * (int32_t)b.number);
     bool known = a.known && b.known;
     struct execute_value high = {(uint32_t)(product >> 32), known, 0};
-    if (a.known != b.known && e->op == EFFECT_UMULL) {
-        uint64_t by = a.known ? a.number : b.number;
-        uint32_t least, most;
-        limits_of(a.known ? b : a, &least, &most);
-        high = between((uint32_t)(by * least >> 32), (uint32_t)(by * most >> 32));
+    if (!known && e->op == EFFECT_UMULL) {
+        uint32_t least[2], most[2];
+        execute_limits(a, &least[0], &most[0]);
+        execute_limits(b, &least[1], &most[1]);
+        high = execute_span((uint32_t)((uint64_t)least[0] * least[1] >> 32),
+                            (uint32_t)((uint64_t)most[0] * most[1] >> 32));
     }
     execute_write(w, e->ra, (struct execute_value){(uint32_t)product, known, 0});
     execute_write(w, e->rd, high);
+    if (!known && e->op == EFFECT_UMULL)
+        execute_relate_upper(w, a, b);
+    if (e->clobber)
+        execute_set_psr(w, FLAG_NZ, (product >> 32 & 0x80000000u) | (product ? 0 : 0x40000000u),
+                        known ? FLAG_NZ : 0);
+}
+
+/* Of which register the flags tell what it is: an operand, or else the result. */
+static void note_compared(struct execute_work *w, struct execute_value a, struct execute_value b,
+                          bool known)
+{
+    const struct insn_effect *e = w->e;
+    struct execute_compared c = {.reg = 0};
+    bool plain = e->rs == EFFECT_NO_REG && !e->amount, subtracts = e->op == EFFECT_SUB,
+         adds = e->op == EFFECT_ADD && b.number & 0x7fffffff;
+    if (known || w->maybe)
+        return;
+    if ((subtracts || adds) && b.known && e->rn < EXECUTE_PC) {
+        c.reg = (uint8_t)(e->rn + 1);
+        c.with = subtracts ? b.number : 0 - b.number;
+        c.shift = e->rd == e->rn ? c.with : 0;
+    } else if (subtracts && a.known && plain && e->rm < EXECUTE_PC && e->rd != e->rm) {
+        c = (struct execute_compared){
+            .with = a.number, .reg = (uint8_t)(e->rm + 1), .how = EXECUTE_COMPARED_BY};
+    } else if (e->rd < EXECUTE_PC) {
+        c = (struct execute_compared){.reg = (uint8_t)(e->rd + 1), .how = EXECUTE_COMPARED_RESULT};
+    }
+    w->x->regs.compared = c;
 }
 
 void execute_arithmetic(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
-    struct execute_value d, a = known_value(0), b;
+    struct execute_value d, a = known_value(0), b = a;
     uint32_t carry, carry_known, partial = 0, partial_known = 0;
     if (e->op == EFFECT_UMULL || e->op == EFFECT_SMULL) {
         multiply_long(w);
@@ -377,7 +311,15 @@ void execute_arithmetic(struct execute_work *w)
                                                        : logical(w, a, b, carry, carry_known);
     }
     if (e->rd < EXECUTE_PC) {
+        struct execute_relation relation = {.kind = EXECUTE_RELATED_NOT};
+        if (!d.known)
+            relation = execute_relation(w);
+        if (relation.kind == EXECUTE_RELATED_REMAINDER)
+            d = execute_remainder(d, w->x->regs.multiples.divisor);
         execute_write(w, e->rd, d);
+        execute_relate(w, relation);
         execute_set_partial(w, e->rd, partial, partial_known);
     }
+    if (e->set_flags)
+        note_compared(w, a, b, d.known);
 }

@@ -1,25 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Modes and status of A and R profile (DDI 0406C.d B1.3, B1.8, B9.3): banked registers, CPS, MRS,
- * MSR, SRS, RFE, returns, and exceptions. Hyp mode is not followed, nor is SCTLR: an exception's
- * T follows from its first instruction, and its E is what the program's data is.
+ * MSR, SRS, RFE, returns, and exceptions. Hyp mode is not followed. An exception's T follows from
+ * its first instruction, not from SCTLR.
  *
  * Of a saved status the upper 32 bits of execute_regs.value are those of its bits that are not
  * known.
  */
 #include "execute_work.h"
 
-#define STATUS_MODE 0x1fu
-#define STATUS_T    0x20u
-#define STATUS_F    0x40u
-#define STATUS_I    0x80u
-#define STATUS_A    0x100u
-#define STATUS_E    0x200u
-#define STATUS_J    0x01000000u
-#define STATUS_READ 0xf8ff03dfu /* what MRS reads as it is; the others are zero */
-#define MODE_USER   0x10u
-#define SCTLR_NMFI  0x08000000u
-#define HIGHS       5u
+#define STATUS_MODE     0x1fu
+#define STATUS_T        0x20u
+#define STATUS_F        0x40u
+#define STATUS_RESERVED 0x00f00000u /* not to be written; read as 0 (DDI 0406C.d B1.3.3) */
+#define STATUS_I        0x80u
+#define STATUS_A        0x100u
+#define STATUS_J        0x01000000u
+#define STATUS_READ     0xf8ff03dfu /* what MRS reads as it is; the others are zero */
+#define MODE_FIQ        0x11u
+#define MODE_USER       0x10u
+#define SCTLR_NMFI      0x08000000u
+#define SCTLR_EE        0x02000000u
+#define HIGHS           5u
 
 struct status {
     uint32_t bits, known;
@@ -61,9 +63,11 @@ static void put_reg(struct execute_regs *r, unsigned reg, uint32_t value, bool k
 {
     r->value[reg] = value;
     r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)known << reg;
-    if (reg < EXECUTE_PC)
+    if (reg < EXECUTE_PC) {
         r->bounded &= ~(1u << reg);
-    r->compared = r->compared == reg + 1 ? 0 : r->compared;
+        execute_unrelate(r, 1u << reg);
+    }
+    r->compared.reg = r->compared.reg == reg + 1 ? 0 : r->compared.reg;
     r->partial = r->partial == reg + 1 ? 0 : r->partial;
 }
 
@@ -123,9 +127,10 @@ static void set_status(struct execute_regs *r, struct status s, uint32_t mask)
     if (mask & STATUS_MODE)
         switch_mode(r, s.bits & STATUS_MODE, (s.known & STATUS_MODE) == STATUS_MODE);
     mask &= ~STATUS_MODE;
+    s.known &= ~(s.bits & STATUS_RESERVED);
     r->psr = (r->psr & ~mask) | (s.bits & mask);
     r->psr_known = (r->psr_known & ~mask) | (s.known & mask);
-    r->compared = 0;
+    r->compared.reg = 0;
     if (mask & EXECUTE_IT_BITS)
         r->it_unknown = 0;
 }
@@ -203,6 +208,13 @@ static void write_saved(struct execute_work *w)
     int bank = current_bank(r);
     for (unsigned b = 0; b <= EXECUTE_BANK_MONITOR && bank < 0; b++)
         put_saved(r, b, (struct status){0, 0});
+    bool partial = w->e->rn != EFFECT_NO_REG && r->partial == w->e->rn + 1;
+    for (unsigned b = 0; b <= EXECUTE_BANK_MONITOR && mask >> 24; b++) {
+        if (b == (unsigned)bank && partial)
+            w->x->ways.saved[b] = w->x->ways.saved[EXECUTE_WAYS_PARTIAL];
+        else if (bank < 0 || b == (unsigned)bank)
+            w->x->ways.saved[b].instance = 0;
+    }
     if (bank > 0)
         put_saved(r, (enum execute_bank)bank,
                   (struct status){(now.bits & ~mask) | (s.bits & mask),
@@ -223,6 +235,9 @@ static void read_saved(struct execute_work *w)
     struct status s = saved_status(&w->x->regs);
     execute_write(w, w->e->rd, (struct execute_value){s.bits, s.known == UINT32_MAX, 0});
     execute_set_partial(w, w->e->rd, s.bits, s.known);
+    int bank = current_bank(&w->x->regs);
+    if (bank > 0 && w->x->regs.partial == w->e->rd + 1)
+        w->x->ways.saved[EXECUTE_WAYS_PARTIAL] = w->x->ways.saved[bank];
 }
 
 /* CPS. In User mode it does nothing. */
@@ -237,6 +252,15 @@ static void change_state(struct execute_work *w, unsigned how, uint32_t masks, b
         set_status(r, s, mask);
 }
 
+/* SETEND. */
+static void set_order(struct execute_work *w, bool big)
+{
+    struct execute_regs *r = &w->x->regs;
+    bool sure = !w->maybe && !w->x->core.big_endian;
+    r->mixed = true;
+    set_status(r, (struct status){big ? EXECUTE_E : 0, sure ? UINT32_MAX : 0}, EXECUTE_E);
+}
+
 /* True if the instruction is a CPS, with or without a mode, or SETEND. */
 static bool execute_cps(struct execute_work *w)
 {
@@ -244,7 +268,7 @@ static bool execute_cps(struct execute_work *w)
     bool t16 = w->insn->isa == BT_ISA_T32 && w->insn->size == 2;
     if (t16 ? (op & 0xfff7) == 0xb650
             : w->insn->isa == BT_ISA_A32 && (op & 0xfffffdff) == 0xf1010000)
-        w->x->regs.psr_known &= ~STATUS_E;
+        set_order(w, w->insn->opcode >> (t16 ? 3 : 9) & 1);
     else if (w->insn->isa == BT_ISA_A32 && (op & 0xfff1fe20) == 0xf1000000)
         change_state(w, op >> 18 & 3, op & 0x1c0, op >> 17 & 1);
     else if (t16 && (op & 0xffe8) == 0xb660)
@@ -272,8 +296,10 @@ static void store_return(struct execute_work *w)
     if (known) {
         execute_put_word(w->x, at, lr.bits, lr.known, &w->error);
         execute_put_word(w->x, at + 4, s.bits, s.known, &w->error);
-        if (s.known != UINT32_MAX)
+        if (s.known != UINT32_MAX && execute_is_own_order(w->x))
             execute_memory_set_bits(&w->x->memory, at + 4, s.bits, s.known);
+        if (bank > 0)
+            execute_ways_store_saved(w->x, (enum execute_bank)bank, at + 4);
         execute_tell(w->x, at, 8, true, w->maybe);
     } else {
         execute_clobber_store(w);
@@ -309,9 +335,22 @@ static void return_from_memory(struct execute_work *w)
         execute_tell_any(w->x, false);
     }
     check_return(w, pc);
-    if (e->writeback && e->rn < EXECUTE_PC)
+    if (e->writeback && e->rn < EXECUTE_PC) {
         put_reg(r, e->rn, base.number + (uint32_t)e->delta, base.known);
+        w->x->ways.differs &= ~(1u << e->rn);
+    }
     set_status(r, s, UINT32_MAX);
+    if (base.known)
+        execute_ways_return(w->x, base.number + (uint32_t)e->start + 4);
+}
+
+/* What the mode's SPSR has becomes the status. */
+static void return_status(struct execute *x)
+{
+    int bank = current_bank(&x->regs);
+    set_status(&x->regs, saved_status(&x->regs), UINT32_MAX);
+    if (bank > 0)
+        execute_ways_return_saved(x, (enum execute_bank)bank);
 }
 
 /* SUBS PC, LR, and the like. */
@@ -326,7 +365,7 @@ static void return_by_move(struct execute_work *w)
         v = execute_read(w, e->rm);
     }
     check_return(w, v);
-    set_status(&w->x->regs, saved_status(&w->x->regs), UINT32_MAX);
+    return_status(w->x);
 }
 
 /* LDM and STM of User mode's registers. */
@@ -349,8 +388,13 @@ static void access_user(struct execute_work *w)
         if (e->load) {
             v = base.known ? execute_get_word(w->x, at) : (struct execute_value){0, false, 0};
             put_reg(r, reg, v.number, v.known);
+            w->x->ways.differs &= ~(1u << i);
+            if (base.known && reg == i)
+                execute_ways_load(w->x, reg, at);
         } else if (base.known) {
             execute_put_word(w->x, at, v.number, v.known ? UINT32_MAX : 0, &w->error);
+            if (reg == i)
+                execute_ways_store(w->x, reg, at);
         }
         if (base.known)
             execute_tell(w->x, at, 4, !e->load, w->maybe);
@@ -390,7 +434,7 @@ bool execute_ar_system(struct execute_work *w)
         return_by_move(w);
         break;
     case EFFECT_RETURN_LOAD: /* its registers are loaded */
-        set_status(r, saved_status(r), UINT32_MAX);
+        return_status(w->x);
         break;
     case EFFECT_USER_REGISTERS:
         if (current_bank(r) < 0)
@@ -405,10 +449,16 @@ bool execute_ar_system(struct execute_work *w)
     return true;
 }
 
+uint32_t execute_banked(uint32_t mode)
+{
+    return (mode & STATUS_MODE) == MODE_FIQ ? 0x7f00 : 0x6000;
+}
+
 void execute_ar_before(struct execute *x, const struct execute_insn *insn)
 {
     x->regs.psr = insn->isa == BT_ISA_T32 ? x->regs.psr | STATUS_T : x->regs.psr & ~STATUS_T;
     x->regs.psr_known |= STATUS_T;
+    x->regs.mixed |= !x->core.big_endian && x->regs.psr & x->regs.psr_known & EXECUTE_E;
 }
 
 /* Mode that an exception is taken to, and what LR is ahead of the preferred return address; false:
@@ -447,17 +497,21 @@ bool execute_ar_exception(struct execute *x, const struct bt_event *event)
     s.known = e->has_return ? s.known | STATUS_T : s.known & ~STATUS_T;
     s.bits = e->has_return && e->return_isa == BT_ISA_T32 ? s.bits | STATUS_T : s.bits & ~STATUS_T;
     switch_mode(r, mode, true);
+    execute_ways_enter_mode(x, (enum execute_bank)execute_mode_bank(mode));
+    x->ways.differs &= ~execute_banked(mode);
     put_saved(r, (enum execute_bank)execute_mode_bank(mode), s);
     put_reg(r, EXECUTE_LR, (uint32_t)e->return_address + ahead, e->has_return);
     /* What is masked already stays so. */
     uint32_t zero = STATUS_J | EXECUTE_IT_BITS, one = STATUS_I | (is_secure(r) ? masks : 0);
     r->psr = (r->psr & ~zero) | one;
     r->psr_known = (r->psr_known | zero | one) & ~(masks & ~r->psr);
-    bool big = r->psr & STATUS_E;
-    if (big != x->core.big_endian)
-        r->psr_known &= ~STATUS_E;
+    /* SCTLR.EE says which order handlers have; not known: taken to be the core's. */
+    bool big = execute_control_has(r, EXECUTE_SCTLR, SCTLR_EE) > 0;
+    r->psr = (r->psr & ~EXECUTE_E) | (big ? EXECUTE_E : 0);
+    r->psr_known = x->core.big_endian ? r->psr_known & ~EXECUTE_E : r->psr_known | EXECUTE_E;
     r->it_unknown = 0;
-    r->compared = 0;
+    r->compared.reg = 0;
+    execute_unrelate(r, UINT16_MAX);
     execute_translation_sync(x, EFFECT_CONTEXT_ISB);
     return true;
 }

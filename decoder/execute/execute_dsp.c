@@ -192,13 +192,27 @@ static uint32_t saturated_sum(struct dsp *s)
     return saturate(s, less ? m - n : m + n, 32, true);
 }
 
+static unsigned shift_of(const struct dsp *s)
+{
+    return s->thumb ? effect_field(s->word, 12, 3) << 2 | effect_field(s->word, 6, 2)
+                    : effect_field(s->word, 7, 5);
+}
+
+static bool is_right(const struct dsp *s)
+{
+    return effect_field(s->word, s->thumb ? 21 : 6, 1);
+}
+
+/* SSAT16, USAT16. */
+static bool is_pair(const struct dsp *s)
+{
+    return s->thumb ? is_right(s) && !shift_of(s) : effect_field(s->word, 5, 1);
+}
+
 static bool saturated(struct dsp *s, uint32_t *d)
 {
-    bool is_signed = s->op == DSP_SATURATE, right = effect_field(s->word, s->thumb ? 21 : 6, 1);
-    unsigned bits = effect_field(s->word, s->thumb ? 0 : 16, 5) + is_signed,
-             by = s->thumb ? effect_field(s->word, 12, 3) << 2 | effect_field(s->word, 6, 2)
-                           : effect_field(s->word, 7, 5);
-    bool two = s->thumb ? right && !by : effect_field(s->word, 5, 1);
+    bool is_signed = s->op == DSP_SATURATE, right = is_right(s), two = is_pair(s);
+    unsigned bits = effect_field(s->word, s->thumb ? 0 : 16, 5) + is_signed, by = shift_of(s);
     int64_t v = (int32_t)s->n;
     if (two) {
         if (bits > 16 || (!is_signed && bits == 16))
@@ -326,7 +340,8 @@ static void write_long(struct execute_work *w, const struct dsp *s, bool known)
     execute_write(w, s->ra, (struct execute_value){(uint32_t)v, known, 0});
     execute_write(w, s->rd, (struct execute_value){(uint32_t)(v >> 32), known, 0});
     if (w->e->clobber & 1u << EFFECT_NZ) /* before ARMv5 C and V are not kept */
-        execute_set_psr(w, FLAG_NCV, (uint32_t)(v >> 32 & 0x80000000u) | (v ? 0 : 0x40000000u),
+        execute_set_psr(w, w->x->core.v4t ? FLAG_NCV : FLAG_NZ,
+                        (uint32_t)(v >> 32 & 0x80000000u) | (v ? 0 : 0x40000000u),
                         known ? FLAG_NZ : 0);
 }
 
@@ -344,6 +359,43 @@ static void set_status(struct execute_work *w, const struct dsp *s, bool known)
 static bool reads_both(const struct dsp *s)
 {
     return s->op != DSP_SATURATE && s->op != DSP_SATURATE_UNSIGNED;
+}
+
+static struct execute_value extended_range(const struct dsp *s, struct execute_value n,
+                                           struct execute_value m)
+{
+    static const uint8_t kinds[] = {3, 7, 0, 4, 2, 6};
+    unsigned code = effect_field(s->word, 20, 3), by = effect_field(s->word, s->thumb ? 4 : 10, 2);
+    code = s->thumb && code < 6 ? kinds[code] : code;
+    if (!(code & 2))
+        return (struct execute_value){0, false, 0};
+    if (by)
+        m = (struct execute_value){0, false, 0};
+    return execute_sum(n, execute_field(m, 0, code & 1 ? 16 : 8, !(code & 4)), false);
+}
+
+/* Of what is not known. */
+static struct execute_value unknown_range(const struct dsp *s, struct execute_value n,
+                                          struct execute_value m)
+{
+    struct dsp low = *s, high = *s;
+    uint32_t from, to;
+    int32_t least, most;
+    if (s->op == DSP_EXTEND)
+        return extended_range(s, n, m);
+    if (s->op != DSP_SATURATE && s->op != DSP_SATURATE_UNSIGNED)
+        return (struct execute_value){0, false, 0};
+    execute_signed_limits(n, &least, &most);
+    low.n = (uint32_t)least;
+    high.n = (uint32_t)most;
+    if (!is_right(s) && shift_of(s)) { /* moved to the left, it may have wrapped */
+        low.word = high.word = s->word & (s->thumb ? ~0x70c0u : ~0xf80u);
+        low.n = 0x80000000u;
+        high.n = 0x7fffffffu;
+    }
+    if (!saturated(&low, &from) || !saturated(&high, &to) || is_pair(s))
+        return (struct execute_value){0, false, 0};
+    return execute_span(from, to);
 }
 
 bool execute_dsp(struct execute_work *w)
@@ -379,7 +431,10 @@ bool execute_dsp(struct execute_work *w)
     }
     if (!computed(&s, &d))
         return false;
-    execute_write(w, s.rd, (struct execute_value){d, known, 0});
+    struct execute_value v = {d, known, 0};
+    if (!known)
+        v = unknown_range(&s, n, m);
+    execute_write(w, s.rd, v);
     set_status(w, &s, known);
     return true;
 }

@@ -38,7 +38,9 @@ static void set_register(struct execute *x, unsigned reg, uint32_t v, bool known
 {
     x->regs.value[reg] = v;
     x->regs.bounded &= reg < 32 ? ~(1u << reg) : ~0u;
-    x->regs.compared = 0;
+    x->ways.differs &= reg < 32 ? ~(1u << reg) : ~0u;
+    x->regs.compared.reg = 0;
+    execute_unrelate(&x->regs, reg < EXECUTE_PC ? 1u << reg : 0);
     x->regs.known = (x->regs.known & ~(UINT64_C(1) << reg)) | (uint64_t)known << reg;
 }
 
@@ -84,6 +86,7 @@ static void forget_stacks(struct execute *x)
     x->regs.known &=
         ~(UINT64_C(1) << EXECUTE_SP | UINT64_C(1) << EXECUTE_MSP | UINT64_C(1) << EXECUTE_PSP);
     x->regs.bounded &= ~(1u << EXECUTE_SP);
+    x->ways.differs &= ~(1u << EXECUTE_SP);
 }
 
 /* The stack in use becomes the other one, if `process` differs. Thread mode. */
@@ -359,6 +362,41 @@ static bool lacks_floats(const struct execute *x, unsigned number)
     return !lazy && (x->regs.float_off || number == HARD_FAULT || number == USAGE_FAULT);
 }
 
+/* Which registers tell of each other, where the frame was put whole. */
+static void keep_relations(struct execute *x, uint32_t frame)
+{
+    struct execute_regs *r = &x->regs;
+    r->interrupted.frame = frame;
+    r->interrupted.compared = r->compared;
+    r->interrupted.multiples = r->multiples;
+    r->interrupted.same = UINT16_MAX;
+    r->interrupted.mirror = r->mirror;
+    r->interrupted.mirror_width = r->mirror_width;
+    execute_memory_move_watch(&x->memory, EXECUTE_WATCH_MIRROR, EXECUTE_WATCH_INTERRUPTED);
+    execute_memory_watch(&x->memory, EXECUTE_WATCH_FRAME, frame, BASIC);
+}
+
+static void restore_relations(struct execute *x, uint32_t frame)
+{
+    struct execute_regs *r = &x->regs;
+    uint64_t address;
+    uint16_t same = r->interrupted.same | 1u << EXECUTE_LR;
+    for (unsigned i = 0; i < 5; i++)
+        same |= (uint16_t)(1u << frame_regs[i]);
+    if (!frame || frame != r->interrupted.frame ||
+        !execute_memory_is_same(&x->memory, EXECUTE_WATCH_FRAME, &address) || address != frame)
+        return;
+    r->multiples = r->interrupted.multiples;
+    r->compared = r->interrupted.compared;
+    r->mirror = r->interrupted.mirror;
+    r->mirror_width = r->interrupted.mirror_width;
+    execute_memory_move_watch(&x->memory, EXECUTE_WATCH_INTERRUPTED, EXECUTE_WATCH_MIRROR);
+    execute_unrelate(r, (uint16_t)~same);
+    if (r->compared.reg && !(same >> (r->compared.reg - 1) & 1))
+        r->compared.reg = 0;
+    r->interrupted.frame = 0;
+}
+
 /* `number`: of the exception. `pc`: where it is to return to. SP becomes the frame. */
 static int push_frame(struct execute *x, unsigned number, struct execute_value pc, bool floats)
 {
@@ -377,8 +415,10 @@ static int push_frame(struct execute *x, unsigned number, struct execute_value p
         push_word(x, frame + 4 * i, (uint32_t)x->regs.value[reg], known ? UINT32_MAX : 0, perhaps,
                   &error);
         if (bounded && !perhaps && !error)
-            execute_memory_bound(&x->memory, frame + 4 * i, (uint32_t)x->regs.value[reg],
+            execute_memory_bound(&x->memory, frame + 4 * i, 4, (uint32_t)x->regs.value[reg],
                                  x->regs.range[reg]);
+        if (!perhaps)
+            execute_ways_store(x, reg, frame + 4 * i);
     }
     push_word(x, frame + 24, pc.number, pc.known ? UINT32_MAX : 0, perhaps, &error);
     uint32_t status = (x->regs.psr & ~ALIGNED) | (padded ? ALIGNED : 0),
@@ -386,9 +426,13 @@ static int push_frame(struct execute *x, unsigned number, struct execute_value p
     if (x->core.limits && x->core.fpu) /* that of CONTROL, which is not followed */
         known &= ~STATUS_SFPA;
     push_word(x, frame + 28, status, known, perhaps, &error);
-    if (!perhaps)
+    if (!perhaps) {
         execute_memory_set_bits(&x->memory, frame + 28, status, known);
+        execute_ways_enter(x, frame + 28);
+    }
     tell_frame(x, frame, true, perhaps);
+    if (!perhaps)
+        keep_relations(x, frame);
     uint32_t top =
         below > 0 ? (uint32_t)x->regs.value[process ? EXECUTE_PSPLIM : EXECUTE_MSPLIM] : frame;
     set_register(x, EXECUTE_SP, top, below >= 0);
@@ -409,6 +453,7 @@ static void enter_handler(struct execute *x, const struct bt_event *event, uint3
     x->regs.psr = (x->regs.psr & ~IPSR) | STATUS_T | (event->u.exception.number & IPSR);
     x->regs.psr_known = (x->regs.psr_known & ~FLAGS) | IPSR | STATUS_T;
     execute_set_it(&x->regs, 0);
+    x->ways.flags = false;
     x->regs.handler = true;
 }
 
@@ -543,6 +588,7 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
         execute_tell_any(x, false);
     if (there && floats)
         execute_tell(x, frame + BASIC, WITH_FLOATS - BASIC, false, true);
+    x->ways.flags = false;
     for (unsigned i = 0; i < 6; i++) {
         unsigned reg = frame_regs[i];
         struct execute_value v = {0, false, 0};
@@ -551,7 +597,11 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
         set_register(x, reg, v.number, v.known);
         x->regs.range[reg] = v.range;
         x->regs.bounded |= (uint32_t)(v.range != 0) << reg;
+        if (there)
+            execute_ways_load(x, reg, frame + 4 * i);
     }
+    if (there)
+        execute_ways_return(x, frame + 28);
     uint32_t sp = frame + (floats ? WITH_FLOATS : BASIC);
     set_register(x, EXECUTE_SP, status & ALIGNED ? sp | 4 : sp, there && known & ALIGNED);
     if (there && !(known & ALIGNED)) {
@@ -564,6 +614,8 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
     x->reloaded = false;
     if (floats)
         pop_floats(x, there, frame + BASIC);
+    if (there)
+        restore_relations(x, frame);
 }
 
 int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next)
@@ -573,7 +625,6 @@ int execute_exception_return(struct execute *x, const struct bt_event *event, ui
     struct execute_value pc = {0, false, 0};
     (void)event;
     x->regs.returning = 0;
-    x->ways.open = false;
     if (x->core.profile != EXECUTE_PROFILE_M)
         return BT_OK;
     if (!how || x->core.security || in_handler(x) != 1) {

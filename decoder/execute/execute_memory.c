@@ -41,8 +41,9 @@ void execute_memory_forget(struct execute_memory *m)
         m->count--;
     }
     m->last = NOWHERE;
-    m->bound_count = m->bound_next = 0;
+    m->bound_count = m->bound_next = m->pair_count = m->pair_next = 0;
     m->bound_near = 0;
+    memset(m->watched, 0, sizeof m->watched);
 }
 
 void execute_memory_release(struct execute_memory *m)
@@ -90,11 +91,6 @@ int execute_memory_share(struct execute_memory *to, const struct execute_memory 
     }
     *to = copy;
     return BT_OK;
-}
-
-void execute_memory_ask_again(struct execute_memory *m)
-{
-    memset(m->ranges, 0, sizeof m->ranges);
 }
 
 /* The answer that holds `address`, put first. */
@@ -162,6 +158,9 @@ bool execute_memory_is_shared(struct execute_memory *a, struct execute_memory *b
                               uint64_t size)
 {
     uint64_t last = address + size - 1;
+    const struct execute_range *r = range_of(b, address);
+    if (r->kind != EXECUTE_MEMORY_RAM || r->to - address < size)
+        return false;
     for (uint64_t at = address; at <= last; at = (at | (EXECUTE_PAGE - 1)) + 1) {
         const struct execute_page *page = find_page(a, at);
         if (!page || page != find_page(b, at))
@@ -331,27 +330,31 @@ static void add_bound(struct execute_memory *m, const struct execute_bound *b)
 {
     if (range_of(m, b->address)->kind != EXECUTE_MEMORY_RAM)
         return;
+    for (unsigned i = 0; i < m->bound_count; i++)
+        if (m->bounds[i].address == b->address && m->bounds[i].width == b->width)
+            m->bounds[i].range = m->bounds[i].bits = 0;
     *place_of_bound(m) = *b;
     m->bound_near |= near_bit(b->address) | near_bit(b->address + 3);
 }
 
-void execute_memory_bound(struct execute_memory *m, uint64_t address, uint32_t number,
-                          uint32_t range)
+void execute_memory_bound(struct execute_memory *m, uint64_t address, unsigned width,
+                          uint32_t number, uint32_t range)
 {
-    add_bound(m, &(struct execute_bound){address, number, range, 0});
+    add_bound(m, &(struct execute_bound){address, number, range, 0, (uint8_t)width});
 }
 
 void execute_memory_set_bits(struct execute_memory *m, uint64_t address, uint32_t number,
                              uint32_t bits)
 {
-    add_bound(m, &(struct execute_bound){address, number, 0, bits});
+    add_bound(m, &(struct execute_bound){address, number, 0, bits, 4});
 }
 
-uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, uint32_t *number)
+uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, unsigned width,
+                              uint32_t *number)
 {
     for (unsigned i = 0; m->bound_near & near_bit(address) && i < m->bound_count; i++) {
         *number = m->bounds[i].number;
-        if (m->bounds[i].address == address && m->bounds[i].range)
+        if (m->bounds[i].address == address && m->bounds[i].width == width && m->bounds[i].range)
             return m->bounds[i].range;
     }
     return 0;
@@ -369,20 +372,65 @@ uint32_t execute_memory_bits(const struct execute_memory *m, uint64_t address, u
     return 0;
 }
 
+void execute_memory_set_pair(struct execute_memory *m, const struct execute_pair *pair)
+{
+    if (range_of(m, pair->address)->kind != EXECUTE_MEMORY_RAM)
+        return;
+    m->pairs[m->pair_next++ % EXECUTE_PAIRS] = *pair;
+    m->pair_count += m->pair_count < EXECUTE_PAIRS;
+    m->bound_near |= near_bit(pair->address) | near_bit(pair->address + 3);
+}
+
+const struct execute_pair *execute_memory_pair(const struct execute_memory *m, uint64_t address)
+{
+    for (unsigned i = 0; m->bound_near & near_bit(address) && i < m->pair_count; i++)
+        if (m->pairs[i].address == address && m->pairs[i].instance)
+            return &m->pairs[i];
+    return NULL;
+}
+
 static void forget_bounds(struct execute_memory *m, uint64_t address, size_t size)
 {
     if (size <= 32 && !(m->bound_near & (near_bit(address) | near_bit(address + size - 1))))
         return;
     for (unsigned i = 0; i < m->bound_count; i++)
-        if (m->bounds[i].address + 3 - address < size + 3)
+        if (m->bounds[i].address + m->bounds[i].width - 1 - address < size + m->bounds[i].width - 1)
             m->bounds[i].range = m->bounds[i].bits = 0;
+    for (unsigned i = 0; i < m->pair_count; i++)
+        if (m->pairs[i].address + 3 - address < size + 3)
+            m->pairs[i].instance = 0;
+}
+
+void execute_memory_watch(struct execute_memory *m, enum execute_watch n, uint64_t address,
+                          unsigned size)
+{
+    const struct execute_range *r = range_of(m, address);
+    m->watched[n].address = address;
+    m->watched[n].size = r->kind == EXECUTE_MEMORY_RAM && r->to - address >= size ? size : 0;
+}
+
+void execute_memory_move_watch(struct execute_memory *m, enum execute_watch from,
+                               enum execute_watch to)
+{
+    m->watched[to] = m->watched[from];
+    m->watched[from].size = 0;
+}
+
+bool execute_memory_is_same(const struct execute_memory *m, enum execute_watch n, uint64_t *address)
+{
+    *address = m->watched[n].address;
+    return m->watched[n].size;
 }
 
 int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes, size_t size)
 {
     int error = BT_OK;
-    if (m->bound_count && size)
+    if (m->bound_near && size)
         forget_bounds(m, address, size);
+    for (unsigned n = 0; n < EXECUTE_WATCHES; n++)
+        if (address - m->watched[n].address < m->watched[n].size ||
+            m->watched[n].address - address < size)
+            m->watched[n].size = 0;
     for (size_t done = 0; done < size && !error;) {
         const struct execute_range *r = range_of(m, address + done);
         uint64_t part = r->to - (address + done), page = EXECUTE_PAGE - OFFSET(address + done);

@@ -25,8 +25,8 @@ enum execute_memory_kind {
 
 /*
  * Kind of the bytes *from to *to (exclusive) around `address`, as many as it likes to tell. CONST:
- * *bytes is what is at *from, and stays there. Answers are kept; after they have changed ask
- * execute_memory_ask_again() of each state.
+ * *bytes is what is at *from, and stays there. Answers are kept: they are the same however
+ * often it is asked.
  */
 typedef enum execute_memory_kind execute_kind_fn(void *context, uint64_t address, uint64_t *from,
                                                  uint64_t *to, const uint8_t **bytes);
@@ -49,13 +49,29 @@ struct execute_range {
 
 #define EXECUTE_RANGES 4u
 
-/* A word that is not known but for its range, `number` or up to `range` more, or for some bits. */
+/* A word, halfword or byte that is not known but for its range, `number` or up to `range` more, or
+ * a word but for some bits. */
 struct execute_bound {
     uint64_t address;
     uint32_t number, range, bits; /* 0: none */
+    uint8_t width;
 };
 
 #define EXECUTE_BOUNDS 128u /* the newest ones are kept, and rather bits than ranges */
+
+/* A word that is one of two, or flags that tell which (struct execute_ways). */
+struct execute_pair {
+    uint64_t address;
+    uint32_t instance; /* of the choice between them; 0: none */
+    uint32_t number[2], range[2];
+    bool known[2];
+    bool flags;
+    uint8_t cond; /* FLAGS: of the first one */
+};
+
+#define EXECUTE_PAIRS 32u /* the newest ones are kept */
+
+#define EXECUTE_WATCHES 3u
 
 struct execute_memory {
     struct execute_page **pages; /* a hash by address; all that follows is private */
@@ -66,7 +82,12 @@ struct execute_memory {
     size_t last;                                 /* where in `pages` the latest access was */
     struct execute_range ranges[EXECUTE_RANGES]; /* answers that are kept, the latest first */
     struct execute_bound bounds[EXECUTE_BOUNDS];
-    unsigned bound_count, bound_next;
+    struct execute_pair pairs[EXECUTE_PAIRS];
+    unsigned bound_count, bound_next, pair_count, pair_next;
+    struct {
+        uint64_t address;
+        unsigned size; /* 0: nothing */
+    } watched[EXECUTE_WATCHES];
     uint64_t bound_near; /* bit n: there may be one where bits 10 to 5 of the address are n */
 };
 
@@ -78,12 +99,8 @@ void execute_memory_release(struct execute_memory *m);
 /* `to`, which is released or empty, has what `from` has; pages are shared. BT_OK, BT_ERR_NOMEM. */
 int execute_memory_share(struct execute_memory *to, const struct execute_memory *from);
 
-/* What `kind` answered is not kept any longer. What was RAM and is not is to be forgotten before.
- */
-void execute_memory_ask_again(struct execute_memory *m);
-
-/* Of two states of which one comes from the other: nothing has been written to these bytes in
- * between. False: something may have been. */
+/* Of two states of which one comes from the other: nothing has been written to these bytes of RAM
+ * in between. False: something may have been. */
 bool execute_memory_is_shared(struct execute_memory *a, struct execute_memory *b, uint64_t address,
                               uint64_t size);
 
@@ -103,16 +120,37 @@ bool execute_memory_read(struct execute_memory *m, uint64_t address, void *bytes
 int execute_memory_write(struct execute_memory *m, uint64_t address, const void *bytes,
                          size_t size);
 
-/* The word that was written there as unknown has a range, until something is written to it. */
-void execute_memory_bound(struct execute_memory *m, uint64_t address, uint32_t number,
-                          uint32_t range);
+/* What was written there as unknown, of 4, 2 or 1 bytes, has a range, until something is written to
+ * it. */
+void execute_memory_bound(struct execute_memory *m, uint64_t address, unsigned width,
+                          uint32_t number, uint32_t range);
 /* Its range, 0 if none is known. */
-uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, uint32_t *number);
+uint32_t execute_memory_range(const struct execute_memory *m, uint64_t address, unsigned width,
+                              uint32_t *number);
 
-/* Likewise: of the word only these bits are known. */
+/* Likewise: of a word only these bits are known. */
 void execute_memory_set_bits(struct execute_memory *m, uint64_t address, uint32_t number,
                              uint32_t bits);
 uint32_t execute_memory_bits(const struct execute_memory *m, uint64_t address, uint32_t *number);
+
+/* Likewise: it is one of two. NULL: that is not known; valid until the next write. */
+void execute_memory_set_pair(struct execute_memory *m, const struct execute_pair *pair);
+const struct execute_pair *execute_memory_pair(const struct execute_memory *m, uint64_t address);
+
+/* Keeps in mind whether anything is written there from now on, in place of what was watched before.
+ */
+enum execute_watch {
+    EXECUTE_WATCH_MIRROR,      /* of a register */
+    EXECUTE_WATCH_FRAME,       /* of an exception */
+    EXECUTE_WATCH_INTERRUPTED, /* the mirror of before it */
+};
+void execute_memory_watch(struct execute_memory *m, enum execute_watch n, uint64_t address,
+                          unsigned size);
+void execute_memory_move_watch(struct execute_memory *m, enum execute_watch from,
+                               enum execute_watch to);
+/* Nothing was written there; *address: where. */
+bool execute_memory_is_same(const struct execute_memory *m, enum execute_watch n,
+                            uint64_t *address);
 
 /* All of RAM is unknown: a store hit an address that is not known. */
 void execute_memory_forget(struct execute_memory *m);

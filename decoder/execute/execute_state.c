@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What all parts of forward execution do to a state. */
+#include "execute_a64.h"
 #include "execute_work.h"
 
 #define SYSTEM_REGS (UINT64_C(0x1f) << EXECUTE_CCR)
@@ -8,9 +9,11 @@
 #define SCTLR_C    4u
 #define SCTLR_SAFE 0x733a7c07u /* bits that change neither addresses nor data */
 #define SCTLR_ANY  0x72003807u /* and read as they were written, on every core */
-#define A64_BYTES  0x03000000u /* of SCTLR_EL1 to SCTLR_EL3 those that change data: E0E, EE; */
-#define A64_ANY    0x0008100fu /* those that every core has, */
-#define A64_ANY_1  0x040dd21fu /* in SCTLR_EL1 */
+#define A64_EE     0x02000000u /* of SCTLR_EL1 to SCTLR_EL3 what changes data: */
+#define A64_E0E    0x01000000u
+/* Those that every core has, and in SCTLR_EL1; who writes the order has a core with both. */
+#define A64_ANY   0x0208100fu
+#define A64_ANY_1 0x070dd21fu
 
 void execute_set_it(struct execute_regs *r, uint8_t it)
 {
@@ -41,6 +44,16 @@ void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store
         execute_tell_any(x, true);
     else
         x->accessed(x->ctx, &a);
+}
+
+void execute_learn_flags(struct execute_regs *r, unsigned cond, bool pass)
+{
+    static const uint32_t bits[4] = {0x40000000u, 0x20000000u, 0x80000000u, 0x10000000u};
+    if (cond >= 8)
+        return;
+    bool set = pass != (cond & 1);
+    r->psr = set ? r->psr | bits[cond >> 1] : r->psr & ~bits[cond >> 1];
+    r->psr_known |= bits[cond >> 1];
 }
 
 void execute_clobber_store(struct execute_work *w)
@@ -74,18 +87,57 @@ void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t si
 
 void execute_swap(const struct execute *x, uint8_t *bytes, unsigned width)
 {
-    for (unsigned i = 0; x->core.big_endian && i < width / 2; i++) {
+    for (unsigned i = 0; execute_is_big(x) && i < width / 2; i++) {
         uint8_t b = bytes[i];
         bytes[i] = bytes[width - 1 - i];
         bytes[width - 1 - i] = b;
     }
 }
 
+int execute_end_exclusive(struct execute *x, uint64_t result)
+{
+    struct execute_exclusive *e = &x->exclusive;
+    unsigned n = result != 0;
+    uint8_t bytes[8];
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (uint8_t)(e->value[n] >> 8 * i);
+    execute_swap(x, bytes, e->width);
+    e->reg = 0;
+    return execute_memory_write(&x->memory, e->address, e->known[n] ? bytes : NULL, e->width);
+}
+
+int a64_order(const struct execute *x)
+{
+    int level = a64_level(x), has = -1;
+    if (level > 0)
+        has = execute_control_has(&x->regs, A64_SCTLR1 + (unsigned)level - 1, A64_EE);
+    else if (level == 0 && !a64_may_be_host(x))
+        has = execute_control_has(&x->regs, A64_SCTLR1, A64_E0E);
+    return has >= 0 ? has : x->regs.mixed ? -1 : x->core.big_endian;
+}
+
+void a64_note_order(struct execute *x)
+{
+    struct execute_regs *r = &x->regs;
+    for (unsigned n = A64_SCTLR1; n < A64_SCTLR1 + 3; n++) {
+        uint64_t bits = A64_EE | (n == A64_SCTLR1 ? A64_E0E : 0);
+        uint64_t other = r->value[n] ^ (x->core.big_endian ? bits : 0);
+        r->mixed |= r->known >> n & 1 && (other | r->value[n] >> 32) & bits;
+    }
+}
+
 void execute_forget_registers(struct execute *x)
 {
+    if (x->core.profile == EXECUTE_PROFILE_A64)
+        a64_note_order(x);
     x->regs.known = 0;
     x->regs.bounded = 0;
-    x->regs.compared = x->regs.partial = 0;
+    x->regs.compared.reg = x->regs.partial = 0;
+    execute_unrelate(&x->regs, UINT16_MAX);
+    x->ways.instance = x->ways.differs = 0;
+    x->ways.flags = false;
+    for (unsigned b = 0; b <= EXECUTE_WAYS_PARTIAL; b++)
+        x->ways.saved[b].instance = 0;
     x->regs.psr_known = 0;
     x->regs.vector_known = 0;
     x->regs.vector_known64 = 0;
@@ -126,7 +178,7 @@ void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32
                       int *error)
 {
     for (unsigned i = 0; i < 4; i++) {
-        unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
+        unsigned at = execute_is_big(x) ? 24 - 8 * i : 8 * i;
         uint8_t byte = (uint8_t)(word >> at);
         int failed = execute_memory_write(&x->memory, address + i,
                                           (known >> at & 0xff) == 0xff ? &byte : NULL, 1);
@@ -139,7 +191,8 @@ struct execute_value execute_get_word(struct execute *x, uint32_t address)
     uint8_t b[4];
     struct execute_value v = {0, execute_memory_read(&x->memory, address, b, 4), 0};
     if (!v.known) {
-        v.range = execute_memory_range(&x->memory, address, &v.number);
+        if (execute_is_own_order(x))
+            v.range = execute_memory_range(&x->memory, address, 4, &v.number);
         return v;
     }
     execute_swap(x, b, 4);
@@ -153,7 +206,7 @@ uint32_t execute_get_status(struct execute *x, uint64_t address, uint32_t *known
     uint32_t status = 0;
     *known = 0;
     for (unsigned i = 0; i < 4; i++) {
-        unsigned at = x->core.big_endian ? 24 - 8 * i : 8 * i;
+        unsigned at = execute_is_big(x) ? 24 - 8 * i : 8 * i;
         uint8_t byte;
         if (!execute_memory_read(&x->memory, address + i, &byte, 1))
             continue;
@@ -161,6 +214,7 @@ uint32_t execute_get_status(struct execute *x, uint64_t address, uint32_t *known
         *known |= 0xffu << at;
     }
     uint32_t word, bits = execute_memory_bits(&x->memory, address, &word) & ~*known;
+    bits = execute_is_own_order(x) ? bits : 0;
     *known |= bits;
     return status | (word & bits);
 }
@@ -222,7 +276,7 @@ bool execute_write_control(struct execute *x, unsigned reg, uint64_t value, uint
 {
     struct execute_regs *r = &x->regs;
     uint32_t before = (uint32_t)r->value[reg], unknown = unknown_bits(r, reg) | ~known;
-    uint32_t other = reg == EXECUTE_SCTLR ? ~SCTLR_SAFE : A64_BYTES;
+    uint32_t other = reg == EXECUTE_SCTLR ? ~SCTLR_SAFE : A64_EE | A64_E0E;
     bool cached = execute_control_has(r, reg, SCTLR_M | SCTLR_C) != 0;
     execute_put_control(r, reg, value, known, true);
     return !(((before ^ (uint32_t)value) | unknown) & other) &&

@@ -58,6 +58,16 @@ static inline struct execute_value execute_either(struct execute_value a, struct
     return d;
 }
 
+/* These registers hold something else. */
+static inline void execute_unrelate(struct execute_regs *r, uint32_t regs)
+{
+    r->multiples.sources &= (uint16_t)~regs;
+    r->multiples.of &= (uint16_t)~regs;
+    r->multiples.uppers &= (uint16_t)~regs;
+    r->interrupted.same &= (uint16_t)~regs;
+    r->mirror = r->mirror && regs >> (r->mirror - 1) & 1 ? 0 : r->mirror;
+}
+
 static inline void execute_write(struct execute_work *w, unsigned reg, struct execute_value v)
 {
     struct execute_regs *r = &w->x->regs;
@@ -65,17 +75,22 @@ static inline void execute_write(struct execute_work *w, unsigned reg, struct ex
         v.range = v.range ? ((v.number + v.range) & ~3u) - (v.number & ~3u) : 0;
         v.number &= ~3u;
     }
-    if (w->maybe && !w->apart)
+    if (w->maybe && !(w->apart && reg < EXECUTE_PC))
         v = execute_either(execute_read(w, reg), v);
-    r->compared = r->compared == reg + 1 ? 0 : r->compared;
+    r->compared.reg = r->compared.reg == reg + 1 ? 0 : r->compared.reg;
     r->partial = r->partial == reg + 1 ? 0 : r->partial;
     if (reg < EXECUTE_PC) {
+        execute_unrelate(r, 1u << reg);
         r->bounded = (r->bounded & ~(1u << reg)) | (uint32_t)(v.range != 0) << reg;
         r->range[reg] = v.range;
+        w->x->ways.written |= 1u << reg;
+        w->x->ways.differs &= ~(1u << reg);
     }
     r->value[reg] = v.number;
     r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)v.known << reg;
 }
+
+#define EXECUTE_WAYS_PARTIAL (EXECUTE_BANK_MONITOR + 1) /* of struct execute_ways.saved */
 
 /* Of what was written to the register, and is not known, these bits are. */
 static inline void execute_set_partial(struct execute_work *w, unsigned reg, uint32_t bits,
@@ -87,6 +102,17 @@ static inline void execute_set_partial(struct execute_work *w, unsigned reg, uin
     r->partial = (uint8_t)(reg + 1);
     r->partial_bits = bits;
     r->partial_known = known;
+    w->x->ways.saved[EXECUTE_WAYS_PARTIAL].instance = 0;
+}
+
+/* The flags that chose between two ways are others now. A number of its own on each way tells, too,
+ * once it is compared: `a > 9 || b > 9` may be made of such. */
+static inline void execute_end_ways(struct execute *x)
+{
+    const struct execute_low *way = x->ways.way;
+    bool tells = x->ways.differs & way[0].known & way[1].known;
+    x->ways.differs = x->ways.flags && !tells ? 0 : x->ways.differs;
+    x->ways.flags = false;
 }
 
 /* Bits `mask` of the PSR become those of `bits`, as far as `known` says. */
@@ -94,7 +120,9 @@ static inline void execute_set_psr(struct execute_work *w, uint32_t mask, uint32
                                    uint32_t known)
 {
     struct execute_regs *r = &w->x->regs;
-    r->compared = 0;
+    r->compared.reg = 0;
+    if (mask & 0xf0000000u)
+        execute_end_ways(w->x);
     if (w->maybe)
         known &= r->psr_known & ~(r->psr ^ bits);
     r->psr = (r->psr & ~mask) | (bits & mask);
@@ -105,18 +133,74 @@ static inline void execute_set_psr(struct execute_work *w, uint32_t mask, uint32
 struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
                                      uint32_t *carry_known);
 void execute_arithmetic(struct execute_work *w);
-/* A register that was compared, as a condition that held or did not says it is. */
-void execute_learn(struct execute_work *w, unsigned reg, uint32_t with, unsigned cond, bool held);
-/* a + b, or a - b; of what is not known the range. */
+
+/* execute_range.c: the register was loaded from there, so that what is learnt of one is learnt of
+ * both. */
+void execute_mirror(struct execute_work *w, unsigned reg, uint64_t address);
+/* What a load may give at most; `found`: what is known to be there, or a range of 0. */
+struct execute_value execute_loaded(struct execute_value found, unsigned width, bool sign);
+/* What was written there is not known, but is `v`, as far as it has room. */
+void execute_bound(struct execute *x, uint64_t address, unsigned width, struct execute_value v);
+
+/* execute_remainder.c: what the instruction at work will make of its rd; that it has done so. */
+enum execute_related {
+    EXECUTE_RELATED_NOT,
+    EXECUTE_RELATED_SOURCE,
+    EXECUTE_RELATED_MULTIPLE, /* of the quotient: `number` times it */
+    EXECUTE_RELATED_QUOTIENT, /* by `number`, times 2^scale */
+    EXECUTE_RELATED_REMAINDER,
+};
+struct execute_relation {
+    enum execute_related kind;
+    uint32_t number;
+    unsigned scale;
+};
+struct execute_relation execute_relation(const struct execute_work *w);
+void execute_relate(struct execute_work *w, struct execute_relation is);
+/* UMULL has written the upper word of a * b. */
+void execute_relate_upper(struct execute_work *w, struct execute_value a, struct execute_value b);
+
+/* execute_range.c: what may come of values, one of which at least is not known. From `low` to
+ * `high`, modulo 2^32: */
+struct execute_value execute_span(uint32_t low, uint32_t high);
+/* The least and the greatest that it may be. */
+void execute_limits(struct execute_value v, uint32_t *low, uint32_t *high);
+void execute_signed_limits(struct execute_value v, int32_t *low, int32_t *high);
+/* a + b, or a - b: known, too. */
 struct execute_value execute_sum(struct execute_value a, struct execute_value b, bool subtract);
+struct execute_value execute_product(struct execute_value a, struct execute_value b);
+struct execute_value execute_quotient(struct execute_value a, struct execute_value b,
+                                      bool is_signed);
+/* v, which is known to be below `divisor`, but not 0. */
+struct execute_value execute_remainder(struct execute_value v, uint32_t divisor);
+struct execute_value execute_shifted(struct execute_value v, unsigned shift,
+                                     struct execute_value by);
+/* a and b; a or b, or one of them alone; not v; bits of it. */
+struct execute_value execute_masked(struct execute_value a, struct execute_value b);
+struct execute_value execute_joined(struct execute_value a, struct execute_value b, bool exclusive);
+struct execute_value execute_inverse(struct execute_value v);
+struct execute_value execute_field(struct execute_value v, unsigned lsb, unsigned width, bool sign);
+/* What was compared, as a condition that held or did not says it is; false: it cannot be so. */
+bool execute_narrow(struct execute_value *v, const struct execute_compared *c, unsigned cond,
+                    bool held);
+void execute_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,
+                   bool held);
+/* Does the condition hold, by what the register in `regs.compared` may be? 1, 0, or -1: that does
+ * not say. */
+int execute_compared_pass(const struct execute_work *w, unsigned cond);
 
 /* execute_state.c: tells of an access, a load or a store; of any load that there may be, or any
  * load and store. */
 void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store, bool perhaps);
 void execute_tell_any(struct execute *x, bool store);
 
+/* execute_state.c: the result of the latest store-exclusive is 0 or 1. An error of memory. */
+int execute_end_exclusive(struct execute *x, uint64_t result);
+
 /* execute_state.c: does the condition pass? 1, 0, or -1: the flags that are known do not say. */
 int execute_flags_pass(const struct execute_regs *r, unsigned cond);
+/* The flags as a condition that passed, or did not, says they are. */
+void execute_learn_flags(struct execute_regs *r, unsigned cond, bool pass);
 /* ITSTATE; bytes of a big-endian core; a store to an unknown address; one of which
  * is known that it hits some of `size` bytes at `address`. */
 void execute_set_it(struct execute_regs *r, uint8_t it);
@@ -128,6 +212,29 @@ void execute_clobber_range(struct execute_work *w, uint32_t address, uint32_t si
 #define EXECUTE_BIT_BAND      0x22000000u
 #define EXECUTE_BIT_BAND_SIZE 0x02000000u
 
+#define EXECUTE_E 0x200u /* of the CPSR */
+
+/* A64: SCTLR_ELx.EE, or E0E (Arm DDI 0487L.a, D24.2): 1: big-endian, 0: not;
+ * -1: not known, where it has been another than the core's; behind a write to SCTLR, before it is
+ * forgotten. */
+int a64_order(const struct execute *x);
+void a64_note_order(struct execute *x);
+
+/* The order of data: that of the core, but for SETEND BE, and SCTLR of the level of A64. */
+static inline bool execute_is_big(const struct execute *x)
+{
+    if (x->core.profile == EXECUTE_PROFILE_A64)
+        return a64_order(x) > 0;
+    bool set = x->core.profile == EXECUTE_PROFILE_AR && x->regs.psr & x->regs.psr_known & EXECUTE_E;
+    return x->core.big_endian || set;
+}
+
+/* What is kept of memory beside its bytes is of that order. */
+static inline bool execute_is_own_order(const struct execute *x)
+{
+    return execute_is_big(x) == x->core.big_endian;
+}
+
 static inline bool execute_is_bit(const struct execute *x, uint32_t address)
 {
     return x->core.bit_band && address - EXECUTE_BIT_BAND < EXECUTE_BIT_BAND_SIZE;
@@ -138,6 +245,32 @@ static inline uint32_t execute_bit_byte(uint32_t address)
 {
     return 0x20000000u + ((address - EXECUTE_BIT_BAND) >> 5);
 }
+
+/* execute_ways.c: a new choice, by a condition that is not known. What was compared is something
+ * else on each way. */
+void execute_ways_open(struct execute *x, unsigned cond);
+/* What a condition says of a register, which may leave one way. */
+void execute_ways_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,
+                        bool held);
+/* The register tells of a choice whose flags are gone, and those that are there now do not. */
+bool execute_ways_tell(const struct execute *x, unsigned reg);
+/* The registers are as they are on that way, and no longer on two. */
+void execute_ways_take(struct execute *x, unsigned n);
+void execute_ways_save(const struct execute *x, struct execute_low *to);
+/* These registers are as they were; or one or the other on the two ways. */
+void execute_ways_restore(struct execute *x, uint32_t regs, const struct execute_low *from);
+void execute_ways_join(struct execute *x, uint32_t regs, const struct execute_low *first,
+                       const struct execute_low *second);
+/* A register is stored at that address, whole, and loaded from there. */
+void execute_ways_store(struct execute *x, unsigned reg, uint32_t address);
+void execute_ways_load(struct execute *x, unsigned reg, uint32_t address);
+/* So are the flags, in a frame; or they are in a mode's SPSR, which is stored, or comes back. */
+void execute_ways_enter(struct execute *x, uint32_t address);
+void execute_ways_return(struct execute *x, uint32_t address);
+void execute_ways_enter_mode(struct execute *x, enum execute_bank bank);
+void execute_ways_store_saved(struct execute *x, unsigned saved, uint32_t address);
+void execute_ways_load_saved(struct execute *x, unsigned saved, uint32_t address);
+void execute_ways_return_saved(struct execute *x, enum execute_bank bank);
 
 /* execute_float.c, execute_dsp.c: false: it is not followed. */
 bool execute_float(struct execute_work *w);
@@ -176,6 +309,8 @@ bool execute_write_control(struct execute *x, unsigned reg, uint64_t value, uint
 bool execute_ar_system(struct execute_work *w);
 void execute_ar_before(struct execute *x, const struct execute_insn *insn);
 bool execute_ar_exception(struct execute *x, const struct bt_event *event);
+/* Registers that the mode has for itself. */
+uint32_t execute_banked(uint32_t mode);
 
 /* execute_m.c: MRS and MSR, false if it is neither; what comes before an instruction; an exception,
  * also of another profile's core that is not followed. */

@@ -6,7 +6,7 @@
 #ifndef DECODER_FLOW_H
 #define DECODER_FLOW_H
 
-#include "decoder/program/code_image.h"
+#include "decoder/program/code_steps.h"
 
 /* A flow stage stops before a packet when fewer free slots than this are left: no packet, with
  * what was pending before it, puts out more. Arrays must be larger. */
@@ -35,6 +35,28 @@ struct flow_out {
 };
 
 #define FLOW_COUNTED 0x80u /* in the info of a block; beside it CODE_LEAVES of its range */
+
+/* In the info of a block, where the cache of code has steps: it stands for those of a step. */
+#define FLOW_STEP (FLOW_COUNTED | 0x30u)
+
+static inline struct bt_block flow_step_block(const struct code_step *step)
+{
+    return (struct bt_block){(uintptr_t)step, 0, (uint32_t)step->insns << 8 | FLOW_STEP};
+}
+
+/* NULL: it is a block. */
+static inline const struct code_step *flow_step_of(const struct bt_block *b)
+{
+    return (b->info & FLOW_STEP) == FLOW_STEP ? (const struct code_step *)(uintptr_t)b->first
+                                              : NULL;
+}
+
+/* The last instruction of a block, or of a step. */
+static inline uint64_t flow_block_last(const struct code_cache *code, const struct bt_block *b)
+{
+    const struct code_step *step = flow_step_of(b);
+    return bt_block_last(step ? code_step_blocks(code->steps, step) + step->blocks - 1 : b);
+}
 
 #define FLOW_NO_CYCLES UINT64_MAX /* counts are 32 bit: all of their values are used */
 

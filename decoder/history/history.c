@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/base/array.h"
+#include "decoder/base/search.h"
 #include "decoder/history/history_parts.h"
 #include "history_internal.h"
 
@@ -217,14 +218,8 @@ int history_window_index(struct history *h, size_t index, struct history_window 
 
 size_t history_window_find(const struct history *h, uint64_t number)
 {
-    size_t low = 0, high = h->checkpoint_count;
-    while (high - low > 1) { /* the last checkpoint at or before the instruction */
-        size_t mid = low + (high - low) / 2;
-        if (h->checkpoints[mid].instructions <= number)
-            low = mid;
-        else
-            high = mid;
-    }
+    size_t low; /* the last checkpoint at or before the instruction */
+    SEARCH_LAST(low, h->checkpoint_count, h->checkpoints[low].instructions <= number);
     return low;
 }
 
@@ -243,23 +238,64 @@ static bool event_is_loud(const struct bt_event *e)
     return loud >> e->kind & 1;
 }
 
-/* For each block that is decoded, and few of them add anything. */
+#define REACH_RUN 32u                 /* blocks that are looked at together */
+#define REACH_MAX (UINT64_C(1) << 62) /* differences below it have not wrapped */
+
+/* What REACH_RUN blocks that add nothing are within. */
+struct reach_known {
+    uint64_t low, high; /* less than REACH_MAX apart */
+    uint64_t isa, mask; /* instruction set, and what of it is looked at */
+};
+
+#ifdef __x86_64__
+#define HAS_AVX2 (__builtin_cpu_supports("avx2") != 0)
+typedef uint64_t block_pair __attribute__((vector_size(32), aligned(8), may_alias));
+
+static __attribute__((target("avx2"))) bool reach_has_run(const struct reach_known *k,
+                                                          const struct bt_block *blocks)
+{
+    const block_pair *b = (const block_pair *)blocks;
+    block_pair far = {0}, other = {0};
+    for (size_t i = 0; i < REACH_RUN / 2; i += 2) {
+        block_pair first = __builtin_shufflevector(b[i], b[i + 1], 0, 4, 2, 6);
+        block_pair rest = __builtin_shufflevector(b[i], b[i + 1], 1, 5, 3, 7);
+        far |= (first - k->low) | (k->high - first - (rest & UINT32_MAX));
+        other |= rest ^ k->isa << 32;
+    }
+    return (far[0] | far[1] | far[2] | far[3]) < REACH_MAX &&
+           !((other[0] | other[1] | other[2] | other[3]) & k->mask << 32);
+}
+#else
+#define HAS_AVX2            false
+#define reach_has_run(k, b) false
+#endif
+
+static void reach_add_block(struct history_reach *r, const struct bt_block *b)
+{
+    uint64_t last = bt_block_last(b);
+    r->low = b->first < r->low ? b->first : r->low;
+    r->high = last > r->high ? last : r->high;
+    r->isas |= 1u << bt_block_isa(b);
+}
+
+/* For all blocks that are decoded, and few of them add anything. */
 void history_reach_add(struct history_reach *r, const struct flow_out *out)
 {
-    uint64_t low = r->low, high = r->high;
-    unsigned known = UINT32_MAX; /* no instruction set */
-    for (size_t i = 0; i < out->block_count; i++) {
-        const struct bt_block *b = &out->blocks[i];
-        uint64_t last = bt_block_last(b);
-        if (b->first >= low && last <= high && bt_block_isa(b) == known)
-            continue;
-        low = b->first < low ? b->first : low;
-        high = last > high ? last : high;
-        known = bt_block_isa(b);
-        r->isas |= 1u << known;
+    const unsigned both = 1u << BT_ISA_A32 | 1u << BT_ISA_T32;
+    const struct bt_block *b = out->blocks, *end = b + out->block_count;
+    while (b < end) {
+        bool runs = HAS_AVX2 && (size_t)(end - b) >= REACH_RUN;
+        size_t n = runs ? REACH_RUN : (size_t)(end - b);
+        struct reach_known k = {r->low, r->high, bt_block_isa(b), 0xf};
+        if ((r->isas & both) == both && k.isa <= BT_ISA_T32)
+            k.mask = 0xe;
+        bool known = runs && r->isas >> k.isa & 1 && k.high - k.low < REACH_MAX;
+        if (known && reach_has_run(&k, b))
+            b += n;
+        else
+            for (; n; n--)
+                reach_add_block(r, b++);
     }
-    r->low = low;
-    r->high = high;
     for (size_t i = 0; i < out->event_count; i++)
         r->events |= event_is_loud(&out->events[i]);
 }

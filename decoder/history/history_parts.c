@@ -6,7 +6,6 @@
 #include "history_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define STORE_PIECE (32u << 10)
 #define MARKS       7 /* places where states are compared: 1/128 of a window, 1/64, ... 1/2 */

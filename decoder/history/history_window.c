@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "history_window.h"
 
+#include "decoder/base/array.h"
+#include "decoder/base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,24 +19,10 @@
 #define REST_WIDE    0x80000000u /* the bits of WIDE_INDEX are an index into wide[] */
 #define WIDE_INDEX   0x3fffffffu
 
-/* Makes room for `more` items; false without memory. */
-static bool reserve_items(void **array, size_t count, size_t *max, size_t more, size_t item)
-{
-    if (count + more <= *max)
-        return true;
-    size_t want = 2 * (count + more);
-    void *grown = realloc(*array, want * item);
-    if (!grown)
-        return false;
-    *array = grown;
-    *max = want;
-    return true;
-}
-
 static bool pack_wide(struct window_store *s, const struct bt_block *b, bool counted,
                       struct packed_block *p)
 {
-    if (!reserve_items((void **)&s->wide, s->wide_count, &s->wide_max, 1, sizeof *s->wide))
+    if (!array_room_for(&s->wide, s->wide_count, &s->wide_max, 1, sizeof *s->wide))
         return false;
     p->first = 0;
     p->rest = REST_WIDE | (counted ? REST_COUNTED : 0) | (uint32_t)s->wide_count;
@@ -81,7 +70,7 @@ static bool store_cycles(struct window_store *s, uint64_t cycles)
 {
     bool first = s->cycles_max == 0;
     size_t missing = first ? s->count + 1 : 1, have = first ? 0 : s->count;
-    if (!reserve_items((void **)&s->cycles, have, &s->cycles_max, missing, sizeof *s->cycles))
+    if (!array_room_for(&s->cycles, have, &s->cycles_max, missing, sizeof *s->cycles))
         return false;
     s->cycles[s->count] = (uint32_t)cycles;
     return true;
@@ -103,9 +92,9 @@ static bool store_block(struct window_store *s, const struct bt_block *b, uint64
 
 static bool reserve_blocks(struct window_store *s, size_t more)
 {
-    return reserve_items((void **)&s->blocks, s->count, &s->max, more, sizeof *s->blocks) &&
-           reserve_items((void **)&s->numbers, s->number_count, &s->number_max,
-                         more / WINDOW_STRIDE + 1, sizeof *s->numbers);
+    return array_room_for(&s->blocks, s->count, &s->max, more, sizeof *s->blocks) &&
+           array_room_for(&s->numbers, s->number_count, &s->number_max, more / WINDOW_STRIDE + 1,
+                          sizeof *s->numbers);
 }
 
 /* Out of memory: the rest of the window is thrown away, and the error told at the end. */
@@ -113,8 +102,8 @@ static void flush_window(void *ctx, struct flow_out *out)
 {
     struct window_slot *slot = ctx;
     bool ok = !slot->error &&
-              reserve_items((void **)&slot->events, slot->event_count, &slot->event_max,
-                            out->event_count + 1, sizeof *slot->events) &&
+              array_room_for(&slot->events, slot->event_count, &slot->event_max,
+                             out->event_count + 1, sizeof *slot->events) &&
               reserve_blocks(&slot->store, out->block_count);
     for (size_t i = 0; i < out->block_count && ok; i++) {
         ok = store_block(&slot->store, &out->blocks[i],
@@ -226,14 +215,8 @@ size_t history_block_index(const struct history_window *w, uint64_t number)
     const struct window_store *s = w->store;
     if (number < w->first || number >= w->end)
         return w->block_count;
-    size_t low = 0, high = s->number_count;
-    while (high - low > 1) { /* the last stride that begins at or before the instruction */
-        size_t mid = low + (high - low) / 2;
-        if (s->numbers[mid] <= number)
-            low = mid;
-        else
-            high = mid;
-    }
+    size_t low; /* the last stride that begins at or before the instruction */
+    SEARCH_LAST(low, s->number_count, s->numbers[low] <= number);
     size_t i = low * WINDOW_STRIDE;
     for (uint64_t at = s->numbers[low]; number - at >= packed_count(s, i); i++)
         at += packed_count(s, i);

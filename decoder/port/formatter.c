@@ -112,19 +112,12 @@ static void formatter_lose(struct formatter *f, struct gather *g, bool keep_alig
     emit_mark(g, FORMATTER_LOSS, f->offset);
 }
 
-/* Bytes of IDs that are no trace source: padding, triggers, reserved (IHI 0029E, trace
- * formatter). */
+/* Bytes of IDs that are no trace source: of padding, triggers and reserved ones only triggers mean
+ * something (IHI 0029E, trace formatter). */
 static void take_special(struct formatter *f, struct gather *g, unsigned len)
 {
-    if (f->id == 0)
-        f->padding += len;
-    else if (f->id == FORMATTER_ID_UNKNOWN)
-        f->unattributed += len;
-    else if (f->id != FORMATTER_ID_TRIGGER)
-        f->reserved += len;
-    else
-        while (len--)
-            emit_mark(g, FORMATTER_TRIGGER, f->frame_offset);
+    while (f->id == FORMATTER_ID_TRIGGER && len--)
+        emit_mark(g, FORMATTER_TRIGGER, f->frame_offset);
 }
 
 /*

@@ -49,9 +49,6 @@ struct formatter {
     uint64_t frames;       /* complete frames decoded */
     uint64_t losses;       /* times that alignment was lost */
     uint64_t skipped;      /* raw bytes thrown away while not aligned, or in partial frames */
-    uint64_t padding;      /* bytes of the null source */
-    uint64_t reserved;     /* bytes with reserved IDs */
-    uint64_t unattributed; /* data bytes before the first ID */
     uint8_t mode;
     bool in_turn; /* the caller's to set: sources are in turn, too, in shorter runs */
     bool aligned;

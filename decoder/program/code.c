@@ -3,6 +3,7 @@
 #include "decoder/program/code.h"
 #include "decoder/base/array.h"
 #include "decoder/program/code_image.h"
+#include "decoder/program/code_steps.h"
 #include "insn_plain.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #define MOST_RANGES (1u << 20)
 #define VIEWS_MAX   64
 #define HASH_MIN    1024
-#define CACHE_LINE  64 /* bytes; CODE_RANGE_CHUNK ranges are a multiple of it */
+#define CACHE_LINE  CODE_PLACES /* bytes; CODE_RANGE_CHUNK ranges are a multiple of it */
 
 void code_image_init(struct code_image *image)
 {
@@ -186,7 +187,8 @@ int code_cache_init(struct code_cache *cache, const struct code_image *image,
     if (cache->options.max_ranges < CODE_RANGE_CHUNK)
         cache->options.max_ranges = CODE_RANGE_CHUNK;
     cache->range_bytes = options->times ? CACHE_LINE : sizeof(struct code_range);
-    return BT_OK;
+    cache->steps = options->times ? code_steps_new() : NULL;
+    return options->times && !cache->steps ? BT_ERR_NOMEM : BT_OK;
 }
 
 /* Range number `number` of the cache, from 1 on. */
@@ -196,20 +198,25 @@ static inline struct code_range *range_number(const struct code_cache *cache, ui
     return (struct code_range *)(chunk + (number - 1) % CODE_RANGE_CHUNK * cache->range_bytes);
 }
 
-/* Who counts them is told of the times of all ranges. */
-static void report_times(const struct code_cache *cache)
+void code_cache_report_times(struct code_cache *cache)
 {
+    if (cache->steps)
+        code_steps_report(cache->steps, &cache->options);
     for (size_t i = 0; i < cache->range_count && cache->options.times; i++) {
         struct code_range *range = range_number(cache, (uint32_t)i + 1);
-        const uint64_t *times = code_range_times(range);
-        if (times[0] | times[1])
-            cache->options.times(cache->options.ctx, range, times);
+        uint64_t *times = code_range_times(range);
+        for (unsigned fail = 0; fail < 2; fail++) {
+            const struct bt_block b = code_range_block(range, fail);
+            if (times[fail])
+                cache->options.times(cache->options.ctx, &b, times[fail]);
+            times[fail] = 0;
+        }
     }
 }
 
 static void drop_ranges(struct code_cache *cache)
 {
-    report_times(cache);
+    code_cache_report_times(cache);
     for (size_t i = 0; i < cache->view_count; i++) {
         struct code_view *view = cache->views[i];
         if (view->hash)
@@ -223,6 +230,8 @@ static void drop_ranges(struct code_cache *cache)
     cache->chunk_count = 0;
     cache->range_count = 0;
     memset(&cache->calls, 0, sizeof cache->calls);
+    if (cache->steps)
+        code_steps_drop(cache->steps);
     if (++cache->epoch == CODE_EPOCH_NONE)
         cache->epoch = 0;
 }
@@ -240,6 +249,8 @@ static void drop_views(struct code_cache *cache)
 void code_cache_release(struct code_cache *cache)
 {
     drop_views(cache);
+    code_steps_free(cache->steps);
+    cache->steps = NULL;
 }
 
 static struct code_view *view_new(const struct code_region **regions, size_t count)

@@ -94,6 +94,16 @@ static inline uint64_t code_range_behind64(const struct code_range *range)
     return code_range_isa(range) == BT_ISA_A64 ? behind : (uint32_t)behind;
 }
 
+/* All of it ran; at its end it branched, or failed to. */
+static inline struct bt_block code_range_block(const struct code_range *range, unsigned fail)
+{
+    return (struct bt_block){code_range_first64(range), range->extent,
+                             bt_block_info(code_range_count(range), code_range_isa(range),
+                                           fail ? BT_COND_FAIL : BT_COND_PASS)};
+}
+
+#define CODE_PLACES 64u /* bytes from one range to the next, with times: as many addresses */
+
 #define CODE_RANGE_CHUNK 1024 /* ranges lie in pieces of so many */
 
 /* How often the range ran to its end, by the way on from there; where the cache counts that: beside
@@ -112,9 +122,10 @@ struct code_options {
     bool start_waypoints;   /* TSTART ends a range */
     size_t max_ranges;      /* memory limit: the cache starts over when it is reached; 0: default */
 
-    /* Optional: ranges have times, see code_range_times(). A range is about to be dropped, at the
-     * latest by code_cache_release(), and they are not both 0. */
-    void (*times)(void *ctx, const struct code_range *range, const uint64_t times[2]);
+    /* Optional: ranges have times, see code_range_times(). How often a block ran that is a whole
+     * range: it is about to be dropped, at the latest by code_cache_release(), or times begin at 0
+     * again. There are steps, too: decoder/program/code_steps.h. */
+    void (*times)(void *ctx, const struct bt_block *block, uint64_t times);
 
     /* Optional: whether the addresses are in different functions. Ranges are marked with
      * CODE_LEAVES that do not surely end with a direct branch inside their function. */
@@ -141,15 +152,19 @@ struct code_cache {
     struct code_range **chunks;
     size_t chunk_count;
     size_t range_count;
-    size_t range_bytes; /* from one range to the next */
-    uint32_t epoch;     /* changes when ranges given out earlier are void */
+    size_t range_bytes;       /* from one range to the next */
+    uint32_t epoch;           /* changes when ranges given out earlier are void */
+    struct code_steps *steps; /* NULL: none */
     struct code_calls calls;
 };
 
-/* `image` must outlive the cache. */
+/* `image` must outlive the cache. BT_ERR_NOMEM. */
 int code_cache_init(struct code_cache *cache, const struct code_image *image,
                     const struct code_options *options);
 void code_cache_release(struct code_cache *cache);
+
+/* With `times`: who counts them is told of all of them, which then begin at 0 again. */
+void code_cache_report_times(struct code_cache *cache);
 
 /* The view for `key`: valid until code_cache_release() or a refresh that dropped.
  * NULL: no memory. */

@@ -8,7 +8,6 @@
 
 #define ETMCR_RETURN_STACK     (1u << 29)
 #define ETMCR_CYCLE_ACCURATE   (1u << 12)
-#define ETMCR_BRANCH_BROADCAST (1u << 8)
 #define ETMIDR_T32_ONE         (1u << 18)
 #define ETMCCER_TS64           (1u << 29)
 #define ETMCCER_TS_BINARY      (1u << 28)
@@ -28,7 +27,6 @@ int ptm_config_from_regs(struct ptm_config *config, uint32_t etmcr, uint32_t etm
     config->cycle_accurate = etmcr & ETMCR_CYCLE_ACCURATE;
     /* ETMCCER[23] is not asked: some parts read 0 there with a working return stack. */
     config->return_stack = etmcr & ETMCR_RETURN_STACK;
-    config->branch_broadcast = etmcr & ETMCR_BRANCH_BROADCAST;
     config->barrier_waypoints = etmccer & ETMCCER_BARRIERS;
     config->t32_split = !(etmidr & ETMIDR_T32_ONE);
     if (config->version_minor == 0) {
@@ -99,7 +97,7 @@ static int parse_isync(struct ptm *p, struct packet_cursor *c, struct ptm_packet
     if (c->end - c->p < 6)
         return PACKET_NEED_MORE;
     const uint8_t *b = c->p + 1;
-    uint32_t address = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t address = packet_word(b);
     uint8_t info = b[4];
     c->p += 6;
     k->number = info >> 5 & 3;
@@ -235,8 +233,7 @@ static int parse_update(struct ptm *p, struct packet_cursor *c, struct ptm_packe
     set_state(p, k, isa);
     k->value = address;
     p->last_isa = isa;
-    if (!p->config.update_keeps_base)
-        p->last_address = address;
+    p->last_address = address;
     return 1;
 }
 

@@ -16,13 +16,11 @@ struct ptm_config {
     uint8_t context_bytes; /* 0, 1, 2 or 4 */
     bool cycle_accurate;
     bool return_stack;
-    bool branch_broadcast;
     bool barrier_waypoints; /* DMB and DSB are waypoints */
     bool virtualization;    /* Hyp bits are meaningful */
     bool timestamp64;       /* up to 64 bits in 9 bytes; else 48 bits in 7 */
     bool timestamp_gray;
-    bool t32_split;         /* a BL/BLX pair is traced as two 16-bit instructions */
-    bool update_keeps_base; /* a waypoint update is no compression base (IHI 0035B is not clear) */
+    bool t32_split; /* a BL/BLX pair is traced as two 16-bit instructions */
 };
 
 /*

@@ -127,14 +127,13 @@ static unsigned info_branch(struct ptm *p, struct common *c, const uint8_t *b, s
 }
 
 /* IHI 0035B 4.5.5. */
-static unsigned short_update(const struct ptm *p, struct common *c, const uint8_t *b, size_t len,
-                             uint64_t offset, struct ptm_packet *k)
+static unsigned short_update(struct common *c, const uint8_t *b, size_t len, uint64_t offset,
+                             struct ptm_packet *k)
 {
     struct ptm_short a;
     if (!ptm_short_address(c->address, c->shift, b + 1, len - 1, &a))
         return 0;
-    if (!p->config.update_keeps_base)
-        c->address = a.address;
+    c->address = a.address;
     *k = (struct ptm_packet){.offset = offset,
                              .value = a.address,
                              .size = (uint16_t)(a.bytes + 1),
@@ -152,7 +151,7 @@ static __attribute__((noinline)) unsigned rare(struct ptm *p, struct common *c, 
     if (b[0] & 1)
         return info_branch(p, c, b, len, offset, k);
     if (b[0] == PTM_HDR_UPDATE)
-        return short_update(p, c, b, len, offset, k);
+        return short_update(c, b, len, offset, k);
     if (b[0] != PTM_HDR_EXC_RETURN)
         return 0;
     *k = (struct ptm_packet){.offset = offset, .size = 1, .kind = PTM_EXC_RETURN};

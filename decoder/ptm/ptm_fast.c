@@ -24,6 +24,8 @@ struct ptm_fast_cursor {
     struct code_range *range;
     struct bt_block *b;
     struct flow_mark *marks;     /* the next one */
+    struct code_steps *steps;    /* NULL: none */
+    uint64_t more;               /* blocks, where one of `b` stands for several */
     const struct bt_block *base; /* no block before it ends with a waypoint not yet noted */
     uint64_t *counts;            /* of the next block; NULL: not wanted, or there are none */
     uint64_t cycles;
@@ -107,6 +109,64 @@ static ALWAYS_INLINE unsigned ptm_fast_cursor_atoms(struct ptm_fast_cursor *t, u
     return n;
 }
 
+/* The step that atoms begin with, up to a return by the return stack, seen for the first time.
+ * NULL: there is no room, or a range is not linked yet. */
+static __attribute__((noinline)) struct code_step *
+ptm_fast_cursor_learn(const struct ptm_fast_cursor *t, unsigned value, unsigned n)
+{
+    unsigned atoms = 1u << n | value;
+    struct code_step *known = code_step_find(t->steps, t->range, atoms);
+    struct code_step_way way;
+    if (known || !code_step_has_room(t->steps, t->range, atoms))
+        return known;
+    code_step_way_init(&way, t->range);
+    while (n-- > 0) {
+        struct code_range *range = way.to;
+        unsigned fail = value >> n & 1;
+        if (range->end + !fail > CODE_END_INDIRECT || !code_step_way_add(&way, range, fail))
+            break;
+        way.to = range->next[fail];
+        if (!way.to)
+            return NULL;
+    }
+    return code_step_add(t->steps, t->range, atoms, &way);
+}
+
+/* As ptm_fast_cursor_atoms(), in steps. */
+static ALWAYS_INLINE unsigned ptm_fast_cursor_steps(struct ptm_fast_cursor *t, unsigned value,
+                                                    unsigned n, struct kind kind)
+{
+    for (;;) {
+        value &= (1u << n) - 1;
+        struct code_step *step = code_step_at_range(t->steps, t->range, 1u << n | value);
+        if (!step)
+            step = ptm_fast_cursor_learn(t, value, n);
+        if (!step)
+            return ptm_fast_cursor_atoms(t, value, n, kind, 0);
+        if (step->blocks) {
+            step->times++;
+            *t->b = flow_step_block(step);
+            t->instructions += step->insns;
+            if (kind.leaves) {
+                *t->marks = (struct flow_mark){t->b, t->instructions};
+                t->marks += step->leaves;
+            }
+            t->b++;
+            t->more += step->blocks - 1u;
+            if (step->calls)
+                ptm_fast_cursor_push(t, code_step_call(t->steps, step), 0, kind);
+            t->range = step->to;
+            n -= step->blocks;
+            if (n == 0)
+                return 0;
+        }
+        if (ptm_fast_cursor_atoms(t, value >> (n - 1) & 1, 1, kind, 0))
+            return n;
+        if (--n == 0)
+            return 0;
+    }
+}
+
 /* An atom header. False: it is another one, not all there, or not all along cached ranges. */
 static ALWAYS_INLINE bool ptm_fast_cursor_header(struct ptm_fast_cursor *t, struct bytes *in,
                                                  struct kind kind)
@@ -127,7 +187,8 @@ static ALWAYS_INLINE bool ptm_fast_cursor_header(struct ptm_fast_cursor *t, stru
     if (header < 0x84)
         return false;
     const struct ptm_atom_header *h = &ptm_atom_headers[header >> 1 & 63];
-    in->left = ptm_fast_cursor_atoms(t, h->value, h->n, kind, 0);
+    in->left = kind.times ? ptm_fast_cursor_steps(t, h->value, h->n, kind)
+                          : ptm_fast_cursor_atoms(t, h->value, h->n, kind, 0);
     in->at++;
     return in->left == 0;
 }
@@ -170,7 +231,7 @@ static ALWAYS_INLINE bool ptm_fast_cursor_branch(struct ptm_fast_cursor *t, stru
 static void ptm_fast_cursor_note(struct ptm_fast_cursor *t)
 {
     if (t->b > t->base)
-        t->f->last_waypoint = bt_block_last(t->b - 1);
+        t->f->last_waypoint = flow_block_last(t->f->core.code, t->b - 1);
     t->base = t->b;
 }
 
@@ -261,7 +322,7 @@ static bool ptm_fast_cursor_exception(struct ptm_fast_cursor *t, struct bytes *i
         if (!ptm_short_address(base, ptm_shift(in->p), at + 1, (size_t)(in->end - at - 1), &update))
             return false;
         at += update.bytes + 1;
-        base = in->p->config.update_keeps_base ? base : update.address;
+        base = update.address;
         if (!ptm_fast_find_inside(range, update.address, &index, &offset, &size))
             return false;
     }
@@ -337,12 +398,11 @@ static ALWAYS_INLINE void ptm_fast_cursor_run(struct ptm_fast_cursor *now, struc
 }
 
 /* Twelve functions, or compilers make one loop of them all. */
-#define TRAIL_RUN(name, is_counted, has_stack, has_times, has_leaves)                              \
+#define TRAIL_RUN(name, ...)                                                                       \
     static __attribute__((noinline)) void name(struct ptm_fast_cursor *t, struct bytes *in,        \
                                                struct flow_out *out)                               \
     {                                                                                              \
-        ptm_fast_cursor_run(t, in, out,                                                            \
-                            (struct kind){is_counted, has_stack, has_times, has_leaves});          \
+        ptm_fast_cursor_run(t, in, out, (struct kind){__VA_ARGS__});                               \
     }
 TRAIL_RUN(ptm_fast_cursor_run_plain, false, false, false, false)
 TRAIL_RUN(ptm_fast_cursor_run_stack, false, true, false, false)
@@ -377,7 +437,7 @@ static void ptm_fast_cursor_end(struct ptm_fast_cursor *t, struct flow_out *out)
     out->block_count += count;
     if (out->times)
         out->mark_count = (size_t)(t->marks - out->marks);
-    f->core.blocks += count;
+    f->core.blocks += count + t->more;
     f->core.instructions = t->instructions;
     f->core.cycles += t->cycles;
     f->core.range = t->range;
@@ -394,6 +454,7 @@ static void ptm_fast_fast_path(struct ptm_flow *f, struct bytes *in, struct flow
                                 .range = f->core.range,
                                 .b = b,
                                 .marks = out->times ? out->marks + out->mark_count : NULL,
+                                .steps = out->times ? f->core.code->steps : NULL,
                                 .base = b,
                                 .counts =
                                     out->cycles && counted ? out->cycles + out->block_count : NULL,

@@ -86,7 +86,7 @@ void stream_unlink(struct stream *s)
 static void view_packet(const struct stream *s, const struct stream_batch *b, size_t i,
                         struct stream_packet *view)
 {
-    *view = (struct stream_packet){.protocol = (enum stream_protocol)s->protocol};
+    memset(view, 0, sizeof *view);
     ops_of(s)->view(s, b, i, view);
 }
 

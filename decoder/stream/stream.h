@@ -50,12 +50,12 @@ struct stream_config {
 
 /* One packet of any protocol, for those who list packets. */
 struct stream_packet {
-    enum stream_protocol protocol;
     uint64_t offset;    /* of the first byte in the source's stream */
     uint64_t size;      /* bytes */
     bool zeros;         /* an A-sync: all bytes but the last are 0, perhaps a great many */
     bool skipped;       /* not a packet, but bytes thrown away for want of synchronisation */
-    const void *packet; /* struct ptm_packet ..., as `protocol` says; valid during the call */
+    const void *packet; /* struct ptm_packet ..., as the stream's protocol says; valid during the
+                           call */
 };
 
 /*

@@ -126,11 +126,20 @@ static void keep_register(struct values *r, const struct values_pair *p, unsigne
         rules_equal(&r->rules, p->after[reg], p->before[reg], p->step, VALUES_CALL);
 }
 
-/* An exception in the mode that it goes to has overwritten LR: nobody can give it back. */
+/* An exception to the mode that was interrupted, or one within it, has overwritten LR: nobody can
+ * give it back. */
 static bool keeps_lr(const struct values *r, const struct values_pair *p)
 {
     const struct values_value *mode = &r->rules.values[p->before[VALUES_MODE]];
-    return !p->mode || (mode->how && mode->number != p->mode);
+    return mode->how ? !(p->lost >> (mode->number & 15) & 1) : !p->lost;
+}
+
+/* An exception that came back on another stack did so to somebody else. */
+static bool is_elsewhere(const struct values *r, const struct values_pair *p)
+{
+    const struct values_value *x = &r->rules.values[p->before[13]];
+    const struct values_value *y = &r->rules.values[p->after[13]];
+    return p->moved && !(x->how && y->how && x->number == y->number);
 }
 
 static void keep_registers(struct values *r, const struct values_pair *p)
@@ -181,7 +190,8 @@ static void begin_pairs(struct values *r)
 
 static void next_pair(struct values *r)
 {
-    while (r->pair && is_contradicted(r, &r->pairs[r->pair - 1]))
+    while (r->pair &&
+           (is_contradicted(r, &r->pairs[r->pair - 1]) || is_elsewhere(r, &r->pairs[r->pair - 1])))
         r->pair--;
     if (!r->pair) {
         again_from_rules(r);

@@ -13,6 +13,8 @@
 #define MASK_FLAGS   8u
 #define USES_BACK    64u /* of an operand: so many are looked through */
 #define MODE_BITS    0x1fu
+#define STATUS_E     0x200u /* of the CPSR: data are big-endian */
+#define STACK_STEPS  32     /* pushes and pops of a handler that are followed */
 
 static const uint8_t bank_modes[BUILD_BANKS] = {BUILD_MODE_SYSTEM, BUILD_MODE_FIQ,
                                                 BUILD_MODE_IRQ,    BUILD_MODE_SUPERVISOR,
@@ -221,12 +223,11 @@ static bool entry_mode(const struct bt_event *event, uint32_t *mode, uint32_t *a
     }
 }
 
-uint8_t build_a_overwrites(const struct bt_event *event)
+void build_a_overwrites(struct build *b, const struct bt_event *event)
 {
     uint32_t mode, ahead;
-    bool masked = event->u.exception.number == BUILD_NUMBER_IRQ ||
-                  event->u.exception.number == BUILD_NUMBER_FIQ;
-    return !masked && entry_mode(event, &mode, &ahead) ? (uint8_t)mode : 0;
+    for (size_t i = 0; entry_mode(event, &mode, &ahead) && i < b->frame_count; i++)
+        b->frames[i].lost |= (uint16_t)(1u << (mode & 15));
 }
 
 void build_a_entry(struct build *b, const struct bt_event *event)
@@ -274,13 +275,43 @@ static uint32_t address_at(struct build *b, uint32_t base, int32_t delta)
     return d;
 }
 
+/* Some protocols tell of the place behind an instruction that is not defined: there the handler
+ * goes over it. */
+bool build_a_goes_behind(const struct build *b, const struct bt_exception *x)
+{
+    const struct values_insn *i = b->step ? &b->w->insns[b->step - 1] : NULL;
+    return b->w->a_banks && i && x->number == BUILD_NUMBER_UNDEFINED &&
+           (uint32_t)x->return_address == i->address + i->size;
+}
+
+/* SETEND (DDI 0406C.d A3.3): nobody knows where the order of data is which. */
+bool build_a_has_mixed_data(const struct values_window *w)
+{
+    if (w->m_profile)
+        return false;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct values_insn *insn = &w->insns[i];
+        if (insn->isa == BT_ISA_A32 ? (insn->opcode & 0xfffffdff) == 0xf1010000
+                                    : insn->size == 2 && (insn->opcode & 0xfff7) == 0xb650)
+            return true;
+    }
+    return w->final_cpsr_known && w->final_cpsr & STATUS_E && !w->big_endian;
+}
+
+/* What a fault's handler or a service pushes first it may write through any pointer. */
+bool build_a_may_change(const struct build *b)
+{
+    const struct values_frame *f = b->frame_count ? &b->frames[b->frame_count - 1] : NULL;
+    return b->w->a_banks && f && f->exception && f->number < BUILD_NUMBER_IRQ;
+}
+
 static void store_on_stack(struct build *b, uint32_t base, uint32_t offset, uint32_t data)
 {
     struct values_access *a = build_access(b, ACCESS_STORE, base, offset, data);
     if (!a)
         return;
     a->stack = true;
-    a->saved = SAVED;
+    a->saved = build_a_may_change(b) ? SAVED_NOT : SAVED;
 }
 
 static uint32_t load_word(struct build *b, uint32_t base, uint32_t offset)
@@ -290,7 +321,7 @@ static uint32_t load_word(struct build *b, uint32_t base, uint32_t offset)
     if (!a)
         return data;
     a->stack = true; /* as a POP: what was saved there is not needed any more */
-    a->saved = SAVED;
+    a->saved = build_a_may_change(b) ? SAVED_FRAME : SAVED;
     return data;
 }
 
@@ -443,6 +474,39 @@ static uint32_t *user_register(struct build *b, unsigned reg, bool fiq)
     return fiq && reg >= 8 ? &b->high[0][reg - 8] : NULL;
 }
 
+/* As far from `to` as pushes and pops say. */
+static bool is_same_place(const struct build *b, uint32_t from, uint32_t at, uint32_t to,
+                          uint32_t to_at)
+{
+    struct values_rule rule;
+    for (unsigned i = 0; from != to; i++) {
+        if (i == STACK_STEPS || !rules_defines(&b->r->rules, from, USES_BACK, &rule) ||
+            (rule.op != RULE_ADD && rule.op != RULE_SUB) || rule.slot[2])
+            return false;
+        from = rule.slot[1];
+        at += rule.op == RULE_ADD ? rule.k : 0u - rule.k;
+    }
+    return at == to_at;
+}
+
+/* A handler puts the stack pointer away, or takes it, or another one's. */
+static void move_user_stack(struct build *b, const struct insn_effect *e, uint32_t base,
+                            uint32_t at)
+{
+    size_t i = b->frame_count;
+    while (i && !b->frames[i - 1].exception)
+        i--;
+    struct values_frame *f = i ? &b->frames[i - 1] : NULL;
+    if (f && !e->load) {
+        f->user_base = base;
+        f->user_at = at;
+    }
+    if (!e->load || (f && f->user_base && is_same_place(b, base, at, f->user_base, f->user_at)))
+        return;
+    for (i = 0; i < b->frame_count; i++)
+        b->frames[i].moved = true;
+}
+
 static void user_registers(struct build *b, const struct insn_effect *e)
 {
     uint32_t mode, base = build_read(b, e->rn, false), at = (uint32_t)e->start;
@@ -455,6 +519,8 @@ static void user_registers(struct build *b, const struct insn_effect *e)
             build_clobber_memory(b);
         return;
     }
+    if (e->list >> SP & 1)
+        move_user_stack(b, e, base, at + 4 * (uint32_t)__builtin_popcount(e->list & 0x1fffu));
     for (unsigned reg = 0; reg < 15; reg++) {
         if (!(e->list >> reg & 1))
             continue;

@@ -221,10 +221,11 @@ static void transfer_register(struct build *b, const struct insn_effect *e, unsi
     a->stack = e->rn == 13;
     bool back = (a->stack && (e->writeback || e->list)) || e->list >> 15;
     unsigned bit = reg < 16 ? 1u << reg : 0;
+    unsigned kept = build_a_may_change(b) ? 0 : SAVED_REGS, pc = kept ? 1u << 15 : 0;
     if (e->load)
-        a->saved = !back ? SAVED_NOT : bit & (SAVED_REGS | 1u << 15) ? SAVED : SAVED_FRAME;
+        a->saved = !back ? SAVED_NOT : bit & (kept | pc) ? SAVED : SAVED_FRAME;
     else
-        a->saved = a->stack && e->writeback && bit & SAVED_REGS ? SAVED : SAVED_NOT;
+        a->saved = a->stack && e->writeback && bit & kept ? SAVED : SAVED_NOT;
 }
 
 /* What floating-point registers hold is never known: a load of one is an access, and no more. */
@@ -352,13 +353,6 @@ static void path_lost(struct build *b)
     b->it_left = 4;
 }
 
-/* M profile: nobody waits for it, so it changes nothing of what it interrupts. If it goes to
- * somebody else that is another stack: see values_stack.c. */
-static bool is_interrupt(unsigned number)
-{
-    return number >= BUILD_NUMBER_PENDSV || number == BUILD_NUMBER_NMI;
-}
-
 static void enter_exception(struct build *b, const struct bt_event *event)
 {
     const struct bt_exception *x = &event->u.exception;
@@ -375,19 +369,27 @@ static void enter_exception(struct build *b, const struct bt_event *event)
     if (x->has_return) {
         if (b->jumped && b->w->m_profile)
             build_m_perhaps_chained(b, (uint32_t)x->return_address);
-        build_abandoned(b, x);
         if (b->jumped)
             build_pair(b, (uint32_t)x->return_address, false);
         if (b->returned)
             build_pair(b, (uint32_t)x->return_address, true);
-        /* A service may give something back. */
+        build_abandoned(b, x);
+        /* A service may give something back. For an interrupt nobody waits, so it changes nothing;
+         * of the M profile, if it goes to somebody else, that is another stack: values_stack.c. */
         bool service = !b->w->m_profile && x->number == BUILD_NUMBER_SVC;
         uint32_t kept = service ? KEPT_BY_SERVICE : KEPT_BY_HANDLER;
-        if (b->w->m_profile && !is_interrupt(x->number))
+        if (b->w->m_profile && x->number < BUILD_NUMBER_PENDSV && x->number != BUILD_NUMBER_NMI)
             kept = BUILD_KEPT_BY_CALL;
+        bool behind = build_a_goes_behind(b, x);
+        if (behind)
+            kept = 1u << VALUES_MODE | 1u << 13;
         build_push_frame(b, (uint32_t)x->return_address, kept, true);
         if (b->w->a_banks && b->frame_count)
-            b->frames[b->frame_count - 1].mode = build_a_overwrites(event);
+            b->frames[b->frame_count - 1].number = x->number & 0xff;
+        if (b->w->a_banks)
+            build_a_overwrites(b, event);
+        if (behind) /* where in the block it goes on the handler says */
+            b->it = BUILD_IT_UNKNOWN;
         build_save_it(b, (uint32_t)x->return_address);
     } else {
         b->frame_count = 0;
@@ -764,6 +766,7 @@ int values_build_begin(struct values *r, const struct values_window *w)
     if (!b)
         return BT_ERR_NOMEM;
     r->build = b;
+    r->mixed = build_a_has_mixed_data(w);
     b->r = r;
     b->w = w;
     b->it = BUILD_IT_UNKNOWN;

@@ -200,8 +200,11 @@ bool build_m_special(struct build *b);                    /* an MRS or MSR of th
 /* values_a.c: modes of A- and R-profile cores; the path is lost; an exception; a halt. */
 void build_a_lost(struct build *b);
 void build_a_entry(struct build *b, const struct bt_event *event);
-/* The mode whose LR the exception overwrites, if it can come from that mode; 0: it does not. */
-uint8_t build_a_overwrites(const struct bt_event *event);
+/* What is open loses LR of the mode that the exception goes to. */
+void build_a_overwrites(struct build *b, const struct bt_event *event);
+bool build_a_may_change(const struct build *b);
+bool build_a_goes_behind(const struct build *b, const struct bt_exception *x);
+bool build_a_has_mixed_data(const struct values_window *w);
 void build_a_halted(struct build *b, uint32_t psr);
 
 void build_a_system(struct build *b, const struct insn_effect *e);

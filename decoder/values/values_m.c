@@ -10,8 +10,6 @@
  * often filled later, by the first such instruction of a handler. */
 #include "values_turns.h"
 
-#include <string.h>
-
 #define SP           13
 #define LR           14
 #define FRAME_REGS   0x500fu /* r0-r3, r12, LR */

@@ -8,6 +8,8 @@
 #include "decoder/values/values.h"
 #include "values_work.h"
 
+#include "decoder/base/array.h"
+
 #include <stdlib.h>
 
 #define HASH_START 1024
@@ -20,17 +22,9 @@
 
 bool values_room(struct values *r, void **array, size_t *max, size_t count, size_t size)
 {
-    if (count < *max)
-        return true;
-    size_t more = *max ? *max * 2 : 64;
-    void *grown = realloc(*array, more * size);
-    if (!grown) {
-        r->rules.nomem = true;
-        return false;
-    }
-    *array = grown;
-    *max = more;
-    return true;
+    bool room = array_room(array, count, max, size);
+    r->rules.nomem |= !room;
+    return room;
 }
 
 static size_t slot_of(const struct values_memory_state *m, uint32_t address)
@@ -286,6 +280,10 @@ static void memory_load(struct values *r, struct values_access *a, struct values
 {
     bool whole = a->width == 4;
     enum values_how how = c->kind == VALUES_MEMORY_CONST ? VALUES_CODE : VALUES_FORWARDED;
+    if (!a->data && a->saved) { /* given back, though nobody knows what */
+        c->saved = SAVED_NOT;
+        c->since = a->when;
+    }
     if (!is_trusted((enum values_memory)c->kind) || !a->data || is_others(c))
         return;
     if (c->kind == VALUES_MEMORY_CONST) {

@@ -7,7 +7,6 @@
 #include "decoder/effect/effect.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define HEAD       2
 #define LONGEST    (HEAD + 2 * 4)

@@ -103,6 +103,8 @@ void build_track_stack(struct build *b, const struct insn_effect *e, const uint3
     if (special) {
         build_other_stack(b, special == SYSM_PSP);
         b->r->stacks_from = b->from;
+        if (changed & SP_BIT && special != SYSM_CONTROL) /* the one in use, to anywhere */
+            build_access(b, ACCESS_RAISE, b->cur[SP], 0, before[SP]);
         return;
     }
     if (!changed)

@@ -88,7 +88,7 @@ struct values_access *build_access(struct build *b, enum access_kind kind, uint3
                                 .when = b->from,
                                 .base = base,
                                 .offset = offset,
-                                .data = data,
+                                .data = b->r->mixed ? 0 : data,
                                 .cond = b->pred,
                                 .floor = b->floor,
                                 .mode = b->w->a_banks ? b->cur[VALUES_MODE] : 0,
@@ -130,7 +130,10 @@ void build_push_frame(struct build *b, uint32_t address, uint32_t kept, bool exc
     f->address = address;
     f->kept = kept;
     f->exception = exception;
-    f->mode = 0;
+    f->lost = 0;
+    f->number = 0;
+    f->moved = false;
+    f->user_base = 0;
     f->on_stack = b->on_stack;
     memcpy(f->saved, b->cur, sizeof f->saved);
 }
@@ -190,7 +193,8 @@ void build_pair(struct build *b, uint32_t address, bool exception)
     struct values_pair *p = &r->pairs[r->pair_count++];
     p->step = b->step;
     p->kept = b->frames[i - 1].kept;
-    p->mode = b->frames[i - 1].mode;
+    p->lost = b->frames[i - 1].lost;
+    p->moved = b->frames[i - 1].moved;
     memcpy(p->before, b->frames[i - 1].saved, sizeof p->before);
     memcpy(p->after, b->cur, sizeof p->after);
 }
@@ -202,8 +206,6 @@ static unsigned it_slot(uint32_t address)
 
 void build_save_it(struct build *b, uint32_t address)
 {
-    if (b->it == BUILD_IT_UNKNOWN)
-        return;
     b->saved[it_slot(address)].address = address;
     b->saved[it_slot(address)].it = b->it;
 }

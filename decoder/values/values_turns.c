@@ -292,6 +292,21 @@ static bool may_wait(const struct values *r, size_t at, uint32_t frame)
            !holds_other(r, frame + STACKED_PC, end->when, (uint32_t)r->count, end->address);
 }
 
+/* The frame may be one that the service has made of the one it was entered with. */
+static bool may_be_moved(const struct values *r, const struct values_turn *end, uint32_t frame)
+{
+    const struct values_memory_state *m = &r->memory;
+    uint32_t until = end + 1 < r->turns->at + r->turns->count ? end[1].when : UINT32_MAX;
+    size_t i = access_from(m, end->when + 1);
+    for (; end->written && i < m->access_count && m->accesses[i].when <= until; i++) {
+        const struct values_access *a = &m->accesses[i];
+        if (a->kind == ACCESS_STORE && !a->stack && rules_known(&r->rules, a->base) &&
+            r->rules.values[a->base].number + a->offset == frame + STACKED_PC)
+            return true;
+    }
+    return false;
+}
+
 /* How many frames in RAM it may be that waits: 0, 1 (*frame), 2 or more. */
 static unsigned waiting(const struct values *r, size_t at, uint32_t *frame)
 {
@@ -374,6 +389,10 @@ static bool match(struct values *r, size_t at)
     bool told =
         begin && rules_known(&r->rules, end->context) && rules_known(&r->rules, begin->context);
     if (n != 1 || (begin && end->written && !told))
+        return false;
+    if (begin && rules_known(&r->rules, begin->frame))
+        frame = r->rules.values[begin->frame].number;
+    if (may_be_moved(r, end, frame))
         return false;
     if (begin)
         go_on(r, end, begin);

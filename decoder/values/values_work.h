@@ -111,8 +111,12 @@ struct values_frame {
     uint32_t kept;    /* bit n: state register n is the same afterwards */
     uint32_t saved[VALUES_STATE_REGS];
     uint32_t on_stack; /* build.on_stack */
-    uint8_t mode;      /* A and R profile: that the exception goes to; 0: none, or any */
+    uint16_t lost;  /* A and R profile: bit n: LR of the mode whose number ends in n is overwritten
+                     */
+    uint8_t number; /* A and R profile: of the exception */
     bool exception;
+    bool moved; /* A and R profile: within it User mode got another stack pointer from memory; */
+    uint32_t user_base, user_at; /* it was put away there */
 };
 
 /* An M-profile exception frame, in the states from..until. */
@@ -125,7 +129,8 @@ struct values_stacked {
 struct values_pair {
     uint32_t step;
     uint32_t kept;
-    uint8_t mode; /* if it was this one already LR was lost; 0: no */
+    uint16_t lost; /* as of the frame */
+    bool moved;    /* SP is another one, unless it is known to be the same */
     uint32_t before[VALUES_STATE_REGS];
     uint32_t after[VALUES_STATE_REGS];
 };
@@ -189,6 +194,7 @@ struct values {
     bool changed; /* the pass has found something */
     bool align;   /* assume that frames are aligned */
     bool big_endian;
+    bool mixed; /* data have either order in the window: what accesses hold is not known */
     uint32_t stacks_from; /* state since which the stack pointers not in use are as they are */
     uint8_t second;       /* enum values_second: addresses of RAM */
     bool keep_saved;      /* assumed: no store to an unknown address hits a saved register */

@@ -616,7 +616,6 @@ static int power_up(struct adiv5_dp *dp)
     }
     if (error != 0)
         return error;
-    dp->system_power = (value & ADIV5_CSYSPWRUPACK) != 0;
     return (value & ADIV5_CDBGPWRUPACK) != 0 ? 0 : adiv5_fail(dp, DEBUG_FAIL_POWER);
 }
 
@@ -695,14 +694,10 @@ int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *optio
     return error;
 }
 
-int adiv5_disconnect(struct adiv5_dp *dp, bool power_down)
+void adiv5_disconnect(struct adiv5_dp *dp)
 {
-    int error = 0;
-    if (power_down && dp->connected)
-        error = adiv5_dp_write(dp, DP_CTRL_STAT, 0);
     dp->connected = false;
     dp->reset_low = false;
     dp->select_known = false;
-    int end = dp->link.ops->disconnect(dp->link.self);
-    return error != 0 ? error : end;
+    (void)dp->link.ops->disconnect(dp->link.self);
 }

@@ -25,7 +25,6 @@
 #define ADIV5_AP_TAR_HI 0x08u
 #define ADIV5_AP_DRW    0x0cu
 #define ADIV5_AP_BD0    0x10u
-#define ADIV5_AP_BASEHI 0xf0u
 #define ADIV5_AP_CFG    0xf4u
 #define ADIV5_AP_BASE   0xf8u
 #define ADIV5_AP_IDR    0xfcu
@@ -45,8 +44,7 @@ struct adiv5_dp {
     struct debug_clock clock;
     enum debug_wire wire;
     uint32_t dpidr;
-    unsigned version;  /* of the debug port: 0, 1, 2 */
-    bool system_power; /* system power-up is acknowledged; without it buses may not answer */
+    unsigned version; /* of the debug port: 0, 1, 2 */
     /* Of the last failure. */
     enum debug_failure failure;
     size_t failed_at;     /* index in the list, or word of the block, that failed */
@@ -79,8 +77,9 @@ void adiv5_init(struct adiv5_dp *dp, const struct debug_link *link,
 /*
  * Wake the port up (JTAG to SWD, line reset, dormant to SWD, several times; or JTAG), identify it,
  * clear its errors, power up debug and system within one second. A target that powers up debug
- * only is accepted: see system_power. With hold_reset the order is: the probe connects, which lets
- * its pins go or drives them high; nRESET is pulled low; then the port is woken.
+ * only is accepted, though its buses may not answer. With hold_reset the order is: the probe
+ * connects, which lets its pins go or drives them high; nRESET is pulled low; then the port is
+ * woken.
  */
 int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *options);
 
@@ -90,8 +89,8 @@ int adiv5_connect(struct adiv5_dp *dp, const struct adiv5_connect_options *optio
  * BT_ERR_FORMAT. */
 int adiv5_drive_reset(struct adiv5_dp *dp, bool low, uint32_t wait_us);
 
-/* Take back the power requests if `power_down`, and let the wire go. */
-int adiv5_disconnect(struct adiv5_dp *dp, bool power_down);
+/* Let the wire go; debug and system stay powered. */
+void adiv5_disconnect(struct adiv5_dp *dp);
 
 /* A register of an AP that may be read or written twice without harm: repeated on WAIT. */
 int adiv5_ap_read(struct adiv5_dp *dp, uint8_t ap, uint8_t address, uint32_t *value);

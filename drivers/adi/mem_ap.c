@@ -76,16 +76,9 @@ static int try_mode(struct mem_ap *ap, uint32_t mode, bool *works)
 static int read_config(struct mem_ap *ap)
 {
     uint32_t cfg = 0;
-    uint32_t low = 0;
-    uint32_t high = 0;
     int error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_CFG, &cfg);
     ap->big_endian = (cfg & CFG_BIG_ENDIAN) != 0;
     ap->large_address = (cfg & CFG_LARGE_ADDRESS) != 0;
-    if (error == 0)
-        error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASE, &low);
-    if (error == 0 && ap->large_address)
-        error = adiv5_ap_read(ap->dp, ap->ap, ADIV5_AP_BASEHI, &high);
-    ap->base = (uint64_t)high << 32 | low;
     return error;
 }
 

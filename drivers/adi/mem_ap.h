@@ -25,7 +25,6 @@ struct mem_ap {
     struct adiv5_dp *dp;
     uint8_t ap;
     uint32_t idr;
-    uint64_t base;          /* BASE register, both halves */
     bool big_endian;        /* CFG.BE: not supported for single bytes and halfwords */
     bool large_address;     /* addresses of 64 bits */
     bool words_only;        /* no accesses of 8 and 16 bits */

@@ -19,10 +19,9 @@
 #define FFCR  0x304u
 #define FSCR  0x308u
 
-#define CSPSR_32        0x80000000u
-#define SPPR_PARALLEL   0u
-#define SPPR_MANCHESTER 1u
-#define SPPR_NRZ        2u
+#define CSPSR_32      0x80000000u
+#define SPPR_PARALLEL 0u
+#define SPPR_NRZ      2u
 
 #define FFSR_STOPPED    0x0002u
 #define FFCR_CONTINUOUS 0x0103u /* EnFTC, EnFCont, TrigIn */
@@ -131,8 +130,7 @@ int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_pro
     return CORESIGHT_WRITE_ALL(bus, base, list);
 }
 
-int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester, uint32_t divider,
-                       bool formatter)
+int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, uint32_t divider, bool formatter)
 {
     if (divider == 0 || divider > DIVIDER_MAX)
         return BT_ERR_INVAL;
@@ -140,7 +138,7 @@ int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester
     const struct coresight_setting list[] = {
         {CORESIGHT_LAR, CORESIGHT_LAR_KEY, 1},
         {ACPR, divider - 1, 1},
-        {SPPR, manchester ? SPPR_MANCHESTER : SPPR_NRZ, 1},
+        {SPPR, SPPR_NRZ, 1},
         {FFCR, formatter ? FFCR_M_FRAMES : FFCR_M_BYPASS, 1},
     };
     return CORESIGHT_WRITE_ALL(bus, base, list);

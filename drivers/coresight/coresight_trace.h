@@ -110,10 +110,9 @@ int coresight_replicator_pass(struct coresight_bus *bus, uint64_t base, unsigned
 int coresight_tpiu_parallel(struct coresight_bus *bus, uint64_t base, bool m_profile,
                             unsigned width);
 
-/* SWO of a Cortex-M TPIU: NRZ or Manchester; `divider` is of the trace clock, from 1. With
+/* SWO of a Cortex-M TPIU: NRZ; `divider` is of the trace clock, from 1. With
  * `formatter` also ETM data come through; otherwise ITM bytes without frames. */
-int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, bool manchester, uint32_t divider,
-                       bool formatter);
+int coresight_tpiu_swo(struct coresight_bus *bus, uint64_t base, uint32_t divider, bool formatter);
 
 /* A full TPIU that runs asks all sources and FIFOs before it for what they hold. */
 int coresight_tpiu_flush(struct coresight_bus *bus, uint64_t base);

@@ -210,28 +210,34 @@ static int write_words(struct cortex_a *core, uint32_t address, const uint8_t *b
     return error;
 }
 
-/* Bytes, then words, then bytes. */
-static size_t head_of(uint32_t address, size_t length)
+/* To `in`, or if that is NULL from `out`. */
+static int move_bytes(struct cortex_a *core, uint32_t address, uint8_t *in, const uint8_t *out,
+                      size_t count)
 {
-    size_t head = -address & 3;
-    return head < length ? head : length;
+    if (count == 0)
+        return 0;
+    return in ? read_items(core, address, 1, in, count, false)
+              : write_items(core, address, 1, out, count, false);
 }
 
-static int cortex_a_read_plain(struct cortex_a *core, uint32_t address, uint8_t *bytes,
-                               size_t length)
+/* Bytes, then words, then bytes: memory with what is planted in it. */
+static int cortex_a_move_plain(struct cortex_a *core, uint32_t address, uint8_t *in,
+                               const uint8_t *out, size_t length)
 {
-    size_t head = head_of(address, length), words = (length - head) / 4;
-    size_t tail = length - head - 4 * words;
+    size_t head = -address & 3;
+    head = head < length ? head : length;
+    size_t words = (length - head) / 4, tail = length - head - 4 * words, last = length - tail;
     int error = cortex_a_need_halt(core);
     if (error == 0)
         error = save_faults(core);
-    if (error == 0 && head > 0)
-        error = read_items(core, address, 1, bytes, head, false);
+    if (error == 0)
+        error = move_bytes(core, address, in, out, head);
     if (error == 0 && words > 0)
-        error = read_words(core, address + (uint32_t)head, bytes + head, words);
-    if (error == 0 && tail > 0)
-        error = read_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail,
-                           tail, false);
+        error = in ? read_words(core, address + (uint32_t)head, in + head, words)
+                   : write_words(core, address + (uint32_t)head, out + head, words);
+    if (error == 0)
+        error = move_bytes(core, address + (uint32_t)last, in ? in + last : NULL,
+                           in ? NULL : out + last, tail);
     return cortex_a_explain(core, error, address, length);
 }
 
@@ -265,23 +271,10 @@ static int cortex_a_written(struct cortex_a *core, uint32_t address, size_t leng
     return error == 0 && core->line > 0 ? clean_lines(core, address, length) : error;
 }
 
-/* Memory with what is planted in it. */
 static int cortex_a_write_plain(struct cortex_a *core, uint32_t address, const uint8_t *bytes,
                                 size_t length)
 {
-    size_t head = head_of(address, length), words = (length - head) / 4;
-    size_t tail = length - head - 4 * words;
-    int error = cortex_a_need_halt(core);
-    if (error == 0)
-        error = save_faults(core);
-    if (error == 0 && head > 0)
-        error = write_items(core, address, 1, bytes, head, false);
-    if (error == 0 && words > 0)
-        error = write_words(core, address + (uint32_t)head, bytes + head, words);
-    if (error == 0 && tail > 0)
-        error = write_items(core, address + (uint32_t)(length - tail), 1, bytes + length - tail,
-                            tail, false);
-    error = cortex_a_explain(core, error, address, length);
+    int error = cortex_a_move_plain(core, address, NULL, bytes, length);
     return error == 0 && length > 0 ? cortex_a_written(core, address, length) : error;
 }
 
@@ -314,7 +307,7 @@ int cortex_a_sync_code(struct cortex_a *core)
 
 int cortex_a_read_memory(struct cortex_a *core, uint32_t address, uint8_t *bytes, size_t length)
 {
-    int error = cortex_a_read_plain(core, address, bytes, length);
+    int error = cortex_a_move_plain(core, address, bytes, NULL, length);
     cortex_a_show_original(core->software, address, bytes, length);
     return error;
 }
@@ -426,12 +419,12 @@ int cortex_a_insert_software(struct cortex_a *core, uint32_t address, unsigned l
         return 0;
     if (s->count == CORTEX_A_SOFTWARE)
         return cortex_a_fail(core, CORTEX_A_FAIL_FULL, address, BT_ERR_RANGE);
-    int error = cortex_a_read_plain(core, address, original, length);
+    int error = cortex_a_move_plain(core, address, original, NULL, length);
     if (error != 0)
         return error;
     error = cortex_a_write_plain(core, address, bkpt_of(length), length);
     if (error == 0)
-        error = cortex_a_read_plain(core, address, now, length);
+        error = cortex_a_move_plain(core, address, now, NULL, length);
     bool refused = error == BT_ERR_IO && core->failure == CORTEX_A_FAIL_ABORT;
     if (refused || (error == 0 && memcmp(now, bkpt_of(length), length) != 0))
         return cortex_a_fail(core, CORTEX_A_FAIL_NOT_RAM, address, BT_ERR_UNSUPPORTED);
@@ -451,7 +444,7 @@ int cortex_a_remove_software(struct cortex_a *core, uint32_t address)
     if (k < 0)
         return BT_ERR_RANGE;
     unsigned length = s->list[k].length;
-    int error = cortex_a_read_plain(core, address, now, length);
+    int error = cortex_a_move_plain(core, address, now, NULL, length);
     /* A program that was loaded anew is not damaged. */
     if (error == 0 && memcmp(now, bkpt_of(length), length) == 0)
         error = cortex_a_write_plain(core, address, s->list[k].original, length);

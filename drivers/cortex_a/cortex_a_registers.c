@@ -165,7 +165,7 @@ static int take_error(struct cortex_a *core, uint32_t dscr)
 }
 
 /* One entry, when the core is ready for it. */
-static int play_entry(struct cortex_a *core, struct mem_ap_banked *entry)
+int cortex_a_play_one(struct cortex_a *core, struct mem_ap_banked *entry)
 {
     uint32_t set = entry->offset == BANK_DTRTX ? DSCR_TXFULL : DSCR_INSTRCOMPL;
     uint32_t clear = entry->offset == BANK_DTRRX ? DSCR_RXFULL : 0;
@@ -180,7 +180,7 @@ static int play_slowly(struct cortex_a *core, struct cortex_a_sequence *s)
 {
     int error = cortex_a_drain(core);
     for (unsigned k = 0; k < s->count && error == 0; k++)
-        error = play_entry(core, &s->list[k]);
+        error = cortex_a_play_one(core, &s->list[k]);
     return error;
 }
 
@@ -227,11 +227,6 @@ int cortex_a_start(struct cortex_a *core, struct cortex_a_sequence *s)
 {
     int error = cortex_a_need_halt(core);
     return error == 0 ? play_slowly(core, s) : error;
-}
-
-int cortex_a_play_one(struct cortex_a *core, struct mem_ap_banked *access)
-{
-    return play_entry(core, access);
 }
 
 int cortex_a_do(struct cortex_a *core, uint32_t opcode, uint32_t r0)
@@ -446,7 +441,7 @@ static int write_access(struct cortex_a *core, uint32_t cpacr)
     return error == 0 ? cortex_a_do(core, A_FLUSH, 0) : error;
 }
 
-/* VFP is off until the program switches it on: it is let in for the question. */
+/* VFP is off until the program switches it on: it is switched on for the question. */
 int cortex_a_find_features(struct cortex_a *core)
 {
     uint32_t mvfr0 = 0, cpacr = 0;

@@ -499,13 +499,13 @@ static int wait_reset(struct cortex_m *core, bool halt, bool *seen)
     return cortex_m_fail(core, CORTEX_M_FAIL_NO_RESET, 0, BT_ERR_IO);
 }
 
-/* What has to be set for the reset to end in a halt, or not. */
-static int cortex_m_prepare(struct cortex_m *core, bool halt)
+/* What has to be set for the reset to end in a halt. */
+static int cortex_m_prepare(struct cortex_m *core)
 {
     uint32_t dhcsr;
     int error = cortex_m_write_dhcsr(core, C_DEBUGEN | (core->halted ? C_HALT : 0));
     if (error == 0)
-        error = cortex_m_write_demcr(core, halt ? DEMCR_CORERESET : 0);
+        error = cortex_m_write_demcr(core, DEMCR_CORERESET);
     if (error == 0)
         error = cortex_m_poke(core, SCS_DFSR, DFSR_ALL);
     if (error == 0)
@@ -513,17 +513,17 @@ static int cortex_m_prepare(struct cortex_m *core, bool halt)
     return error;
 }
 
-static int reset_system(struct cortex_m *core, bool halt)
+static int reset_system(struct cortex_m *core)
 {
     bool seen = false;
-    int error = cortex_m_prepare(core, halt);
+    int error = cortex_m_prepare(core);
     if (error != 0)
         return error;
     error = cortex_m_tolerate(core, mem_ap_write32(core->ap, SCS_AIRCR, AIRCR_SYSRESET));
-    return error == 0 ? wait_reset(core, halt, &seen) : cortex_m_port(core, error);
+    return error == 0 ? wait_reset(core, true, &seen) : cortex_m_port(core, error);
 }
 
-static int reset_pin(struct cortex_m *core, bool halt)
+static int reset_pin(struct cortex_m *core)
 {
     bool seen = false;
     int error = pin_failed(core, adiv5_drive_reset(core->ap->dp, true, 0));
@@ -531,30 +531,28 @@ static int reset_pin(struct cortex_m *core, bool halt)
         return error;
     cortex_m_sleep(core, RESET_HOLD_US);
     core->halted = false;
-    int prepared = cortex_m_prepare(core, halt);
+    int prepared = cortex_m_prepare(core);
     error = cortex_m_tolerate(core, prepared);
     if (error == 0)
         error = pin_failed(core, adiv5_drive_reset(core->ap->dp, false, PIN_WAIT_US));
     if (error == 0)
-        error = wait_reset(core, halt && prepared == 0, &seen);
+        error = wait_reset(core, prepared == 0, &seen);
     /* A port that is dead in reset did not take the wish to halt: now it does. */
-    return error == 0 && prepared != 0 ? reset_system(core, halt) : error;
+    return error == 0 && prepared != 0 ? reset_system(core) : error;
 }
 
-int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt)
+int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind)
 {
-    /* Breakpoints may be lost by the reset: they are set again before the first instruction. */
-    bool stop = halt || cortex_m_any_breakpoint(core);
     uint32_t dhcsr;
-    int error = kind == CORTEX_M_RESET_PIN ? reset_pin(core, stop) : reset_system(core, stop);
+    int error = kind == CORTEX_M_RESET_PIN ? reset_pin(core) : reset_system(core);
     mem_ap_forget(core->ap);
     core->halted = false;
-    core->course = stop ? CORTEX_M_FROM_RESET : CORTEX_M_FREE;
+    core->course = CORTEX_M_FROM_RESET;
     if (error != 0)
         return error;
-    error = cortex_m_restore(core);
+    error = cortex_m_restore(core); /* breakpoints may be lost by the reset */
     if (error == 0)
         error = cortex_m_look(core, &dhcsr);
     core->reset_seen = false;
-    return error == 0 && stop && !halt ? cortex_m_resume(core) : error;
+    return error;
 }

@@ -75,8 +75,7 @@ struct cortex_m_software {
  * halts, and when a look fails. From any of them:
  *   cortex_m_attach(), cortex_m_resume()  -> CORTEX_M_FREE
  *   cortex_m_step()                       -> CORTEX_M_STEPPING
- *   cortex_m_reset()                      -> CORTEX_M_FROM_RESET if it is to end in a halt, or
- *                                            CORTEX_M_FREE
+ *   cortex_m_reset()                      -> CORTEX_M_FROM_RESET
  */
 enum cortex_m_course {
     CORTEX_M_FREE,
@@ -215,9 +214,9 @@ enum cortex_m_reset_kind {
     CORTEX_M_RESET_PIN,    /* nRESET: also for a core that is stuck */
 };
 
-/* Reset; `halt`: it is halted before its first instruction. Breakpoints, watchpoints and vector
+/* Reset; it is halted before its first instruction. Breakpoints, watchpoints and vector
  * catch are as before; caches of others (trace set-up) are void. */
-int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind, bool halt);
+int cortex_m_reset(struct cortex_m *core, enum cortex_m_reset_kind kind);
 
 /* With Security Extension: is the halted core in Secure state? Without: *secure is false. */
 int cortex_m_is_secure(struct cortex_m *core, bool *secure);

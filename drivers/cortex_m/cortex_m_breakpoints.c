@@ -309,16 +309,6 @@ int cortex_m_find_watch(struct cortex_m *core)
     return error;
 }
 
-bool cortex_m_any_breakpoint(const struct cortex_m *core)
-{
-    bool any = core->software_count > 0;
-    for (unsigned k = 0; k < CORTEX_M_BREAKPOINTS; k++)
-        any = any || core->breakpoints[k].halves != 0;
-    for (unsigned k = 0; k < CORTEX_M_WATCHPOINTS; k++)
-        any = any || core->watchpoints[k].used;
-    return any;
-}
-
 int cortex_m_restore(struct cortex_m *core)
 {
     int error = cortex_m_write_demcr(core, 0);

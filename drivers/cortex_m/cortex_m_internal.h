@@ -88,7 +88,6 @@ int cortex_m_write_demcr(struct cortex_m *core, uint32_t more);
 int cortex_m_find_units(struct cortex_m *core);
 int cortex_m_restore(struct cortex_m *core);
 int cortex_m_clear_units(struct cortex_m *core);
-bool cortex_m_any_breakpoint(const struct cortex_m *core);
 bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address);
 bool cortex_m_software_at(const struct cortex_m *core, uint32_t address);
 /* Take the breakpoints at `address` away for a step, or put them back. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/dwarf/dwarf_lines.h"
 
+#include "decoder/base/array.h"
+#include "decoder/base/search.h"
+
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -48,26 +51,6 @@ struct dwarf_build {
     uint32_t last_file;
 };
 
-/* Room for one more of `count`; *max says how many there is room for. */
-static void *room_for(void *array, size_t count, size_t *max, size_t size)
-{
-    if (count < *max)
-        return array;
-    size_t more = *max ? *max * 2 : 256;
-    void *larger = realloc(array, more * size);
-    if (larger)
-        *max = more;
-    return larger;
-}
-
-#define ROOM_FOR_ONE(array, count, max)                                                            \
-    do {                                                                                           \
-        void *larger_ = room_for(array, count, &(max), sizeof *(array));                           \
-        if (!larger_)                                                                              \
-            return BT_ERR_NOMEM;                                                                   \
-        (array) = larger_;                                                                         \
-    } while (0)
-
 static void dwarf_build_init(struct dwarf_build *b, struct dwarf_lines *out)
 {
     memset(b, 0, sizeof *b);
@@ -92,7 +75,8 @@ static int file_index(struct dwarf_build *b, const char *name, uint32_t *index)
     while (i < d->file_count && strcmp(d->files[i], name) != 0)
         i++;
     if (i == d->file_count) {
-        ROOM_FOR_ONE(d->files, d->file_count, b->file_max);
+        if (!array_room(&d->files, d->file_count, &b->file_max, sizeof *d->files))
+            return BT_ERR_NOMEM;
         d->files[i] = strdup(name);
         if (!d->files[i])
             return BT_ERR_NOMEM;
@@ -121,7 +105,8 @@ static int dwarf_build_row(struct dwarf_build *b, uint64_t address, uint64_t end
     int error = file_index(b, file, &index);
     if (error)
         return error;
-    ROOM_FOR_ONE(b->rows, b->row_count, b->row_max);
+    if (!array_room(&b->rows, b->row_count, &b->row_max, sizeof *b->rows))
+        return BT_ERR_NOMEM;
     b->rows[b->row_count] =
         (struct dwarf_row){address, end, index, line, (uint32_t)b->row_count, b->zero};
     b->row_count++;
@@ -168,7 +153,8 @@ static int dwarf_build_function(struct dwarf_build *b, uint64_t die, const char 
     int error = file_index(b, file ? file : "", &index);
     if (error)
         return error;
-    ROOM_FOR_ONE(d->functions, d->function_count, b->function_max);
+    if (!array_room(&d->functions, d->function_count, &b->function_max, sizeof *d->functions))
+        return BT_ERR_NOMEM;
     d->functions[d->function_count] = (struct dwarf_function){name, index, line};
     *function = (uint32_t)d->function_count++;
     *origin = (struct dwarf_origin){die, *function};
@@ -179,7 +165,8 @@ static int dwarf_build_instance(struct dwarf_build *b, uint32_t function, uint32
                                 uint64_t entry, uint32_t *instance)
 {
     struct dwarf_lines *d = b->out;
-    ROOM_FOR_ONE(d->instances, d->instance_count, b->instance_max);
+    if (!array_room(&d->instances, d->instance_count, &b->instance_max, sizeof *d->instances))
+        return BT_ERR_NOMEM;
     d->instances[d->instance_count] = (struct dwarf_instance){function, outer, entry};
     *instance = (uint32_t)d->instance_count++;
     return BT_OK;
@@ -190,7 +177,8 @@ static int dwarf_build_range(struct dwarf_build *b, uint32_t instance, unsigned 
 {
     if (low >= high)
         return BT_OK;
-    ROOM_FOR_ONE(b->ranges, b->range_count, b->range_max);
+    if (!array_room(&b->ranges, b->range_count, &b->range_max, sizeof *b->ranges))
+        return BT_ERR_NOMEM;
     b->ranges[b->range_count++] = (struct dwarf_range){low, high, instance, depth};
     return BT_OK;
 }
@@ -220,14 +208,8 @@ static int cut_order(const void *a, const void *b)
 /* The first segment at or behind the address. */
 static size_t segment_from(const struct dwarf_lines *d, uint64_t address)
 {
-    size_t low = 0, high = d->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->segments[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, d->segment_count, d->segments[low].address < address);
     return low;
 }
 
@@ -248,19 +230,14 @@ static int put_row(struct dwarf_build *b, size_t *max, const struct dwarf_row *r
                    const uint64_t *cuts, size_t cut_count)
 {
     struct dwarf_lines *d = b->out;
-    size_t low = 0, high = cut_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (cuts[middle] <= row->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, cut_count, cuts[low] <= row->address);
     for (uint64_t at = row->address; at < row->end; low++) {
         uint64_t end = low < cut_count && cuts[low] < row->end ? cuts[low] : row->end;
         if (end == at)
             continue;
-        ROOM_FOR_ONE(d->segments, d->segment_count, *max);
+        if (!array_room(&d->segments, d->segment_count, max, sizeof *d->segments))
+            return BT_ERR_NOMEM;
         d->segments[d->segment_count++] =
             (struct dwarf_segment){at, end, row->file, row->line, DWARF_NO_INSTANCE};
         at = end;
@@ -490,13 +467,7 @@ void dwarf_lines_release(struct dwarf_lines *d)
 
 const struct dwarf_segment *dwarf_lines_at(const struct dwarf_lines *d, uint64_t address)
 {
-    size_t low = 0, high = d->segment_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (d->segments[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, d->segment_count, d->segments[low].end <= address);
     return low < d->segment_count && d->segments[low].address <= address ? &d->segments[low] : NULL;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/elf/elf_image.h"
 
+#include "decoder/base/search.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -254,14 +256,8 @@ static int compare_mappings(const void *a, const void *b)
 enum elf_content elf_image_content(const struct elf_image *image, uint64_t address)
 {
     const struct elf_mapping *m = image->priv->mappings;
-    size_t low = 0, high = image->priv->mapping_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, image->priv->mapping_count, m[low].address <= address);
     if (low == 0 || address >= m[low - 1].end)
         return ELF_CONTENT_UNKNOWN;
     return m[low - 1].content;
@@ -480,14 +476,8 @@ static bool same_segment(const struct elf_image *image, uint64_t a, uint64_t b)
 const struct elf_symbol *elf_image_symbol(const struct elf_image *image, uint64_t address,
                                           uint64_t *offset)
 {
-    size_t low = 0, high = image->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (image->symbols[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, image->symbol_count, image->symbols[low].address <= address);
     if (low == 0)
         return NULL;
     size_t nearest = low - 1;

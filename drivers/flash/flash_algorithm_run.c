@@ -16,6 +16,7 @@
 #define POLL_SLEEP_US 200u
 #define XPSR_THUMB    0x01000000u
 #define STATIC_BASE   9u /* register */
+#define CLOCK_UNKNOWN 0u
 
 static const uint8_t RETURN_CODE[RETURN_SIZE] = {0x00, 0xbe, 0x00, 0xbe, 0x00, 0xbe, 0x00, 0xbe};
 
@@ -46,12 +47,11 @@ static uint32_t flash_aligned(uint32_t size)
 }
 
 int flash_run_init(struct flash_run *run, const struct flash_algorithm *algorithm,
-                   struct cortex_m *core, uint32_t ram_start, uint32_t ram_size, uint32_t clock_hz)
+                   struct cortex_m *core, uint32_t ram_start, uint32_t ram_size)
 {
     uint32_t page = flash_aligned(algorithm->page_size);
     uint32_t fixed = RETURN_SIZE + flash_aligned(algorithm->image_size) + page;
-    *run = (struct flash_run){
-        .algorithm = algorithm, .core = core, .clock_hz = clock_hz, .ram_start = ram_start};
+    *run = (struct flash_run){.algorithm = algorithm, .core = core, .ram_start = ram_start};
     if (ram_start % ALIGN != 0 || (ram_size != 0 && ram_size - 1 > UINT32_MAX - ram_start))
         return flash_fail(run, FLASH_FAIL_PLACE, BT_ERR_INVAL);
     ram_size &= ~(ALIGN - 1);
@@ -318,7 +318,7 @@ int flash_run_begin(struct flash_run *run, enum flash_purpose purpose)
     if (error == 0)
         error = flash_uninit(run);
     if (error == 0)
-        error = call_and_finish(run, FLASH_INIT, run->algorithm->start, run->clock_hz, purpose);
+        error = call_and_finish(run, FLASH_INIT, run->algorithm->start, CLOCK_UNKNOWN, purpose);
     run->purpose = error == 0 ? purpose : FLASH_FOR_NOTHING;
     return error;
 }

@@ -45,7 +45,6 @@ enum flash_failure {
 struct flash_run {
     const struct flash_algorithm *algorithm;
     struct cortex_m *core;
-    uint32_t clock_hz; /* of the core, as told to Init; 0: not known */
     /* Of the last failure. */
     enum flash_failure failure;
     enum flash_function function;
@@ -75,7 +74,7 @@ struct flash_run {
  * also after a failure.
  */
 int flash_run_init(struct flash_run *run, const struct flash_algorithm *algorithm,
-                   struct cortex_m *core, uint32_t ram_start, uint32_t ram_size, uint32_t clock_hz);
+                   struct cortex_m *core, uint32_t ram_start, uint32_t ram_size);
 void flash_run_release(struct flash_run *run);
 
 /* Place the algorithm if that was not done, call its Init for this purpose (UnInit of another one

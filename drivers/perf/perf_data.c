@@ -414,7 +414,6 @@ static int take_aux(struct perf_reader *r, const struct perf_record *k)
     if (!a)
         return error;
     struct origin o = origin_of(p, k, 32);
-    a->at = k->at + r->shift;
     a->offset = perf_u64(p, k->at + 8);
     a->size = perf_u64(p, k->at + 16);
     a->flags = perf_u64(p, k->at + 24);
@@ -768,7 +767,6 @@ int perf_data_read(struct perf_data *p, const uint8_t *bytes, uint64_t size, str
     uint64_t header = perf_u64(p, 8);
     int error;
     if (header == PIPE_HEADER) {
-        p->pipe = true;
         error = take_records(&r, PIPE_HEADER, size, perf_take_record);
     } else if (header < FILE_HEADER || size < FILE_HEADER) {
         return perf_fail(&r, BT_ERR_FORMAT, 8, "a header of %" PRIu64 " bytes", header);

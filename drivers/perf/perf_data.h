@@ -53,7 +53,6 @@ struct perf_span {
 
 /* What the kernel says of a span: trace was on once, from start to end. */
 struct perf_aux {
-    uint64_t at; /* of the record */
     uint64_t offset;
     uint64_t size;
     uint64_t flags; /* PERF_AUX_* */
@@ -105,7 +104,6 @@ struct perf_data {
     const uint8_t *bytes;
     uint64_t size;
     bool swapped; /* the other byte order than this machine's */
-    bool pipe;
     bool has_info;
     bool cut; /* the last record is not whole: perf was killed, or the disk was full */
     uint32_t pmu_type;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "decoder/base/search.h"
 #include "drivers/elf/elf_image.h"
 
 #include "perf_root.h"
@@ -315,14 +316,8 @@ static int list_threads(struct code *c)
 /* First map of a process, in the order of compare_maps(). */
 static size_t first_map(const struct perf_data *p, uint32_t pid)
 {
-    size_t low = 0, high = p->map_count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        if (p->maps[mid].pid < pid)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    size_t low;
+    SEARCH_FIRST(low, p->map_count, p->maps[low].pid < pid);
     return low;
 }
 

@@ -56,7 +56,7 @@ struct rtos {
         struct rtos_variable created;
     } threadx;
     struct {
-        struct rtos_variable kernel, offsets, number;
+        struct rtos_variable kernel, offsets;
     } zephyr;
 };
 

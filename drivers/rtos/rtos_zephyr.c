@@ -46,7 +46,6 @@ static int zephyr_open(struct rtos *r, const struct elf_image *image, struct mes
 {
     r->zephyr.kernel = rtos_find(image, "_kernel");
     r->zephyr.offsets = rtos_find(image, "_kernel_thread_info_offsets");
-    r->zephyr.number = rtos_find(image, "_kernel_thread_info_num_offsets");
     if (r->zephyr.offsets.size == 0)
         return message_fail(why, BT_ERR_UNSUPPORTED,
                             "Zephyr, but built without CONFIG_DEBUG_THREAD_INFO");

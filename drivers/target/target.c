@@ -5,6 +5,8 @@
  */
 #include "target_question.h"
 
+#include "decoder/base/array.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,17 +150,10 @@ static size_t breakpoint_index(const struct target *t, const struct target_break
 /* Room for one more, before it is inserted. */
 static int breakpoint_reserve(struct target *t)
 {
-    if (t->breakpoint_count < t->breakpoint_capacity)
-        return BT_OK;
-    size_t capacity = t->breakpoint_capacity > 0 ? 2 * t->breakpoint_capacity : 16;
-    struct target_breakpoint *bp = NULL;
-    if (capacity <= BREAKPOINTS_MAX)
-        bp = realloc(t->breakpoints, capacity * sizeof *bp);
-    if (!bp)
-        return BT_ERR_NOMEM;
-    t->breakpoints = bp;
-    t->breakpoint_capacity = capacity;
-    return BT_OK;
+    bool room = t->breakpoint_count < BREAKPOINTS_MAX &&
+                array_room(&t->breakpoints, t->breakpoint_count, &t->breakpoint_capacity,
+                           sizeof *t->breakpoints);
+    return room ? BT_OK : BT_ERR_NOMEM;
 }
 
 static void breakpoint_note(struct target *t, const struct target_breakpoint *bp, bool inserted)
@@ -410,6 +405,7 @@ static void target_start_resume(struct target *t, struct target_question *q)
     const struct target_request *r = q ? &q->request : &all;
     t->run = TARGET_RESUMING;
     t->resume_wanted = false;
+    free(t->resumed); /* a client that is served while cores run may resume them again */
     t->resumed = q;
     if (r->regs)
         t->events->changed(t->ctx, TARGET_CHANGE_REGISTERS, 0, 0);
@@ -739,12 +735,8 @@ void target_opening(struct target *t)
     t->stopped_core = 0; /* it may have fewer cores than before */
 }
 
-void target_opened(struct target *t, int error, enum target_run run)
+void target_opened(struct target *t, enum target_run run)
 {
-    if (error < 0) {
-        target_lost(t, error);
-        return;
-    }
     t->phase = TARGET_READY;
     t->run = run;
     t->events->ready(t->ctx, BT_OK);

@@ -566,8 +566,8 @@ void target_release(struct target *t);
 void target_opening(struct target *t);
 /* The cores are halted since before they were asked: why. Before target_opened(). */
 void target_note_stop(struct target *t, const struct target_halt *halt);
-/* core_count is set. `run`: TARGET_HALTED or TARGET_RUNNING. error: it cannot be used. */
-void target_opened(struct target *t, int error, enum target_run run);
+/* core_count is set. `run`: TARGET_HALTED or TARGET_RUNNING. */
+void target_opened(struct target *t, enum target_run run);
 void target_answered(struct target *t, const struct target_answer *answer);
 /* `halt` is copied. Nothing happens when no cores run. */
 void target_stopped(struct target *t, const struct target_halt *halt);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/zstd/zstd_frames.h"
 
+#include "decoder/base/search.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -328,14 +330,8 @@ static int frames_keep(struct zstd_frames *f, size_t frame)
 
 int zstd_frames_need(struct zstd_frames *f, uint64_t from, uint64_t to)
 {
-    size_t low = 0, high = f->count; /* the frame that holds `from` is in [low, high) */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (f->places[middle].offset <= from)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low; /* the frame that holds `from` */
+    SEARCH_LAST(low, f->count, f->places[low].offset <= from);
     f->clock++;
     for (size_t i = low; from < to && i < f->count && f->places[i].offset < to; i++) {
         int error = frames_keep(f, i);

@@ -39,7 +39,7 @@ static void greet_got_vcont(struct gdb_remote *r, const char *reply, size_t len)
     }
     int core = gdb_remote_core_of(r, &r->stopped);
     r->target.stopped_core = r->target.stop.core = core < 0 ? 0 : core;
-    target_opened(&r->target, BT_OK, TARGET_HALTED);
+    target_opened(&r->target, TARGET_HALTED);
 }
 
 static void greet_described(struct gdb_remote *r)

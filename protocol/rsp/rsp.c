@@ -171,7 +171,6 @@ static void sender_reset(struct rsp_sender *s)
     text_buf_clear(&s->queue);
     s->resends = 0;
     s->no_ack = false;
-    s->failed = false;
 }
 
 static bool payload_needs_escape(char c)
@@ -276,7 +275,6 @@ int rsp_send(struct rsp_sender *s, const void *payload, size_t len)
         text_buf_hex(&s->queue, &sum, 1);
     }
     if (text_buf_error(&s->queue) < 0) {
-        s->failed = true;
         text_buf_clear(&s->queue);
         return BT_ERR_NOMEM;
     }
@@ -307,10 +305,8 @@ int rsp_sender_nacked(struct rsp_sender *s)
 {
     if (s->queue.len == 0)
         return BT_OK;
-    if (++s->resends > RESENDS_MAX) {
-        s->failed = true;
+    if (++s->resends > RESENDS_MAX)
         return BT_ERR_IO;
-    }
     sender_write_head(s);
     return BT_OK;
 }

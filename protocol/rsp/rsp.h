@@ -75,7 +75,6 @@ struct rsp_sender {
     struct text_buf queue; /* frames not yet acknowledged; the first is in flight */
     unsigned resends;      /* of the frame in flight */
     bool no_ack;
-    bool failed;
 };
 
 void rsp_sender_init(struct rsp_sender *s, rsp_write_fn write, void *write_ctx);

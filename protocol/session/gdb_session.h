@@ -82,7 +82,6 @@ struct gdb_asked {
     bool of_host;                /* a `monitor` command, which the host answers still */
     gdb_answer_fn answer;        /* NULL: none */
     char kind;                   /* first letter of the packet */
-    bool replay;                 /* of a core that is at a replay position */
     uint64_t at;                 /* address, or index of a register */
     size_t length;               /* of memory */
     struct target_resume resume; /* behind a write of the PC */

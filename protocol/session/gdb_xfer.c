@@ -10,6 +10,8 @@
 
 #include "gdb_internal.h"
 
+#include "decoder/base/array.h"
+
 /* Unescaped bytes of one answer, with its 'm' or 'l'. */
 #define CHUNK_MAX (GDB_PACKET_SIZE - 1)
 #define ANNEX_MAX 3
@@ -137,16 +139,8 @@ static void xml_btrace(struct text_buf *out, const struct gdb_btrace_blocks *blo
 
 int gdb_btrace_blocks_add(struct gdb_btrace_blocks *b, uint64_t begin, uint64_t end)
 {
-    if (b->count == b->capacity) {
-        size_t capacity = b->capacity > 0 ? 2 * b->capacity : 256;
-        if (capacity > SIZE_MAX / sizeof(*b->block))
-            return BT_ERR_NOMEM;
-        struct gdb_btrace_block *block = realloc(b->block, capacity * sizeof(*block));
-        if (!block)
-            return BT_ERR_NOMEM;
-        b->block = block;
-        b->capacity = capacity;
-    }
+    if (!array_room(&b->block, b->count, &b->capacity, sizeof *b->block))
+        return BT_ERR_NOMEM;
     b->block[b->count++] = (struct gdb_btrace_block){begin, end};
     return BT_OK;
 }

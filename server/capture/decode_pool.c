@@ -3,7 +3,6 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <string.h>
 #include <uv.h>
 
 #define TASKS 64 /* at once */

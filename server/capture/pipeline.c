@@ -322,7 +322,6 @@ static const uint8_t *pipeline_place(struct pipeline *p, const uint8_t *data, si
 bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wait)
 {
     uv_mutex_lock(&p->ring);
-    p->stats.captured += len;
     bool taken = pipeline_room_for(p, len, false);
     if (!taken && !wait)
         pipeline_drop(p, len);
@@ -347,7 +346,6 @@ bool pipeline_push(struct pipeline *p, const uint8_t *data, size_t len, bool wai
 void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes)
 {
     uv_mutex_lock(&p->ring);
-    p->stats.lost += bytes;
     pipeline_append_loss(p, cause, bytes, bytes != 0);
     uv_mutex_unlock(&p->ring);
 }
@@ -390,7 +388,6 @@ void pipeline_stats(struct pipeline *p, struct pipeline_stats *stats)
     pipeline_lock(p); /* for `seen`, which the decode thread writes along with the histories */
     uv_mutex_lock(&p->ring);
     *stats = p->stats;
-    stats->idle = p->decoded == p->pushed;
     stats->error = p->error;
     uv_mutex_unlock(&p->ring);
     pipeline_unlock(p);

@@ -55,18 +55,15 @@ struct pipeline_config {
 
 /* Counters since the start. */
 struct pipeline_stats {
-    uint64_t captured; /* bytes pushed, dropped ones included */
-    uint64_t dropped;  /* bytes that found the ring full */
-    uint64_t drops;    /* transfers dropped whole */
-    uint64_t lost;     /* bytes that the capture side reported missing */
-    uint64_t decoded;  /* bytes through the decoder */
-    uint64_t losses;   /* times that frame alignment was lost */
-    uint64_t waiting;  /* bytes in the ring */
-    bool aligned;      /* frames are in lock */
-    bool idle;         /* nothing that was pushed is still to be decoded */
-    uint64_t joined;   /* windows that were decoded ahead, or by another thread */
-    int error;         /* first one of the decode thread (memory), or 0 */
-    bool seen[128];    /* trace IDs that had data */
+    uint64_t dropped; /* bytes that found the ring full */
+    uint64_t drops;   /* transfers dropped whole */
+    uint64_t decoded; /* bytes through the decoder */
+    uint64_t losses;  /* times that frame alignment was lost */
+    uint64_t waiting; /* bytes in the ring */
+    bool aligned;     /* frames are in lock */
+    uint64_t joined;  /* windows that were decoded ahead, or by another thread */
+    int error;        /* first one of the decode thread (memory), or 0 */
+    bool seen[128];   /* trace IDs that had data */
 };
 
 struct pipeline; /* private */

@@ -14,6 +14,63 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a command counts and makes; zero: nothing yet. */
+struct export_run {
+    struct export_args args;
+    struct export_opened first; /* recording: what is written has its names */
+    struct export_loss loss;
+    struct counts_table table;
+    struct coverage coverage;
+    struct profile profile;
+    struct feedback feedback;
+};
+
+/* What is a command's own. */
+struct export_verb {
+    struct export_command command;
+    bool lines;                                                   /* it wants source lines */
+    int (*begin)(struct export_run *r);                           /* may be NULL; an exit code */
+    int (*add)(struct export_run *r, struct export_opened *next); /* may be NULL; a bt_error */
+    int (*write)(struct export_run *r);                           /* an exit code */
+};
+
+static int add_recordings(const struct export_verb *verb, struct export_run *r)
+{
+    int code = verb->begin ? verb->begin(r) : EXIT_OK;
+    int error = !code && verb->add ? verb->add(r, &r->first) : BT_OK;
+    for (size_t i = 1; i < r->args.path_count && !code && !error; i++) {
+        struct export_opened next;
+        code = export_open(&r->args, i, false, &next);
+        error = code ? BT_OK : verb->add(r, &next);
+        export_opened_release(&next);
+    }
+    return error ? export_failed(&r->args, error) : code;
+}
+
+static int run_export(const struct export_verb *verb, int argc, char **argv)
+{
+    struct export_run r;
+    memset(&r, 0, sizeof r);
+    int code = export_parse(&r.args, &verb->command, argc, argv);
+    if (code)
+        return code < 0 ? EXIT_OK : code;
+    code = export_open(&r.args, 0, verb->lines && !r.args.parts, &r.first);
+    if (!code && r.args.parts) {
+        code = export_part(&r.args, &r.first);
+    } else if (!code) {
+        code = add_recordings(verb, &r);
+        code = code ? code : verb->write(&r);
+    }
+    for (size_t i = 0; i < r.profile.core_count; i++)
+        calls_release(&r.profile.cores[i].calls);
+    free(r.profile.cores);
+    feedback_release(&r.feedback);
+    coverage_release(&r.coverage);
+    counts_table_release(&r.table);
+    export_opened_release(&r.first);
+    return code;
+}
+
 static const char coverage_help[] =
     "usage: btraced coverage [OPTION]... --elf FILE RECORDING...\n"
     "What of a program ran: lines, functions and branches as an LCOV tracefile for genhtml.\n"
@@ -31,18 +88,17 @@ static const char coverage_help[] =
 static const char *const coverage_formats[] = {"lcov", "text", "objects", NULL};
 
 /* One walk over each source of each recording, added up. */
-static int add_recording(struct export_args *args, struct export_opened *o,
-                         struct counts_table *table, struct export_loss *loss)
+static int add_recording(struct export_run *r, struct export_opened *o)
 {
     for (size_t i = 0; i < o->source_count; i++) {
         struct export_walk walk = {.recording = &o->recording,
                                    .source = &o->sources[i],
                                    .names = &o->names,
-                                   .jobs = args->jobs};
+                                   .jobs = r->args.jobs};
         struct counts counts;
-        int error = export_walk(&walk, &counts, loss);
+        int error = export_walk(&walk, &counts, &r->loss);
         if (!error)
-            error = counts_table_add(table, &counts);
+            error = counts_table_add(&r->table, &counts);
         counts_release(&counts);
         if (error)
             return error;
@@ -77,49 +133,27 @@ int cmd_export_judge(const struct export_args *args, const struct coverage *c)
     return EXIT_BELOW;
 }
 
+static int write_coverage(struct export_run *r)
+{
+    counts_table_sort(&r->table);
+    int error = coverage_init(&r->coverage, &r->first.names, &r->table, r->first.sources[0].image);
+    if (error)
+        return export_failed(&r->args, error);
+    if (r->args.format < 2 && r->coverage.line_count == 0)
+        return export_complain(&r->args,
+                               "the program has no line table (-g): --objects needs none");
+    int code = cmd_export_coverage(&r->args, &r->coverage, &r->first.names, &r->loss);
+    return code ? code : cmd_export_judge(&r->args, &r->coverage);
+}
+
 int cmd_coverage(int argc, char **argv)
 {
-    static const struct export_command command = {"coverage", coverage_help, coverage_formats,
-                                                  EXPORT_COVERAGE, EXPORT_MAX_RECORDINGS};
-    struct export_args args;
-    struct export_opened first, next;
-    struct counts_table table;
-    struct coverage coverage;
-    struct export_loss loss = {0};
-    int code = export_parse(&args, &command, argc, argv);
-    if (code)
-        return code < 0 ? EXIT_OK : code;
-    counts_table_init(&table);
-    memset(&coverage, 0, sizeof coverage);
-    code = export_open(&args, 0, !args.parts, &first);
-    if (!code && args.parts) {
-        code = export_part(&args, &first);
-        export_opened_release(&first);
-        counts_table_release(&table);
-        return code;
-    }
-    int error = code ? 0 : add_recording(&args, &first, &table, &loss);
-    for (size_t i = 1; i < args.path_count && !code && !error; i++) {
-        code = export_open(&args, i, false, &next);
-        error = code ? 0 : add_recording(&args, &next, &table, &loss);
-        export_opened_release(&next);
-    }
-    if (!code && !error) {
-        counts_table_sort(&table);
-        error = coverage_init(&coverage, &first.names, &table, first.sources[0].image);
-    }
-    if (error)
-        code = export_failed(&args, error);
-    if (!code && args.format < 2 && coverage.line_count == 0)
-        code = export_complain(&args, "the program has no line table (-g): --objects needs none");
-    if (!code)
-        code = cmd_export_coverage(&args, &coverage, &first.names, &loss);
-    if (!code)
-        code = cmd_export_judge(&args, &coverage);
-    coverage_release(&coverage);
-    counts_table_release(&table);
-    export_opened_release(&first);
-    return code;
+    static const struct export_verb verb = {.command = {"coverage", coverage_help, coverage_formats,
+                                                        EXPORT_COVERAGE, EXPORT_MAX_RECORDINGS},
+                                            .lines = true,
+                                            .add = add_recording,
+                                            .write = write_coverage};
+    return run_export(&verb, argc, argv);
 }
 
 static const char profile_help[] =
@@ -161,16 +195,15 @@ static void follow_event(void *ctx, const struct bt_event *event, uint64_t cycle
 }
 
 /* One core's calls; its counts are added to the table. */
-static int profile_core(const struct export_args *args, struct export_opened *o, size_t i,
-                        struct profile_core *core, struct counts_table *table,
-                        struct export_loss *loss)
+static int profile_core(struct export_run *r, struct export_opened *o, size_t i,
+                        struct profile_core *core)
 {
     struct calls_config config = {.m_profile = export_m_profile(&o->sources[i])};
     struct profile_walk w = {.calls = &core->calls};
     struct export_walk walk = {.recording = &o->recording,
                                .source = &o->sources[i],
                                .names = &o->names,
-                               .jobs = args->jobs,
+                               .jobs = r->args.jobs,
                                .cycles = stream_counts_blocks(&o->sources[i].config),
                                .transfer = follow_transfer,
                                .event = follow_event,
@@ -179,19 +212,20 @@ static int profile_core(const struct export_args *args, struct export_opened *o,
     core->name = o->sources[i].core_name;
     core->m_profile = config.m_profile;
     int error = calls_init(&core->calls, &config);
-    if (!error && !args->no_tasks)
+    if (!error && !r->args.no_tasks)
         error = export_tasks_find(&w.tasks, o, &o->sources[i]);
     if (!error && !w.tasks.list) { /* nothing to be told in between */
         walk.transfer = calls_transfer;
+        walk.transfers = calls_transfers;
         walk.event = calls_event;
         walk.ctx = w.calls;
     }
     if (!error) {
-        error = export_walk(&walk, &counts, loss);
+        error = export_walk(&walk, &counts, &r->loss);
         export_tasks_tell(&w.tasks, w.calls, counts.number);
         calls_finish(&core->calls, counts.number, counts.cycles);
         if (!error)
-            error = counts_table_add(table, &counts);
+            error = counts_table_add(&r->table, &counts);
         counts_release(&counts);
     }
     export_tasks_release(&w.tasks);
@@ -212,60 +246,39 @@ int cmd_export_profile(const struct export_args *args, unsigned format, struct p
     return error ? export_failed(args, error) : code;
 }
 
-/* All cores, added up in `table`. */
-static int profile_recording(const struct export_args *args, struct export_opened *o,
-                             struct profile *profile, struct counts_table *table,
-                             struct export_loss *loss)
+/* All cores, added up in the table. */
+static int profile_recording(struct export_run *r, struct export_opened *o)
 {
+    struct profile *profile = &r->profile;
     int error = BT_OK;
-    *profile = (struct profile){.names = &o->names, .loss = loss, .table = table};
+    *profile = (struct profile){.names = &o->names, .loss = &r->loss, .table = &r->table};
     profile->cores = calloc(o->source_count, sizeof *profile->cores);
     if (!profile->cores)
         return BT_ERR_NOMEM;
     for (size_t i = 0; !error && i < o->source_count; i++) {
+        struct profile_core *core = &profile->cores[i];
         profile->core_count++;
-        error = o->alone ? profile_sample(&profile->cores[i], o, &o->sources[i], table, loss)
-                         : profile_core(args, o, i, &profile->cores[i], table, loss);
+        error = o->alone ? profile_sample(core, o, &o->sources[i], &r->table, &r->loss)
+                         : profile_core(r, o, i, core);
     }
-    counts_table_sort(table);
-    profile->cycles = profile_has_cycles(table);
+    counts_table_sort(&r->table);
+    profile->cycles = profile_has_cycles(&r->table);
     return error;
 }
 
-static void profile_release(struct profile *profile)
+static int write_profile(struct export_run *r)
 {
-    for (size_t i = 0; i < profile->core_count; i++)
-        calls_release(&profile->cores[i].calls);
-    free(profile->cores);
+    return cmd_export_profile(&r->args, r->args.format, &r->profile);
 }
 
 int cmd_profile(int argc, char **argv)
 {
-    static const struct export_command command = {"profile", profile_help, profile_formats,
-                                                  EXPORT_PROFILE, 1};
-    struct export_args args;
-    struct export_opened o;
-    struct counts_table table;
-    struct export_loss loss = {0};
-    struct profile profile = {0};
-    int code = export_parse(&args, &command, argc, argv);
-    if (code)
-        return code < 0 ? EXIT_OK : code;
-    counts_table_init(&table);
-    code = export_open(&args, 0, !args.parts, &o);
-    int error = BT_OK;
-    if (!code && args.parts)
-        code = export_part(&args, &o);
-    else if (!code)
-        error = profile_recording(&args, &o, &profile, &table, &loss);
-    if (error)
-        code = export_failed(&args, error);
-    if (!code && !args.parts)
-        code = cmd_export_profile(&args, args.format, &profile);
-    profile_release(&profile);
-    counts_table_release(&table);
-    export_opened_release(&o);
-    return code;
+    static const struct export_verb verb = {
+        .command = {"profile", profile_help, profile_formats, EXPORT_PROFILE, 1},
+        .lines = true,
+        .add = profile_recording,
+        .write = write_profile};
+    return run_export(&verb, argc, argv);
 }
 
 static const char timeline_help[] =
@@ -284,15 +297,15 @@ static const char timeline_help[] =
 
 static const char *const timeline_formats[] = {"perfetto", NULL};
 
-static int run_timeline(struct export_args *args, struct export_opened *o)
+static int write_timeline(struct export_run *r)
 {
+    const struct export_args *args = &r->args;
     struct timeline_result result;
-    struct export_loss loss = {0};
     struct message why;
     FILE *out = export_create(args);
     if (!out)
         return EXIT_INTERNAL;
-    int error = timeline_write(args, o, out, &loss, &result, &why);
+    int error = timeline_write(args, &r->first, out, &r->loss, &result, &why);
     int code = export_close(args, out);
     if (error == BT_ERR_INVAL && why.text[0]) {
         export_complain(args, why.text);
@@ -313,18 +326,10 @@ static int run_timeline(struct export_args *args, struct export_opened *o)
 
 int cmd_timeline(int argc, char **argv)
 {
-    static const struct export_command command = {"timeline", timeline_help, timeline_formats,
-                                                  EXPORT_TIMELINE, 1};
-    struct export_args args;
-    struct export_opened o;
-    int code = export_parse(&args, &command, argc, argv);
-    if (code)
-        return code < 0 ? EXIT_OK : code;
-    code = export_open(&args, 0, false, &o);
-    if (!code)
-        code = run_timeline(&args, &o);
-    export_opened_release(&o);
-    return code;
+    static const struct export_verb verb = {
+        .command = {"timeline", timeline_help, timeline_formats, EXPORT_TIMELINE, 1},
+        .write = write_timeline};
+    return run_export(&verb, argc, argv);
 }
 
 static const char report_help[] =
@@ -340,47 +345,28 @@ static const char report_help[] =
 
 static const char *const report_formats[] = {"html", NULL};
 
-static int write_report(const struct report *r)
+static int write_report(struct export_run *r)
 {
-    FILE *out = export_create(r->args);
+    const struct report report = {&r->args, &r->first, &r->profile, &r->coverage};
+    int error = coverage_init(&r->coverage, &r->first.names, &r->table, r->first.sources[0].image);
+    if (error)
+        return export_failed(&r->args, error);
+    FILE *out = export_create(&r->args);
     if (!out)
         return EXIT_INTERNAL;
-    int error = report_write(r, out);
-    int code = export_close(r->args, out);
-    return error ? export_failed(r->args, error) : code;
+    error = report_write(&report, out);
+    int code = export_close(&r->args, out);
+    return error ? export_failed(&r->args, error) : code;
 }
 
 int cmd_report(int argc, char **argv)
 {
-    static const struct export_command command = {"report", report_help, report_formats,
-                                                  EXPORT_REPORT, 1};
-    struct export_args args;
-    struct export_opened o;
-    struct counts_table table;
-    struct export_loss loss = {0};
-    struct profile profile = {0};
-    struct coverage coverage = {0};
-    int code = export_parse(&args, &command, argc, argv);
-    if (code)
-        return code < 0 ? EXIT_OK : code;
-    if (args.max_bytes && args.max_bytes < REPORT_LEAST_BYTES) {
-        export_complain(&args, "--max-size of a page is at least 262144 bytes");
-        return EXIT_USAGE;
-    }
-    counts_table_init(&table);
-    code = export_open(&args, 0, true, &o);
-    int error = code ? BT_OK : profile_recording(&args, &o, &profile, &table, &loss);
-    if (!code && !error)
-        error = coverage_init(&coverage, &o.names, &table, o.sources[0].image);
-    if (error)
-        code = export_failed(&args, error);
-    if (!code)
-        code = write_report(&(struct report){&args, &o, &profile, &coverage});
-    coverage_release(&coverage);
-    profile_release(&profile);
-    counts_table_release(&table);
-    export_opened_release(&o);
-    return code;
+    static const struct export_verb verb = {
+        .command = {"report", report_help, report_formats, EXPORT_REPORT, 1},
+        .lines = true,
+        .add = profile_recording,
+        .write = write_report};
+    return run_export(&verb, argc, argv);
 }
 
 static const char feedback_help[] =
@@ -418,61 +404,44 @@ int cmd_export_feedback(const struct export_args *args, unsigned format,
     return export_close(args, out);
 }
 
-static int feedback_recording(const struct export_args *args, struct export_opened *o,
-                              struct feedback *f, struct export_loss *loss)
+static int begin_feedback(struct export_run *r)
+{
+    int error = feedback_init(&r->feedback);
+    r->feedback.stacks = r->args.format == FEEDBACK_BRSTACK;
+    if (error)
+        return export_failed(&r->args, error);
+    if (r->args.format == FEEDBACK_BOLT &&
+        r->first.names.programs[0].elf->machine != ELF_MACHINE_AARCH64)
+        return export_complain(&r->args, "BOLT knows AArch64 programs alone: --format autofdo");
+    return EXIT_OK;
+}
+
+static int feedback_recording(struct export_run *r, struct export_opened *o)
 {
     int error = BT_OK;
     for (size_t i = 0; i < o->source_count && !error; i++) {
         struct export_walk walk = {.recording = &o->recording,
                                    .source = &o->sources[i],
                                    .names = &o->names,
-                                   .jobs = args->jobs};
-        error = feedback_add(f, &walk, loss);
+                                   .jobs = r->args.jobs};
+        error = feedback_add(&r->feedback, &walk, &r->loss);
     }
     return error;
 }
 
+static int write_feedback(struct export_run *r)
+{
+    feedback_finish(&r->feedback);
+    return cmd_export_feedback(&r->args, r->args.format, &r->first.names.programs[0], &r->feedback,
+                               &r->loss);
+}
+
 int cmd_feedback(int argc, char **argv)
 {
-    static const struct export_command command = {"feedback", feedback_help, feedback_formats,
-                                                  EXPORT_FEEDBACK, EXPORT_MAX_RECORDINGS};
-    struct export_args args;
-    struct export_opened first, next;
-    struct feedback feedback;
-    struct export_loss loss = {0};
-    int code = export_parse(&args, &command, argc, argv);
-    if (code)
-        return code < 0 ? EXIT_OK : code;
-    if (args.parts && args.format == FEEDBACK_BRSTACK) {
-        export_complain(&args, "brstack is of the whole run: leave out --part");
-        return EXIT_USAGE;
-    }
-    int error = feedback_init(&feedback);
-    feedback.stacks = args.format == FEEDBACK_BRSTACK;
-    code = export_open(&args, 0, false, &first);
-    if (!code && !error && args.parts) {
-        code = export_part(&args, &first);
-        feedback_release(&feedback);
-        export_opened_release(&first);
-        return code;
-    }
-    if (!code && args.format == FEEDBACK_BOLT &&
-        first.names.programs[0].elf->machine != ELF_MACHINE_AARCH64)
-        code = export_complain(&args, "BOLT knows AArch64 programs alone: --format autofdo");
-    if (!code && !error)
-        error = feedback_recording(&args, &first, &feedback, &loss);
-    for (size_t i = 1; i < args.path_count && !code && !error; i++) {
-        code = export_open(&args, i, false, &next);
-        error = code ? 0 : feedback_recording(&args, &next, &feedback, &loss);
-        export_opened_release(&next);
-    }
-    if (!code && !error) {
-        feedback_finish(&feedback);
-        code = cmd_export_feedback(&args, args.format, &first.names.programs[0], &feedback, &loss);
-    }
-    if (error)
-        code = export_failed(&args, error);
-    feedback_release(&feedback);
-    export_opened_release(&first);
-    return code;
+    static const struct export_verb verb = {.command = {"feedback", feedback_help, feedback_formats,
+                                                        EXPORT_FEEDBACK, EXPORT_MAX_RECORDINGS},
+                                            .begin = begin_feedback,
+                                            .add = feedback_recording,
+                                            .write = write_feedback};
+    return run_export(&verb, argc, argv);
 }

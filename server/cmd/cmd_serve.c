@@ -22,7 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROBE_MS       15000 /* until a target behind a probe answers */
+#define PROBE_MS       UINT64_C(15000) /* until a target behind a probe answers */
 #define MISTAKES_SHOWN 50
 #define SILENCE_MS     1000 /* until a person is told what is waited for */
 #define REMINDER_MS    4000 /* until it is said again */
@@ -206,11 +206,19 @@ static void on_board_said(void *ctx, const char *line)
     s->attendant->said(s->attendant->ctx, line);
 }
 
+/* Or five times as long as a single answer may take. */
+static uint64_t probe_limit_ms(const struct config *config)
+{
+    uint64_t patient = UINT64_C(5) * config->deadline_ms;
+    return patient > PROBE_MS ? patient : PROBE_MS;
+}
+
 static void on_impatient(uv_timer_t *timer)
 {
     struct serve *s = timer->data;
     char where[300];
-    uint64_t limit = s->live.probe ? PROBE_MS : (uint64_t)s->config.connect_timeout * 1000;
+    uint64_t limit =
+        s->live.probe ? probe_limit_ms(&s->config) : (uint64_t)s->config.connect_timeout * 1000;
     uint64_t waited = uv_now(&s->loop) - s->connecting, next = REMINDER_MS;
     address_format(&s->config.target, where, sizeof where);
     if (!limit || waited < limit) {
@@ -222,8 +230,8 @@ static void on_impatient(uv_timer_t *timer)
         return;
     }
     if (s->live.probe)
-        log_write(LOG_AT_ERROR, "%s: the target does not answer in %d s\n", s->args.command,
-                  PROBE_MS / 1000);
+        log_write(LOG_AT_ERROR, "%s: the target does not answer in %" PRIu64 " s\n",
+                  s->args.command, limit / 1000);
     else
         log_write(LOG_AT_ERROR,
                   "%s: no GDB server answers at %s ([target] connect in %s) within %u s "

@@ -20,6 +20,7 @@
 #define USB_DEPTH     7 /* ports in a path */
 #define MAX_FREQUENCY UINT32_MAX
 #define SEPARATORS    " \t,"
+#define BLANKS        " \t"
 
 /* A decimal number, or a hexadecimal one with 0x, from `text` on: the first character behind it;
  * NULL: there is none. */
@@ -158,42 +159,45 @@ static int expand_names(const struct value *v, const char *text, char *out, size
     return BT_OK;
 }
 
-/* The next word of *text, without its quotes, to `word`. 1, 0 at the end, or an error. */
-static int next_word(const struct value *v, const char **text, char *word)
+/* The next item of a list; double quotes hold it together. 1, 0 at the end, -1: a problem. */
+static int next_item(const char **text, const char *separators, char *item, const char **problem)
 {
-    const char *s = *text + strspn(*text, " \t");
+    const char *s = *text + strspn(*text, separators);
     size_t n = 0;
     bool quoted = false;
+    *problem = NULL;
     if (!*s)
         return 0;
-    for (; *s && (quoted || (*s != ' ' && *s != '\t')); s++) {
+    for (; *s && (quoted || !strchr(separators, *s)); s++) {
         if (*s == '"')
             quoted = !quoted;
         else if (n + 1 < CONFIG_VALUE_MAX)
-            word[n++] = *s;
+            item[n++] = *s;
         else
-            return config_fail(v->p, v->line, v->key->name, "a word is longer than %d characters",
-                               CONFIG_VALUE_MAX - 1);
+            *problem = "it is too long";
     }
     if (quoted)
-        return config_fail(v->p, v->line, v->key->name, "a double quote is not closed");
-    word[n] = '\0';
+        *problem = "a double quote is not closed";
+    item[n] = '\0';
     *text = s;
-    return 1;
+    return *problem ? -1 : 1;
 }
 
 /* Names are replaced after the splitting: a folder with blanks stays one word. */
 static int store_words(const struct value *v, const char *text)
 {
     char word[CONFIG_VALUE_MAX], expanded[CONFIG_VALUE_MAX];
+    const char *problem;
     char **words = calloc(WORDS_MAX + 1, sizeof *words);
     *(char ***)v->field = words;
     if (!words)
         return BT_ERR_NOMEM;
     for (size_t count = 0;; count++) {
-        int more = next_word(v, &text, word);
-        if (more <= 0)
-            return more;
+        int more = next_item(&text, BLANKS, word, &problem);
+        if (more < 0)
+            return config_fail(v->p, v->line, v->key->name, "'%.80s': %s", word, problem);
+        if (more == 0)
+            return BT_OK;
         if (count == WORDS_MAX)
             return config_fail(v->p, v->line, v->key->name, "has more than %d words", WORDS_MAX);
         int error = expand_names(v, word, expanded, sizeof expanded);
@@ -500,30 +504,6 @@ static int store_file(const struct value *v, const char *text)
 
 /* Who may connect, and where. */
 
-/* The next item of a list; double quotes hold it together. 1, 0 at the end, -1: a problem. */
-static int next_list_item(const char **text, char *item, size_t size, const char **problem)
-{
-    const char *s = *text + strspn(*text, SEPARATORS);
-    size_t n = 0;
-    bool quoted = false;
-    *problem = NULL;
-    if (!*s)
-        return 0;
-    for (; *s && (quoted || !strchr(SEPARATORS, *s)); s++) {
-        if (*s == '"')
-            quoted = !quoted;
-        else if (n + 1 < size)
-            item[n++] = *s;
-        else
-            *problem = "it is too long";
-    }
-    if (quoted)
-        *problem = "a double quote is not closed";
-    item[n] = '\0';
-    *text = s;
-    return *problem ? -1 : 1;
-}
-
 /* Calls take() for each item, with dollar names replaced. */
 static int store_each_item(const struct value *v, const char *text,
                            int (*take)(const struct value *v, const char *item))
@@ -532,7 +512,7 @@ static int store_each_item(const struct value *v, const char *text,
     const char *problem;
     unsigned count = 0;
     for (;; count++) {
-        int more = next_list_item(&text, item, sizeof item, &problem);
+        int more = next_item(&text, SEPARATORS, item, &problem);
         if (more < 0)
             return refuse(v, "'%.80s': %s", item, problem);
         if (more == 0)
@@ -719,7 +699,7 @@ int config_access_listen(struct config_access *a, const char *text, struct messa
     char item[CONFIG_VALUE_MAX];
     const char *problem = NULL, *rest = text;
     unsigned count = 0;
-    for (; next_list_item(&rest, item, sizeof item, &problem) > 0; count++) {
+    for (; next_item(&rest, SEPARATORS, item, &problem) > 0; count++) {
         if (a->listen_count == CONFIG_MAX_LISTEN)
             problem = "too many addresses";
         else

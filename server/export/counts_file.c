@@ -50,8 +50,8 @@ void counts_file_release(struct counts_file *f)
 static void put_number(FILE *out, uint64_t value)
 {
     for (; value >= 0x80; value >>= 7)
-        fputc((int)(value & 0x7f) | 0x80, out);
-    fputc((int)value, out);
+        putc_unlocked((int)(value & 0x7f) | 0x80, out);
+    putc_unlocked((int)value, out);
 }
 
 /* Small ones below 0 are short, too. */
@@ -85,7 +85,7 @@ static void put_call(FILE *out, const struct calls_path *row, size_t at)
 
 static void put_step(FILE *out, const struct calls_step *s)
 {
-    fputc(s->op, out);
+    putc_unlocked(s->op, out);
     put_number(out, s->rows);
     put_number(out, s->function);
     put_number(out, s->deepest);
@@ -99,7 +99,7 @@ static void put_step(FILE *out, const struct calls_step *s)
     put_signed(out, s->to - s->from);
     put_signed(out, s->target - s->to);
     put_signed(out, s->behind - s->from);
-    fputc(s->closed ? 1 : 0, out);
+    putc_unlocked(s->closed ? 1 : 0, out);
 }
 
 static void put_calls(FILE *out, const struct calls_piece *p)
@@ -120,7 +120,7 @@ static void put_calls(FILE *out, const struct calls_piece *p)
             put_signed(out, (uint64_t)(int64_t)f->exception);
             put_number(out, f->function);
             put_signed(out, f->return_address - f->function);
-            fputc((f->tail ? 1 : 0) | (f->begun ? 2 : 0), out);
+            putc_unlocked((f->tail ? 1 : 0) | (f->begun ? 2 : 0), out);
         }
         for (size_t end = absent + s->absent; absent < end; absent++)
             put_number(out, p->absent[absent]);
@@ -136,10 +136,10 @@ static void put_segment(FILE *out, const struct counts_file *f, const struct cou
     for (size_t i = 0; i < s->insn_count; i++) {
         const struct counts_insn *n = &s->insns[i];
         put_number(out, n->address - address);
-        fputc(n->isa, out);
-        fputc(n->size, out);
-        fputc(n->cls, out);
-        fputc(n->flags, out);
+        putc_unlocked(n->isa, out);
+        putc_unlocked(n->size, out);
+        putc_unlocked(n->cls, out);
+        putc_unlocked(n->flags, out);
         put_signed(out, n->target - n->address);
         put_signed(out, n->count);
         put_signed(out, n->passed);
@@ -151,7 +151,7 @@ static void put_segment(FILE *out, const struct counts_file *f, const struct cou
     put_number(out, s->pair_count);
     for (size_t i = 0; i < s->pair_count; i++) {
         const struct feedback_pair *p = &s->pairs[i];
-        fputc(p->branch ? 1 : 0, out);
+        putc_unlocked(p->branch ? 1 : 0, out);
         put_signed(out, p->from - address);
         put_signed(out, p->to - p->from);
         put_number(out, p->count);
@@ -165,7 +165,7 @@ static void put_source(FILE *out, const struct counts_file *f, const struct coun
 {
     put_text(out, s->name);
     put_text(out, s->core);
-    fputc((s->formatted ? 1 : 0) | (s->m_profile ? 2 : 0), out);
+    putc_unlocked((s->formatted ? 1 : 0) | (s->m_profile ? 2 : 0), out);
     put_number(out, s->next);
     put_number(out, s->mark);
     put_number(out, s->segment_count);
@@ -181,7 +181,7 @@ static void put_all(FILE *out, const struct counts_file *f)
     fwrite(f->recording, 1, sizeof f->recording, out);
     put_number(out, f->part);
     put_number(out, f->parts);
-    fputc((f->pairs ? 1 : 0) | (f->calls ? 2 : 0), out);
+    putc_unlocked((f->pairs ? 1 : 0) | (f->calls ? 2 : 0), out);
     put_number(out, f->program_count);
     for (size_t i = 0; i < f->program_count; i++) {
         put_text(out, f->programs[i].name);

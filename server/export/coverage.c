@@ -2,6 +2,7 @@
 #include "server/export/coverage.h"
 
 #include "decoder/base/array.h"
+#include "decoder/base/search.h"
 #include "decoder/disasm/disasm.h"
 
 #include <stdlib.h>
@@ -110,14 +111,8 @@ static int sweep_rest(struct sweep *s)
 /* The first instruction at or behind the address. */
 static size_t coverage_from(const struct coverage *c, uint64_t address)
 {
-    size_t low = 0, high = c->insn_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->insns[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, c->insn_count, c->insns[low].address < address);
     return low;
 }
 

@@ -64,7 +64,6 @@ struct dump {
     struct gap_ledger gaps; /* its totals: no entry is kept */
     uint64_t exceptions;
     uint64_t total; /* cycles up to here */
-    int error;
     struct bt_block out_blocks[OUT_BLOCKS];
     uint64_t out_cycles[OUT_BLOCKS];
     struct bt_event out_events[OUT_EVENTS];

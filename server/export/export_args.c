@@ -5,6 +5,7 @@
 #include "server/base/exit_codes.h"
 #include "server/export/export_tasks.h"
 #include "server/export/part.h"
+#include "server/export/report.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -135,6 +136,10 @@ int export_parse(struct export_args *args, const struct export_command *command,
     if (args->run && (!args->parts || strchr(args->run, '/')))
         return usage_error(command->name, "--run names the recording of a --part, without slashes",
                            NULL);
+    if (is == EXPORT_REPORT && args->max_bytes && args->max_bytes < REPORT_LEAST_BYTES)
+        return usage_error(command->name, "--max-size of a page is at least 262144 bytes", NULL);
+    if (args->parts && strcmp(command->formats[args->format], "brstack") == 0)
+        return usage_error(command->name, "brstack is of the whole run: leave out --part", NULL);
     if (args->elf_count == 0 && command->is != EXPORT_MERGE)
         return usage_error(command->name, "the program is needed: --elf FILE", NULL);
     return 0;

@@ -159,6 +159,7 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
 {
     s->walk = walk;
     s->counts = counts;
+    s->times = !walk->jumps && !walk->cycles && walk->jobs <= 1 && !walk->output;
     const struct recording_source *source = s->walk->source;
     struct counts_config config = {
         .m_profile = export_m_profile(source),
@@ -166,6 +167,7 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
         .function = walk_function,
         .function_ctx = s,
         .transfer = s->walk->transfer,
+        .transfers = s->walk->transfers,
         .event = s->walk->event,
         .ctx = s->walk->ctx,
     };
@@ -174,7 +176,7 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
     stream_code_options(&source->config, &options);
     if (s->times) {
         config.times = true;
-        options.times = counts_range;
+        options.times = counts_times;
         options.leaves = s->walk->transfer ? counts_leaves : NULL;
         options.ctx = counts;
     }
@@ -198,6 +200,7 @@ int walk_open(struct walk_state *s, const struct export_walk *walk, struct count
     struct parallel_options jobs = {.threads = s->walk->jobs, .want_blocks = true};
     if (jobs.threads > 1 && !s->walk->beside)
         s->parallel = parallel_new(&jobs, &source->config, source->image, &s->stream, &s->sink);
+    config.steps = s->code.steps;
     error = counts_init(s->counts, &config, source->image, &key);
     if (!error && s->times)
         counts_room(s->counts, &s->sink.out);
@@ -247,7 +250,6 @@ int export_walk(const struct export_walk *walk, struct counts *counts, struct ex
     struct walk_state *s = calloc(1, sizeof *s);
     if (!s)
         return BT_ERR_NOMEM;
-    s->times = !walk->jumps && !walk->cycles && walk->jobs <= 1;
     struct recording_sink sink = {.data = walk_data,
                                   .loss = walk_loss,
                                   .gap = walk_gap,

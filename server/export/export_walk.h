@@ -35,8 +35,10 @@ struct export_walk {
     bool jumps;  /* as in struct counts_config */
     bool cycles; /* blocks have counts of cycles, and they are wanted */
 
-    /* As in struct counts_config; both may be NULL. */
+    /* As in struct counts_config; all may be NULL. */
     void (*transfer)(void *ctx, const struct counts_edge *edge, uint64_t number, uint64_t cycles);
+    void (*transfers)(void *ctx, const struct counts_transfer *transfers, size_t count,
+                      uint64_t cycles);
     void (*event)(void *ctx, const struct bt_event *event, uint64_t cycles);
 
     /* Optional: a source as recording_itm() finds it, and what it tells, in order with the others:

@@ -102,7 +102,8 @@ static void feedback_transfer(void *ctx, const struct counts_edge *edge, uint64_
         edge->block.first != edge->behind)
         branch = true;
     f->first = edge->block.first;
-    f->open = edge->block.info != 0; /* otherwise an exception comes before it */
+    f->open =
+        (edge->block.info & COUNTS_ANY_BLOCK) != COUNTS_ANY_BLOCK; /* not before an exception */
     f->before = branch && f->stacks && f->open ? edge->from : 0;
     if (branch && !f->before)
         count_branch(f, edge->from, edge->block.first);

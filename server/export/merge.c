@@ -88,14 +88,24 @@ static int read_head(struct merge_file *f, const struct counts_file *programs,
     return error || !programs ? error : check_programs(f, programs, why);
 }
 
+/* The command that made the file. */
+static const char *made_by(const struct counts_file *f)
+{
+    return f->calls ? "profile" : f->pairs ? "feedback" : "coverage";
+}
+
 /* `f` is of the same recording as `first`, which is cut and decoded in the same way. */
 static int check_alike(const struct merge_file *first, const struct merge_file *f,
                        struct message *why)
 {
     const struct counts_file *a = &first->head, *b = &f->head;
+    if (a->pairs != b->pairs || a->calls != b->calls)
+        return message_fail(why, BT_ERR_INVAL,
+                            "'%s' is a part of '%s' made by 'btraced %s', '%s' one made by "
+                            "'btraced %s': all parts must be made by one command",
+                            first->path, a->run, made_by(a), f->path, made_by(b));
     bool same = a->parts == b->parts && a->source_count == b->source_count &&
-                a->program_count == b->program_count && a->pairs == b->pairs &&
-                a->calls == b->calls;
+                a->program_count == b->program_count;
     for (size_t i = 0; same && i < a->source_count; i++)
         same = strcmp(a->sources[i].name, b->sources[i].name) == 0;
     for (size_t i = 0; same && i < a->program_count; i++)
@@ -104,7 +114,7 @@ static int check_alike(const struct merge_file *first, const struct merge_file *
         return BT_OK;
     return message_fail(why, BT_ERR_INVAL,
                         "'%s' and '%s' are parts of '%s' that were not made alike: number of "
-                        "parts, sources, programs or command differ",
+                        "parts, sources or programs differ",
                         first->path, f->path, a->run);
 }
 

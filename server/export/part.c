@@ -4,7 +4,6 @@
 #include "decoder/stream/stream_join.h"
 #include "export_walk_internal.h"
 
-#include <openssl/sha.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +32,7 @@ struct part {
     const struct export_names *names;
     struct counts_source *out;
     struct side *here;
+    struct counts_table table;        /* of a segment; here, to have room once */
     struct stream mark;               /* state of the decode at the first mark */
     uint64_t numbers[COUNTS_NUMBERS]; /* at the begin of the segment */
     bool counted;                     /* the segment has begun */
@@ -82,28 +82,29 @@ static int side_loss(void *ctx)
     return side_gap(ctx, BT_GAP_WIRE);
 }
 
+/* What is only there to be compared is told, too, so that it counts alike. */
 static void side_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                           uint64_t cycles)
 {
-    const struct side *s = ctx;
-    if (s->calls)
-        calls_cutter_transfer(s->calls, edge, number, cycles);
+    (void)ctx;
+    (void)edge;
+    (void)number;
+    (void)cycles;
 }
 
-static void side_event(void *ctx, const struct bt_event *event, uint64_t cycles)
-{
-    const struct side *s = ctx;
-    if (s->calls)
-        calls_cutter_event(s->calls, event, cycles);
-}
-
-/* Both sides are told of transfers, so that they count alike. */
-static void side_follow(struct side *s)
+/* Calls are followed, and cycles counted, as `btraced profile` does. */
+static int side_follow(struct side *s, bool compared)
 {
     s->options.cycles = stream_counts_blocks(&s->options.source->config);
     s->options.transfer = side_transfer;
-    s->options.event = side_event;
-    s->options.ctx = s;
+    if (compared)
+        return BT_OK;
+    s->options.transfer = calls_cutter_transfer;
+    s->options.transfers = calls_cutter_transfers;
+    s->options.event = calls_cutter_event;
+    s->options.ctx = s->calls = calloc(1, sizeof *s->calls);
+    return s->calls ? calls_cutter_init(s->calls, export_m_profile(s->options.source))
+                    : BT_ERR_NOMEM;
 }
 
 static void side_free(struct side *s)
@@ -119,8 +120,8 @@ static void side_free(struct side *s)
     free(s);
 }
 
-/* A decode that begins at raw byte `at`. */
-static int side_new(const struct part *p, uint64_t at, struct side **out)
+/* A decode that begins at raw byte `at`; `compared`: for that alone. */
+static int side_new(const struct part *p, uint64_t at, bool compared, struct side **out)
 {
     struct side *s = *out = calloc(1, sizeof *s);
     if (!s)
@@ -131,11 +132,13 @@ static int side_new(const struct part *p, uint64_t at, struct side **out)
     int error = p->file->pairs ? feedback_init(&s->feedback) : BT_OK;
     if (!error && p->file->pairs)
         feedback_follow(&s->feedback, &s->options, &s->counts);
-    if (p->file->calls)
-        side_follow(s);
+    if (!error && p->file->calls)
+        error = side_follow(s, compared);
     int opened = walk_open(&s->walk, &s->options, &s->counts);
     error = error ? error : opened;
-    if (!error)
+    if (!error && compared)
+        recording_range_like(&p->here->pass, at, &s->pass);
+    else if (!error)
         error = recording_range_init(p->recording, p->source, at, &s->pass);
     if (!error && at)
         stream_start_at(&s->walk.stream, at);
@@ -210,13 +213,11 @@ static void side_numbers(const struct side *s, uint64_t *n)
         n[COUNTS_GAPS + cause] = w->gaps.totals[cause];
 }
 
-static int segment_insns(struct side *s, struct counts_segment *out)
+static int segment_insns(struct part *p, struct counts_segment *out)
 {
-    struct counts_table table;
-    counts_table_init(&table);
-    int error = counts_table_add(&table, &s->counts);
-    out->insn_count = counts_table_take(&table, &out->insns);
-    return error;
+    int error = counts_table_add(&p->table, &p->here->counts);
+    int taken = counts_table_take(&p->table, &out->insns, &out->insn_count);
+    return error ? error : taken;
 }
 
 static int segment_pairs(struct side *s, struct counts_segment *out)
@@ -243,12 +244,13 @@ static int part_segment(struct part *p)
     struct side *s = p->here;
     uint64_t now[COUNTS_NUMBERS];
     int error = BT_OK;
+    code_cache_report_times(&s->walk.code);
     side_numbers(s, now);
     if (p->counted) {
         struct counts_segment *out = &p->out->segments[p->out->segment_count++];
         for (unsigned i = 0; i < COUNTS_NUMBERS; i++)
             out->numbers[i] = now[i] - p->numbers[i];
-        error = segment_insns(s, out);
+        error = segment_insns(p, out);
         if (!error && p->file->pairs)
             error = segment_pairs(s, out);
         if (!error && p->file->calls)
@@ -282,7 +284,7 @@ static int part_meet(struct part *p, uint64_t next, bool *met)
     int error = side_feed(p, p->here, part_cut(p, next));
     if (error || !part_mark(p, next, 0) || !stream_can_join(&p->source->config))
         return error;
-    error = side_new(p, part_cut(p, next), &fresh);
+    error = side_new(p, part_cut(p, next), true, &fresh);
     if (!error)
         fresh->waits = true;
     for (unsigned k = 0; !error && !*met && part_mark(p, next, k); k++) {
@@ -300,12 +302,7 @@ static int part_run(struct part *p, bool cut)
 {
     uint64_t part = p->file->part, parts = p->file->parts;
     bool met = false;
-    int error = side_new(p, cut ? part_cut(p, part) : 0, &p->here);
-    if (!error && p->file->calls) {
-        p->here->calls = calloc(1, sizeof *p->here->calls);
-        error = p->here->calls ? calls_cutter_init(p->here->calls, export_m_profile(p->source))
-                               : BT_ERR_NOMEM;
-    }
+    int error = side_new(p, cut ? part_cut(p, part) : 0, false, &p->here);
     if (!error && part == 0)
         error = part_segment(p);
     for (unsigned k = 0; part && !error && part_mark(p, part, k); k++) {
@@ -356,6 +353,7 @@ int part_count(const struct counts_file *f, struct recording *r,
         error = part_run(&p, false);
     }
     side_free(p.here);
+    counts_table_release(&p.table);
     return error;
 }
 

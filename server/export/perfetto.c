@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "server/export/perfetto.h"
+#include "perfetto.h"
 
 #include <stdlib.h>
 #include <string.h>

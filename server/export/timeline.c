@@ -515,7 +515,6 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
     }
     if (!error)
         error = timeline_stms(args, o, share, &perfetto, result);
-    result->bytes = perfetto.bytes;
     perfetto_release(&perfetto);
     return error;
 }
@@ -548,7 +547,6 @@ static int timeline_alone(const struct export_args *args, struct export_opened *
         error = one_alone(o, &o->sources[i], args->max_bytes ? left / (o->source_count - i) : 0,
                           TRACKS * (i + 1), &perfetto, &result->untold);
     }
-    result->bytes = perfetto.bytes;
     perfetto_release(&perfetto);
     return error;
 }

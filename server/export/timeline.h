@@ -7,13 +7,11 @@
 #define SERVER_TIMELINE_H
 
 #include "server/export/export_args.h"
-#include "server/export/perfetto.h"
 
 struct timeline_result {
     uint64_t left_out; /* calls: too short, or no room for them */
     uint64_t untold;   /* what the ITM told, and there was no room for */
     uint64_t shortest; /* calls of fewer instructions are left out */
-    uint64_t bytes;
 };
 
 /* Of all sources. 0 or a bt_error; what cannot be written shows at the file. *why is filled for

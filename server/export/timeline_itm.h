@@ -7,8 +7,8 @@
 #ifndef SERVER_TIMELINE_ITM_H
 #define SERVER_TIMELINE_ITM_H
 
+#include "perfetto.h"
 #include "server/export/export_args.h"
-#include "server/export/perfetto.h"
 
 #define TIMELINE_PORTS       256u
 #define TIMELINE_COMPARATORS 4u
@@ -60,8 +60,7 @@ int timeline_itm_init(struct timeline_itm *m, struct export_opened *o,
                       const struct recording_source *core);
 void timeline_itm_release(struct timeline_itm *m);
 
-/* Its tracks, from `track` on; up to TIMELINE_ITM_TRACKS. What has no room for one is left out. */
-#define TIMELINE_ITM_TRACKS 512u
+/* Its tracks, from `track` on; up to 512. What has no room for one is left out. */
 void timeline_itm_begin(struct timeline_itm *m, struct perfetto *out, uint64_t track,
                         uint64_t process, const char *core);
 

@@ -6,8 +6,8 @@
 #ifndef SERVER_TIMELINE_STM_H
 #define SERVER_TIMELINE_STM_H
 
+#include "perfetto.h"
 #include "server/export/export_args.h"
-#include "server/export/perfetto.h"
 
 /*
  * As a process of its own. At most `max_bytes` are added to `out`, 0: no limit was asked for;

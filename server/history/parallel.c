@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/history/parallel.h"
 
+#include "decoder/base/array.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <uv.h>
@@ -65,43 +67,34 @@ struct worker_out {
 };
 
 /* Behind the `count` items that are there already. */
-static bool keep_items(void **array, const void *items, size_t count, size_t more, size_t max,
+static bool keep_items(void *array, const void *items, size_t count, size_t more, size_t *max,
                        size_t size)
 {
-    void *grown = count + more > max ? realloc(*array, 2 * (count + more) * size) : *array;
-    if (!grown)
+    char *kept;
+    if (!array_room_for(array, count, max, more, size))
         return false;
-    *array = grown;
-    memcpy((char *)grown + count * size, items, more * size);
+    memcpy(&kept, array, sizeof kept);
+    memcpy(kept + count * size, items, more * size);
     return true;
-}
-
-static size_t room_for(size_t count, size_t more, size_t max)
-{
-    return count + more > max ? 2 * (count + more) : max;
 }
 
 static void keep_blocks(struct piece *p, const struct flow_out *out)
 {
     size_t count = p->block_count, more = out->block_count, max = p->block_max;
-    if (!keep_items((void **)&p->blocks, out->blocks, count, more, max, sizeof *p->blocks) ||
-        !keep_items((void **)&p->cycles, out->cycles, count, more, max, sizeof *p->cycles)) {
+    if (keep_items(&p->blocks, out->blocks, count, more, &max, sizeof *p->blocks) &&
+        keep_items(&p->cycles, out->cycles, count, more, &p->block_max, sizeof *p->cycles))
+        p->block_count += more;
+    else
         p->error = BT_ERR_NOMEM;
-        return;
-    }
-    p->block_max = room_for(count, more, max);
-    p->block_count += more;
 }
 
 static void keep_events(struct piece *p, const struct flow_out *out)
 {
-    size_t count = p->event_count, more = out->event_count, max = p->event_max;
-    if (!keep_items((void **)&p->events, out->events, count, more, max, sizeof *p->events)) {
+    size_t more = out->event_count;
+    if (keep_items(&p->events, out->events, p->event_count, more, &p->event_max, sizeof *p->events))
+        p->event_count += more;
+    else
         p->error = BT_ERR_NOMEM;
-        return;
-    }
-    p->event_max = room_for(count, more, max);
-    p->event_count += more;
 }
 
 static void keep_output(void *ctx, struct flow_out *out)

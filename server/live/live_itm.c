@@ -150,7 +150,6 @@ static void on_itm_wake(uv_async_t *wake)
 
 void live_itm_console(struct live *l, bool on)
 {
-    l->itm.console = on;
     itm_tap_want(&l->itm.tap, ITM_TAP_TEXT, on);
 }
 

@@ -16,8 +16,7 @@ struct live;
 struct live_itm_reader;
 
 struct live_itm {
-    bool open;    /* the board file wants an ITM */
-    bool console; /* text goes to GDB */
+    bool open; /* the board file wants an ITM */
     bool listens;
     unsigned port; /* that it listens at */
     struct itm_tap tap;

@@ -146,6 +146,10 @@ static void line_decoded(struct live *l, const struct console *c, const struct p
                                            : "nothing yet: the core has not run");
     if (s->waiting)
         console_print(c, "; %" PRIu64 " bytes wait", s->waiting);
+    if (s->waiting && l->rate)
+        console_print(c, ", about %" PRIu64 " ms behind", s->waiting * 1000 / l->rate);
+    if (s->error)
+        console_print(c, "; a part is missing: %s", bt_strerror(s->error));
     console_print(c, "\n");
 }
 

@@ -393,13 +393,14 @@ int live_reverse_client(struct live *l, struct live_client *k)
 }
 
 /* GDB waits for the end of a motion that can have none any more. */
-static void end_client_motion(struct live_client *k, const char *why)
+static void end_client_motion(struct live_client *k)
 {
     bool waits = reverse_motion_running(&k->motion), asks = k->motion.question;
     reverse_motion_forget(&k->motion);
     memset(k->misses, 0, sizeof k->misses);
     if (waits)
-        gdb_session_resume_failed(k->session, why);
+        gdb_session_resume_failed(
+            k->session, "the target was changed or runs again: its history is another one now");
     if (asks)
         gdb_session_command_done(k->session);
 }
@@ -408,9 +409,11 @@ void live_clients_forget(struct live *l)
 {
     for (struct live_client *k = l->clients, *next; k; k = next) {
         next = k->next;
-        end_client_motion(k,
-                          "the target was changed or runs again: its history is another one now");
+        end_client_motion(k);
     }
+    for (unsigned i = 0; i < l->config->core_count; i++)
+        if (l->snapshot.cores[i])
+            reverse_forward_leave(&l->snapshot.cores[i]->forward);
 }
 
 void live_reverse_forget(struct live *l)

@@ -6,7 +6,6 @@
 #include "server/reverse/reverse_recorded.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define PIECE_MIN 64u   /* bytes of one question, which clients wait for: as many as take no */
 #define PIECE_MAX 2048u /* longer than PIECE_NS */
@@ -23,12 +22,34 @@ static const struct live_core *core_of_snapshot(const struct live_snapshot_core 
 
 static int map_snapshot(void *ctx, struct reverse_map *map)
 {
-    const struct live_snapshot_core *s = ctx;
+    struct live_snapshot_core *s = ctx;
     const struct live_core *c = core_of_snapshot(s);
     int error = c->elf ? reverse_map_program(map, c->elf, &c->image, (uint16_t)s->core) : BT_OK;
     return error ? error
-                 : reverse_forward_map(&s->forward, map, target_cores(s->live->target) == 1,
-                                       &c->config->ram, &c->config->shared);
+                 : reverse_forward_map(&s->forward, map, &c->config->ram, &c->config->shared);
+}
+
+/* Threads of the target from the first on; the core's own is passed over. */
+static bool other_of_snapshot(void *ctx, unsigned n, struct reverse_forward **f)
+{
+    const struct live_snapshot_core *s = ctx;
+    struct live *l = s->live;
+    int thread = (int)n + ((int)n >= live_thread(core_of_snapshot(s)));
+    if (thread >= target_cores(l->target))
+        return false;
+    const struct live_core *c = live_core_of(l, thread);
+    *f = c ? live_snapshot_forward(l, c) : NULL;
+    return true;
+}
+
+static bool view_of_snapshot(void *ctx, struct btrace_view *view)
+{
+    const struct live_snapshot_core *s = ctx;
+    const struct live_core *c = core_of_snapshot(s);
+    if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1))
+        return false;
+    live_view(s->live, c, BTRACE_DEFAULT_SIZE, view);
+    return true;
 }
 
 static bool variable_of_snapshot(void *ctx, uint64_t address, uint64_t *start, uint64_t *size,
@@ -49,14 +70,14 @@ static void add_range(struct live_snapshot_core *s, uint64_t from, uint64_t to)
 static void list_ranges(struct live_snapshot_core *s, const struct execute_regs *r)
 {
     const struct live_core *c = core_of_snapshot(s);
-    bool alone = target_cores(s->live->target) == 1, named = false;
+    bool named = false;
     uint64_t sp, to = 0;
     bool stack = reverse_snapshot_sp(s->forward.core.profile, r, &sp) && live_may_be_stack(c, sp);
     sp &= ~UINT64_C(3);
     s->range_count = s->range = 0;
     if (stack)
         add_range(s, sp, sp + STACK_HOT);
-    for (uint64_t at = 0; c->elf && alone && at < UINT64_MAX; at = to)
+    for (uint64_t at = 0; c->elf && at < UINT64_MAX; at = to)
         if (elf_image_use_run(c->elf, at, &to) == ELF_USE_RAM) {
             add_range(s, at, to);
             named |= sp >= at && sp < to;
@@ -79,10 +100,10 @@ static int record_core_states(struct live *l, struct live_snapshot_core *s)
     struct reverse_forward *f = &s->forward;
     size_t i = f->count;
     int error = BT_OK;
-    while (i > 0 && !f->stretches[i - 1]->state.recorded)
+    while (i > 0 && !f->segments[i - 1]->state.recorded)
         i--;
     for (; i < f->count; i++) {
-        struct reverse_snapshot *state = &f->stretches[i]->state;
+        struct reverse_snapshot *state = &f->segments[i]->state;
         const struct reverse_recorded_way way = {.untraced = l->untraced,
                                                  .first = state->position == 0};
         if (l->recorder && !error)
@@ -127,7 +148,8 @@ struct snapshot_question {
     unsigned core;
     uint32_t halt;
     uint64_t address;
-    bool back; /* what the debugger has written is read back */
+    bool back;     /* what the debugger has written is read back */
+    unsigned word; /* of system_words */
 };
 
 static void take_piece(struct live_snapshot_core *s, uint64_t address,
@@ -183,7 +205,7 @@ static bool ask_piece(struct live *l, unsigned core, uint64_t address, size_t le
                                          !back && l->snapshot.reading != LIVE_SNAPSHOT_HOLDING};
     if (!q)
         return false;
-    *q = (struct snapshot_question){l, core, l->snapshot.halt, address, back};
+    *q = (struct snapshot_question){l, core, l->snapshot.halt, address, back, 0};
     l->snapshot.asked_ns = uv_hrtime();
     if (target_ask(l->target, NULL, &r, on_snapshot_piece, q) == BT_OK)
         return true;
@@ -209,13 +231,6 @@ static void read_next_piece(struct live *l)
     snapshot_over(l, true);
 }
 
-struct register_question {
-    struct live *live;
-    unsigned core;
-    uint32_t halt;
-    unsigned word; /* of system_words */
-};
-
 /* Words that say how exceptions stack (DDI 0403E.e B3.2.8, B3.2.20 to B3.2.22), and whether memory
  * is protected. */
 static const struct {
@@ -233,7 +248,7 @@ static void read_system_word(struct live *l, unsigned core, unsigned word);
 
 static void on_system_word(void *ctx, const struct target_answer *a)
 {
-    const struct register_question q = *(struct register_question *)ctx;
+    const struct snapshot_question q = *(struct snapshot_question *)ctx;
     struct live *l = q.live;
     free(ctx);
     if (q.halt != l->snapshot.halt)
@@ -259,14 +274,14 @@ static void read_system_word(struct live *l, unsigned core, unsigned word)
     bool fpu = l->snapshot.cores[core]->forward.core.fpu;
     while (word < count && (!live_is_m_profile(c) || (system_words[word].fpu && !fpu)))
         word++;
-    struct register_question *q = word < count ? malloc(sizeof *q) : NULL;
+    struct snapshot_question *q = word < count ? malloc(sizeof *q) : NULL;
     if (q) {
         const struct target_request r = {.kind = TARGET_READ_MEMORY,
                                          .core = live_thread(c),
                                          .address = system_words[word].address,
                                          .length = 4,
                                          .device = true};
-        *q = (struct register_question){l, core, l->snapshot.halt, word};
+        *q = (struct snapshot_question){l, core, l->snapshot.halt, 0, false, word};
         if (target_ask(l->target, NULL, &r, on_system_word, q) == BT_OK)
             return;
         free(q);
@@ -286,7 +301,7 @@ static bool is_as_reset(const struct live_core *c, const struct reverse_snapshot
 
 static void on_snapshot_registers(void *ctx, const struct target_answer *a)
 {
-    const struct register_question q = *(struct register_question *)ctx;
+    const struct snapshot_question q = *(struct snapshot_question *)ctx;
     struct live *l = q.live;
     free(ctx);
     if (q.halt != l->snapshot.halt)
@@ -322,12 +337,12 @@ static void read_next_registers(struct live *l)
     for (; n->core < l->config->core_count; n->core++) {
         if (!n->cores[n->core] || n->cores[n->core]->range_count)
             continue;
-        struct register_question *q = malloc(sizeof *q);
+        struct snapshot_question *q = malloc(sizeof *q);
         const struct target_request r = {.kind = TARGET_READ_REGISTERS,
                                          .core = live_thread(&l->cores[n->core]),
                                          .set = TARGET_REGISTERS_ALL};
         if (q)
-            *q = (struct register_question){l, n->core, n->halt, 0};
+            *q = (struct snapshot_question){l, n->core, n->halt, 0, false, 0};
         if (q && target_ask(l->target, NULL, &r, on_snapshot_registers, q) == BT_OK)
             return;
         free(q);
@@ -354,7 +369,12 @@ static struct live_snapshot_core *open_snapshot_core(struct live *l, unsigned i)
                                       .v4t = reverse_is_v4t(c->config->type),
                                       .bit_band = reverse_has_bit_band(c->config->type),
                                       .limits = reverse_has_limits(c->config->type)};
-    const struct reverse_forward_owner owner = {map_snapshot, variable_of_snapshot, s};
+    const struct reverse_forward_owner owner = {
+        .map = map_snapshot,
+        .variable = variable_of_snapshot,
+        .other = target_cores(l->target) > 1 ? other_of_snapshot : NULL,
+        .view = view_of_snapshot,
+        .ctx = s};
     s->live = l;
     s->core = i;
     reverse_forward_init(&s->forward, &core, &owner, l->config->past.memory);
@@ -374,6 +394,7 @@ static void note_place(struct live *l, unsigned i, struct reverse *place)
     if (s->forward.core.profile != live_profile(c)) /* A64 and A32: registers are others */
         reverse_forward_clear(&s->forward);
     s->forward.core.profile = live_profile(c);
+    s->forward.halt = n->halt;
     if (n->moved)
         state = reverse_forward_written(&s->forward, pc, n->reset);
     else
@@ -450,6 +471,8 @@ void live_snapshot_resumed(struct live *l)
     for (unsigned i = 0; i < l->config->core_count; i++) {
         if (!n->cores[i])
             continue;
+        reverse_forward_leave(&n->cores[i]->forward);
+        n->cores[i]->forward.halt = n->halt;
         if (n->moved)
             reverse_forward_written(&n->cores[i]->forward, UINT64_MAX, true);
         if (n->reading || n->moved)
@@ -482,6 +505,7 @@ void live_snapshot_written(struct live *l, uint64_t address, uint64_t length)
             continue;
         reverse_forward_unmap(&s->forward);
         bool complete = state->complete, whole = state->whole;
+        s->forward.halt = l->snapshot.halt;
         if (!reverse_forward_written(&s->forward, state->pc, false))
             continue;
         reverse_forward_read(&s->forward, address, NULL, (size_t)length);
@@ -505,7 +529,7 @@ void live_snapshot_record(struct live *l, bool begins)
         struct live_snapshot_core *s = l->snapshot.cores[i];
         struct reverse_snapshot *state = s ? reverse_forward_last(&s->forward) : NULL;
         for (size_t k = 0; state && k < s->forward.count; k++)
-            s->forward.stretches[k]->state.recorded = true;
+            s->forward.segments[k]->state.recorded = true;
         if (state && l->target && l->target->run == TARGET_HALTED)
             state->recorded = false;
     }

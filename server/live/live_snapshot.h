@@ -12,7 +12,6 @@
 #define LIVE_SNAPSHOT_RANGES 64u
 
 struct live;
-struct live_core;
 
 /* Of one core. */
 struct live_snapshot_core {

@@ -22,7 +22,7 @@ static void on_closed(uv_handle_t *handle)
         uv_timer_start(&l->retry, on_retry, RETRY_MS, 0);
 }
 
-static void drop_link(struct remote_link *l)
+void remote_link_again(struct remote_link *l)
 {
     bool was_connected = l->state == REMOTE_LINK_CONNECTED;
     if (was_connected || l->state == REMOTE_LINK_OPENING) {
@@ -46,14 +46,14 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
     if (n > 0)
         gdb_remote_input(l->remote, buf->base, (size_t)n);
     else if (n < 0)
-        drop_link(l);
+        remote_link_again(l);
 }
 
 static void on_connected(uv_connect_t *request, int status)
 {
     struct remote_link *l = request->data;
     if (status < 0 || l->stopping || l->state != REMOTE_LINK_OPENING) {
-        drop_link(l);
+        remote_link_again(l);
         return;
     }
     l->state = REMOTE_LINK_CONNECTED;
@@ -76,7 +76,7 @@ static void on_found(uv_getaddrinfo_t *lookup, int status, struct addrinfo *foun
     l->attempts++;
     if (status < 0 || l->stopping ||
         uv_tcp_connect(&l->request, &l->socket.tcp, a->ai_addr, on_connected) < 0)
-        drop_link(l);
+        remote_link_again(l);
     uv_freeaddrinfo(found);
 }
 
@@ -97,7 +97,7 @@ static void attempt_link(struct remote_link *l)
     uv_tcp_init(l->loop, &l->socket.tcp);
     l->socket.handle.data = l;
     if (uv_getaddrinfo(l->loop, &l->lookup, on_found, l->address.host, port, &hints) < 0)
-        drop_link(l);
+        remote_link_again(l);
 }
 
 int remote_link_start(struct remote_link *l, uv_loop_t *loop, const struct address *address,
@@ -132,20 +132,15 @@ void remote_link_send(void *link, const void *bytes, size_t len)
     if (uv_stream_get_write_queue_size(&l->socket.stream) < QUEUE_MAX)
         w = malloc(sizeof *w + len);
     if (!w) {
-        drop_link(l);
+        remote_link_again(l);
         return;
     }
     memcpy(w->bytes, bytes, len);
     uv_buf_t buf = uv_buf_init(w->bytes, (unsigned)len);
     if (uv_write(&w->request, &l->socket.stream, &buf, 1, on_written) < 0) {
         free(w);
-        drop_link(l);
+        remote_link_again(l);
     }
-}
-
-void remote_link_again(struct remote_link *l)
-{
-    drop_link(l);
 }
 
 void remote_link_stop(struct remote_link *l)
@@ -154,6 +149,6 @@ void remote_link_stop(struct remote_link *l)
         return;
     l->stopping = true;
     uv_cancel((uv_req_t *)&l->lookup);
-    drop_link(l);
+    remote_link_again(l);
     uv_close((uv_handle_t *)&l->retry, NULL);
 }

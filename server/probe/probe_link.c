@@ -170,7 +170,7 @@ void probe_link_close(struct probe_link *p)
         return;
     enum debug_failure failure = p->dp.failure;
     if (failure != DEBUG_FAIL_PROBE)
-        (void)adiv5_disconnect(&p->dp, false);
+        adiv5_disconnect(&p->dp);
     p->dp.failure = failure; /* what went wrong before is what is asked for */
     p->driver->close(p);
     p->swo = (struct trace_stream){0};

@@ -49,6 +49,14 @@ static struct probe_listing listing_of(const char *type, const struct usb_probe_
     return entry;
 }
 
+/* A question of ours may take several answers of the probe, so each has a part of that time; a
+ * patient board file is patient with the probe, too. */
+static unsigned probe_answer_ms(const struct config *config, unsigned usual_ms)
+{
+    unsigned part = config->deadline_ms / 3;
+    return part > usual_ms ? part : usual_ms;
+}
+
 /* CMSIS-DAP. */
 
 struct cmsis_dap_probe {
@@ -83,8 +91,7 @@ static int cmsis_open_swo(struct probe_link *p, struct cmsis_dap_probe *c, struc
     struct trace_stream stream = usb_probe_stream(c->usb);
     if (config->sink != CONFIG_SINK_SWO || config_has_trace_input(config))
         return BT_OK;
-    int error = cmsis_dap_swo_init(&c->swo, &c->dap, &stream, CMSIS_DAP_SWO_UART, config->swo_rate,
-                                   &p->swo_actual);
+    int error = cmsis_dap_swo_init(&c->swo, &c->dap, &stream, config->swo_rate, &p->swo_actual);
     if (error == BT_ERR_UNSUPPORTED)
         message_set(why, "probe '%s' cannot capture SWO as UART; another 'sink' is needed",
                     p->name);
@@ -121,6 +128,7 @@ static int cmsis_open(struct probe_link *p, const struct config *config, struct 
         free(c);
         return error;
     }
+    c->dap.timeout_ms = probe_answer_ms(config, c->dap.timeout_ms);
     cmsis_describe(p, c);
     error = cmsis_open_swo(p, c, why);
     if (error) {
@@ -254,7 +262,7 @@ static int ftdi_open_engine(struct ftdi_probe *f, const struct config_probe *o, 
     error = ftdi_check_layout(&o->layout, ftdi_channel_chip(f->channel), why);
     if (error)
         return error;
-    error = ftdi_open(&f->engine, &port, &o->layout, &debug_clock_monotonic);
+    error = ftdi_open(&f->engine, &port, &o->layout);
     if (error)
         message_set(why, "adapter '%s' does not answer as an MPSSE does: %s",
                     ftdi_channel_info(f->channel)->product_name,
@@ -279,6 +287,7 @@ static int ftdi_probe_open(struct probe_link *p, const struct config *config, st
         free(f);
         return error;
     }
+    f->engine.answer_ms = probe_answer_ms(config, f->engine.answer_ms);
     const struct usb_device_info *usb = ftdi_channel_info(f->channel);
     snprintf(p->name, sizeof p->name, "%s (%s, channel %c)", usb->product_name,
              ftdi_channel_chip(f->channel)->name, (char)('A' + config->probe.channel));

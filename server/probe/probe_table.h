@@ -10,7 +10,6 @@
 #include "drivers/base/message.h"
 
 struct config;
-struct config_probe;
 struct probe_link;
 
 /* A probe that is attached, as far as can be seen without disturbing it. */

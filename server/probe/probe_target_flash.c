@@ -39,7 +39,7 @@ static int flash_open_algorithm(struct probe_target_flash *f, const struct confi
         return message_fail(why, error, "%s: [flash] algorithm: cannot use '%s': %s", config->path,
                             config->flash.algorithm, why->text);
     error =
-        flash_run_init(&f->run, f->algorithm, core, (uint32_t)ram->address, (uint32_t)ram->size, 0);
+        flash_run_init(&f->run, f->algorithm, core, (uint32_t)ram->address, (uint32_t)ram->size);
     if (error)
         message_set(why, "%s: [flash] ram: %s", config->path,
                     flash_run_describe(&f->run, text, sizeof text));

@@ -339,7 +339,7 @@ static int probe_m_reset(struct probe_target *t)
         t->config->probe.connect_under_reset ? CORTEX_M_RESET_PIN : CORTEX_M_RESET_SYSTEM;
     memset(t->m.reported, 0, sizeof t->m.reported);
     t->m.core.limit_ms = probe_target_left_ms(t);
-    return cortex_m_reset(&t->m.core, kind, true);
+    return cortex_m_reset(&t->m.core, kind);
 }
 
 static bool probe_m_is_fault(unsigned exception)

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define QUIET_MS      10u /* a port that is silent so long has sent all */
-#define DRAIN_MAX_MS  200u
 #define POLL_WAIT_MS  2u
 #define FIRST_WAIT_MS 0u
 
@@ -63,11 +62,11 @@ static void capture_progress(const struct probe_target_trace *t, uint64_t *came,
         t->probe->swo.ops->progress(t->probe->swo.self, came, due);
 }
 
-/* Until nothing has come for a while, and then what the probe holds back. */
+/* Until nothing has come for a while, and then what the probe holds back; drain_ms at most. */
 static int drain_port(struct probe_target_trace *t, struct message *why)
 {
     uint64_t begin = debug_now(&debug_clock_monotonic), last = begin, now = begin;
-    uint64_t came = 0, due = 0, goal = 0;
+    uint64_t came = 0, due = 0, goal = 0, limit = t->setup.config->drain_ms * UINT64_C(1000);
     bool quiet = false;
     int error = BT_OK;
     while (!error && t->capturing && !(quiet && came >= goal)) {
@@ -82,7 +81,7 @@ static int drain_port(struct probe_target_trace *t, struct message *why)
             quiet = true;
             goal = due;
         }
-        if (now - begin >= DRAIN_MAX_MS * 1000u && !(quiet && came >= goal)) {
+        if (now - begin >= limit && !(quiet && came >= goal)) {
             t->sink.lost(t->sink.user, BT_GAP_LOST_BYTES);
             break;
         }

@@ -609,7 +609,7 @@ static void tell_news(struct probe_thread *p, const struct probe_news *news)
         break;
     case PROBE_REPLY_OPENED:
         target_note_stop(&p->target, &(struct target_halt){.stop = &news->stop});
-        target_opened(&p->target, BT_OK, news->opened);
+        target_opened(&p->target, news->opened);
         break;
     case PROBE_REPLY_ANSWER:
         target_answered(&p->target, &news->answer);

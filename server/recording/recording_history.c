@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/recording/recording_history.h"
 
+#include "decoder/base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,15 +96,22 @@ static int recording_mode(struct recording *r, const struct snapshot_buffer *buf
 int recording_range_init(struct recording *r, const struct recording_source *source, uint64_t from,
                          struct recording_pass *pass)
 {
+    struct recording_pass first = {.formatted =
+                                       source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA};
     enum formatter_mode mode;
-    memset(pass, 0, sizeof *pass);
-    pass->formatted = source->buffer->format != SNAPSHOT_FORMAT_SOURCE_DATA;
     int error = recording_mode(r, source->buffer, &mode);
-    if (error)
-        return error;
-    formatter_init(&pass->formatter, mode);
+    first.formatter.mode = (uint8_t)mode;
+    recording_range_like(&first, from, pass);
+    return error;
+}
+
+void recording_range_like(const struct recording_pass *other, uint64_t from,
+                          struct recording_pass *pass)
+{
+    memset(pass, 0, sizeof *pass);
+    pass->formatted = other->formatted;
+    formatter_init(&pass->formatter, (enum formatter_mode)other->formatter.mode);
     pass->formatter.offset = from;
-    return BT_OK;
 }
 
 int recording_feed_range(struct recording *r, const struct recording_source *source, uint64_t from,
@@ -191,14 +200,8 @@ static int recording_index_add(struct recording_index *x, const struct recording
 static const struct recording_place *recording_index_find(const struct recording_index *x,
                                                           uint64_t offset)
 {
-    size_t low = 0, high = x->count;
-    while (high - low > 1) {
-        size_t mid = low + (high - low) / 2;
-        if (x->places[mid].offset <= offset)
-            low = mid;
-        else
-            high = mid;
-    }
+    size_t low;
+    SEARCH_LAST(low, x->count, x->places[low].offset <= offset);
     return &x->places[low];
 }
 

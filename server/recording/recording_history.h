@@ -45,6 +45,11 @@ int recording_feed(struct recording *r, const struct recording_source *source,
  */
 int recording_range_init(struct recording *r, const struct recording_source *source, uint64_t from,
                          struct recording_pass *pass);
+
+/* As the first, where another pass of the same source has begun. */
+void recording_range_like(const struct recording_pass *other, uint64_t from,
+                          struct recording_pass *pass);
+
 int recording_feed_range(struct recording *r, const struct recording_source *source, uint64_t from,
                          uint64_t to, const struct recording_sink *sink,
                          struct recording_pass *pass);

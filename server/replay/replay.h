@@ -89,6 +89,9 @@ int replay_init(struct replay *r, const char *path, const struct perf_places *pe
                 const char *const *elf, size_t elf_count, bool indexed, struct message *why);
 void replay_release(struct replay *r);
 
+/* The history of a core that has a trace; `size` is that of a packet, bytes. */
+void replay_view(const struct replay_core *c, uint32_t size, struct btrace_view *view);
+
 /* Operations with a struct replay_client as ctx. */
 extern const struct gdb_host replay_host;
 

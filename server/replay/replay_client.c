@@ -9,24 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CPSR_T (1u << 5)
-
-static void set_replay_view(const struct replay_client *k, int core, struct btrace_view *view)
-{
-    const struct replay *r = k->replay;
-    const struct replay_core *c = &r->cores[core];
-    bool m = c->profile == TARGET_PROFILE_M, a64 = c->profile == TARGET_PROFILE_A64;
-    *view = (struct btrace_view){.history = c->trace->history,
-                                 .image = c->image,
-                                 .key = c->key,
-                                 .pc = c->regs.value[TARGET_REG_PC],
-                                 .thumb = m || (!a64 && (c->regs.value[TARGET_REG_PSR] & CPSR_T)),
-                                 .odd_thumb = r->odd_thumb,
-                                 .size = k->size,
-                                 .holes = c->holes,
-                                 .hole_count = c->hole_count};
-}
-
 static int motion_view(void *ctx, int core, struct btrace_view *view, struct target_error *why)
 {
     const struct replay_client *k = ctx;
@@ -36,7 +18,7 @@ static int motion_view(void *ctx, int core, struct btrace_view *view, struct tar
                  r->cores[core].name);
         return BT_ERR_UNSUPPORTED;
     }
-    set_replay_view(k, core, view);
+    replay_view(&r->cores[core], k->size, view);
     return BT_OK;
 }
 
@@ -394,7 +376,7 @@ struct replay_client *replay_client_new(struct replay *r, struct gdb_session *s)
     target_init(&k->target, &replay_ops, &replay_events, k);
     k->target.core_count = (int)r->core_count;
     target_opening(&k->target);
-    target_opened(&k->target, BT_OK, TARGET_HALTED);
+    target_opened(&k->target, TARGET_HALTED);
     struct replay_client **at = &r->clients;
     while (*at)
         at = &(*at)->next;
@@ -554,7 +536,7 @@ static int op_btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_
     if (annex == GDB_ANNEX_DELTA)
         return BT_ERR_RANGE;
     struct btrace_view view;
-    set_replay_view(k, core, &view);
+    replay_view(&r->cores[core], k->size, &view);
     return btrace_blocks(&view, out, NULL);
 }
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define CPSR_T (1u << 5)
+
 /* Number of a core among the recording's, as its states have it. */
 static bool is_of_core(const struct recording *r, const struct snapshot_device *state,
                        const struct snapshot_device *core)
@@ -91,7 +93,7 @@ static int place_state(void *ctx, size_t mark, struct history *h)
         .image = known->source->image,
         .pc = s->state.pc,
         .thumb = known->profile == EXECUTE_PROFILE_M ||
-                 (known->profile == EXECUTE_PROFILE_AR && (s->state.regs.psr & 0x20)),
+                 (known->profile == EXECUTE_PROFILE_AR && (s->state.regs.psr & CPSR_T)),
         .size = BTRACE_DEFAULT_SIZE,
         .untraced = s->way.untraced};
     struct reverse place;
@@ -130,13 +132,12 @@ void replay_known_ranges(const struct snapshot_device *core, const char *what,
 
 static int map_known(void *ctx, struct reverse_map *map)
 {
-    const struct replay_core *c = ctx;
+    struct replay_core *c = ctx;
     const struct replay *r = c->replay;
     int error = BT_OK;
     for (size_t i = 0; i < r->recording.elf_count && !error; i++)
         error = reverse_map_program(map, r->recording.elf[i], c->image, c->image_core);
-    return error ? error
-                 : reverse_forward_map(c->forward, map, r->core_count == 1, &c->ram, &c->shared);
+    return error ? error : reverse_forward_map(c->forward, map, &c->ram, &c->shared);
 }
 
 static bool variable_known(void *ctx, uint64_t address, uint64_t *start, uint64_t *size,
@@ -147,6 +148,39 @@ static bool variable_known(void *ctx, uint64_t address, uint64_t *start, uint64_
         if (elf_image_variable_at(r->recording.elf[i], address, start, size, name))
             return true;
     return false;
+}
+
+static bool other_known(void *ctx, unsigned n, struct reverse_forward **f)
+{
+    const struct replay_core *c = ctx;
+    const struct replay *r = c->replay;
+    size_t i = n + (n >= (size_t)(c - r->cores));
+    if (i >= r->core_count)
+        return false;
+    *f = r->cores[i].forward;
+    return true;
+}
+
+void replay_view(const struct replay_core *c, uint32_t size, struct btrace_view *view)
+{
+    bool m = c->profile == TARGET_PROFILE_M, a64 = c->profile == TARGET_PROFILE_A64;
+    *view = (struct btrace_view){.history = c->trace->history,
+                                 .image = c->image,
+                                 .key = c->key,
+                                 .pc = c->regs.value[TARGET_REG_PC],
+                                 .thumb = m || (!a64 && (c->regs.value[TARGET_REG_PSR] & CPSR_T)),
+                                 .odd_thumb = c->replay->odd_thumb,
+                                 .size = size,
+                                 .holes = c->holes,
+                                 .hole_count = c->hole_count};
+}
+
+static bool view_known(void *ctx, struct btrace_view *view)
+{
+    const struct replay_core *c = ctx;
+    if (c->trace)
+        replay_view(c, BTRACE_DEFAULT_SIZE, view);
+    return c->trace;
 }
 
 /* Where the core ran without trace up to a halt, before what it ran into there. */
@@ -168,14 +202,19 @@ static void look_at_end(struct replay_core *c, uint64_t bytes)
         return;
     c->end = last->ends ? last : NULL;
     c->halts_known = true;
-    c->written_before = c->forward->stretches[0]->state.position;
+    c->written_before = c->forward->segments[0]->state.position;
 }
 
 int replay_known_give(struct replay_known *known, struct replay_core *c)
 {
     const struct recording *r = known->recording;
     const struct reverse_program program = reverse_program_of(r->elf, r->elf_count);
-    const struct reverse_forward_owner owner = {map_known, variable_known, c};
+    const struct reverse_forward_owner owner = {.map = map_known,
+                                                .variable = variable_known,
+                                                .other =
+                                                    c->replay->core_count > 1 ? other_known : NULL,
+                                                .view = view_known,
+                                                .ctx = c};
     const struct execute_core core = {.profile = known->profile,
                                       .big_endian = c->big_endian,
                                       .fpu = program.has_float,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/reverse/reverse_accesses.h"
 #include "decoder/base/array.h"
+#include "decoder/base/search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -410,14 +411,8 @@ static bool overlaps(const struct target_breakpoint *w, const struct values_touc
 static const struct reverse_foreseen *find_foreseen(const struct reverse_foresight *t,
                                                     uint64_t position, size_t watch)
 {
-    size_t low = 0, high = t->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->at[middle].position < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_FIRST(low, t->count, t->at[low].position < position);
     for (; low < t->count && t->at[low].position == position; low++)
         if (t->at[low].watch == watch)
             return &t->at[low];

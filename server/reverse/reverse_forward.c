@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stretches of the history, worked out and told. What is compared: reverse_proof.c. */
+/* Segments of the history, worked out and told. What is compared: reverse_proof.c. */
 #include "decoder/base/array.h"
-#include "reverse_forward_internal.h"
+#include "decoder/base/search.h"
+#include "reverse_stores.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,16 +43,14 @@ static int put_stack(struct reverse_map *map, uint64_t sp)
     return reverse_map_put(map, &near, false);
 }
 
-int reverse_forward_map(const struct reverse_forward *f, struct reverse_map *map, bool alone,
+int reverse_forward_map(struct reverse_forward *f, struct reverse_map *map,
                         const struct config_ranges *ram, const struct config_ranges *shared)
 {
-    for (size_t i = 0; i < map->count && !alone; i++)
-        if (map->ranges[i].kind == EXECUTE_MEMORY_RAM)
-            map->ranges[i].kind = EXECUTE_MEMORY_OTHER;
-    int error = put_ranges(map, ram, EXECUTE_MEMORY_RAM, !alone);
-    for (size_t i = 0; i < f->count && alone && !error; i++) {
+    int error = put_ranges(map, ram, EXECUTE_MEMORY_RAM, f->owner.other != NULL);
+    f->promised = *ram;
+    for (size_t i = 0; i < f->count && !error; i++) {
         uint64_t sp;
-        if (reverse_snapshot_sp(f->core.profile, &f->stretches[i]->state.regs, &sp))
+        if (reverse_snapshot_sp(f->core.profile, &f->segments[i]->state.regs, &sp))
             error = put_stack(map, sp);
     }
     return error ? error : put_ranges(map, shared, EXECUTE_MEMORY_OTHER, true);
@@ -77,7 +76,7 @@ static void release_point(struct reverse_forward *f, struct reverse_point *point
     f->budget.used -= sizeof *point;
 }
 
-static void forget_stretch(struct reverse_forward *f, struct reverse_stretch *s)
+void reverse_forward_forget(struct reverse_forward *f, struct reverse_segment *s)
 {
     if (f->walked == s)
         end_walk(f);
@@ -90,40 +89,60 @@ static void forget_stretch(struct reverse_forward *f, struct reverse_stretch *s)
     s->point_count = s->point_max = s->compared = 0;
     s->interval = INTERVAL;
     s->differs = s->derives = s->believes = false;
-    s->status = REVERSE_STRETCH_OPEN;
+    s->status = REVERSE_SEGMENT_OPEN;
     s->why = REVERSE_WHY_NONE;
     s->reach = 0;
 }
 
-static void free_stretch(struct reverse_forward *f, struct reverse_stretch *s)
+static void free_segment(struct reverse_forward *f, struct reverse_segment *s)
 {
-    forget_stretch(f, s);
+    reverse_forward_forget(f, s);
     f->budget.used -= reverse_snapshot_memory(&s->state);
     reverse_snapshot_release(&s->state);
+    reverse_stores_release(s);
     free(s);
+}
+
+void reverse_forward_leave(struct reverse_forward *f)
+{
+    if (f->placed)
+        reverse_release(&f->place);
+    f->placed = false;
 }
 
 void reverse_forward_clear(struct reverse_forward *f)
 {
     for (size_t i = 0; i < f->count; i++)
-        free_stretch(f, f->stretches[i]);
+        free_segment(f, f->segments[i]);
     f->count = 0;
     reverse_path_cache_release(&f->cache);
+    reverse_forward_leave(f);
 }
 
 void reverse_forward_release(struct reverse_forward *f)
 {
     reverse_forward_clear(f);
-    free(f->stretches);
+    free(f->segments);
     reverse_map_release(&f->map);
     execute_code_free(f->code);
     memset(f, 0, sizeof *f);
 }
 
-static void withdraw_stretches(struct reverse_forward *f)
+static void withdraw_of(struct reverse_forward *f)
 {
-    for (size_t i = 0; i < f->count; i++)
-        forget_stretch(f, f->stretches[i]);
+    for (size_t i = 0; i < f->count; i++) {
+        reverse_forward_forget(f, f->segments[i]);
+        reverse_stores_release(f->segments[i]);
+    }
+}
+
+void reverse_forward_withdraw(struct reverse_forward *f)
+{
+    struct reverse_forward *other;
+    withdraw_of(f);
+    for (unsigned n = 0; f->owner.other && f->owner.other(f->owner.ctx, n, &other); n++)
+        if (other)
+            withdraw_of(other);
 }
 
 /* States. */
@@ -133,30 +152,32 @@ static bool too_many_states(const struct reverse_forward *f)
 {
     size_t used = 0;
     for (size_t i = 0; i < f->count; i++)
-        used += reverse_snapshot_memory(&f->stretches[i]->state);
+        used += reverse_snapshot_memory(&f->segments[i]->state);
     return f->count == REVERSE_FORWARD_STATES || (f->count > 2 && used > f->budget.limit / 2);
 }
 
-static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t position,
+static struct reverse_snapshot *add_segment(struct reverse_forward *f, uint64_t position,
                                             uint64_t decoded, uint64_t pc)
 {
     while (too_many_states(f)) {
-        free_stretch(f, f->stretches[0]);
-        memmove(f->stretches, f->stretches + 1, --f->count * sizeof *f->stretches);
+        free_segment(f, f->segments[0]);
+        memmove(f->segments, f->segments + 1, --f->count * sizeof *f->segments);
     }
-    if (!array_room(&f->stretches, f->count, &f->max, sizeof *f->stretches))
+    if (!array_room(&f->segments, f->count, &f->max, sizeof *f->segments))
         return NULL;
-    struct reverse_stretch *s = calloc(1, sizeof *s);
+    struct reverse_segment *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     s->interval = INTERVAL;
-    s->state = (struct reverse_snapshot){.position = position,
+    s->of = f;
+    s->state = (struct reverse_snapshot){.halt = f->halt,
+                                         .position = position,
                                          .decoded = decoded,
                                          .pc = pc,
                                          .ends = true,
                                          .begins = true,
                                          .carries = true};
-    f->stretches[f->count++] = s;
+    f->segments[f->count++] = s;
     f->budget.used += reverse_snapshot_memory(&s->state);
     f->rounds = 0;
     return &s->state;
@@ -164,7 +185,7 @@ static struct reverse_snapshot *add_stretch(struct reverse_forward *f, uint64_t 
 
 int reverse_forward_take(struct reverse_forward *f, struct reverse_snapshot *s)
 {
-    struct reverse_snapshot *now = add_stretch(f, s->position, s->decoded, s->pc);
+    struct reverse_snapshot *now = add_segment(f, s->position, s->decoded, s->pc);
     if (!now)
         return BT_ERR_NOMEM;
     f->budget.used += reverse_snapshot_memory(s) - reverse_snapshot_memory(now);
@@ -175,15 +196,17 @@ int reverse_forward_take(struct reverse_forward *f, struct reverse_snapshot *s)
 
 struct reverse_snapshot *reverse_forward_last(struct reverse_forward *f)
 {
-    return f->count ? &f->stretches[f->count - 1]->state : NULL;
+    return f->count ? &f->segments[f->count - 1]->state : NULL;
 }
 
 /* Trace was lost behind what was decoded at the last halt: what led to its place is not in the
  * history any more, and what was worked out up to there goes over the loss. */
 static void lose_last(struct reverse_forward *f, uint64_t position)
 {
-    for (size_t i = f->count; i-- > 1 && f->stretches[i]->state.position == position;)
-        forget_stretch(f, f->stretches[i - 1]);
+    for (size_t i = f->count; i-- > 1 && f->segments[i]->state.position == position;)
+        reverse_forward_forget(f, f->segments[i - 1]);
+    if (f->owner.other)
+        reverse_forward_withdraw(f);
 }
 
 struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struct reverse *p,
@@ -193,13 +216,14 @@ struct reverse_snapshot *reverse_forward_halted(struct reverse_forward *f, struc
     uint64_t decoded = history_end(p->view.history);
     bool lost = last && reverse_path_begins_late(p, last->decoded, last->position);
     ran |= lost && last->decoded != decoded;
+    reverse_forward_leave(f);
     if (last && last->position == p->end && last->pc == pc && !ran)
         return last;
     if (last && last->position > p->end)
         reverse_forward_clear(f);
     else if (lost)
         lose_last(f, last->position);
-    return add_stretch(f, p->end, decoded, pc);
+    return add_segment(f, p->end, decoded, pc);
 }
 
 struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint64_t pc, bool reset)
@@ -209,13 +233,14 @@ struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint
         return NULL;
     if (last->ends) {
         struct reverse_snapshot copy;
-        if (!add_stretch(f, last->position, last->decoded, pc))
+        if (!add_segment(f, last->position, last->decoded, pc))
             return NULL;
-        last = &f->stretches[f->count - 2]->state;
+        last = &f->segments[f->count - 2]->state;
         struct reverse_snapshot *now = reverse_forward_last(f);
         f->budget.used -= reverse_snapshot_memory(now);
         if (reset)
-            *now = (struct reverse_snapshot){.position = last->position, .decoded = last->decoded};
+            *now = (struct reverse_snapshot){
+                .halt = f->halt, .position = last->position, .decoded = last->decoded};
         else if (reverse_snapshot_copy(&copy, last))
             reverse_snapshot_release(&copy);
         else
@@ -230,9 +255,11 @@ struct reverse_snapshot *reverse_forward_written(struct reverse_forward *f, uint
     if (reset) {
         f->budget.used -= reverse_snapshot_memory(last);
         reverse_snapshot_release(last);
-        const struct reverse_snapshot *before = &f->stretches[f->count - 2]->state;
-        *last = (struct reverse_snapshot){
-            .position = before->position, .decoded = before->decoded, .begins = true};
+        const struct reverse_snapshot *before = &f->segments[f->count - 2]->state;
+        *last = (struct reverse_snapshot){.halt = f->halt,
+                                          .position = before->position,
+                                          .decoded = before->decoded,
+                                          .begins = true};
         f->budget.used += reverse_snapshot_memory(last);
     }
     last->pc = pc;
@@ -265,7 +292,7 @@ int reverse_forward_read(struct reverse_forward *f, uint64_t address, const uint
     if (!s)
         return BT_OK;
     if (!s->ends && f->count > 1 && bytes && s->carries && !is_written(s, address, length)) {
-        int error = add_piece(f, &f->stretches[f->count - 2]->state, address, bytes, length);
+        int error = add_piece(f, &f->segments[f->count - 2]->state, address, bytes, length);
         if (error)
             return error;
     }
@@ -280,34 +307,34 @@ void reverse_forward_complete(struct reverse_forward *f, bool whole)
     s->complete = true;
     s->whole = whole;
     if (!s->ends && f->count > 1)
-        f->stretches[f->count - 2]->state.complete = true;
+        f->segments[f->count - 2]->state.complete = true;
 }
 
-/* Stretches. */
+/* Segments. */
 
-/* Index of the stretch that holds `position`; f->count: none does. */
-static size_t find_stretch(const struct reverse_forward *f, uint64_t position)
+/* Index of the segment that holds `position`; f->count: none does. */
+static size_t find_segment(const struct reverse_forward *f, uint64_t position)
 {
     for (size_t i = f->count; i-- > 1;) {
-        const struct reverse_snapshot *s = &f->stretches[i - 1]->state;
-        if (s->begins && s->position <= position && position < f->stretches[i]->state.position)
+        const struct reverse_snapshot *s = &f->segments[i - 1]->state;
+        if (s->begins && s->position <= position && position < f->segments[i]->state.position)
             return i - 1;
     }
     return f->count;
 }
 
-static bool is_done(const struct reverse_stretch *s)
+static bool is_done(const struct reverse_segment *s)
 {
-    return s->status > REVERSE_STRETCH_COMPARING;
+    return s->status > REVERSE_SEGMENT_COMPARING && (s->settled || !s->of->owner.other);
 }
 
-static const struct reverse_point *last_point(const struct reverse_stretch *s)
+static const struct reverse_point *last_point(const struct reverse_segment *s)
 {
     return s->point_count ? &s->points[s->point_count - 1] : NULL;
 }
 
 /* Where RAM was not all read, or it cannot be read which stack is in use (M profile) or where those
- * of other modes and exception levels are, what was known at its end of the stretch before helps.
+ * of other modes and exception levels are, what was known at its end of the segment before helps.
  */
 static bool wants_more(const struct reverse_forward *f, const struct reverse_snapshot *s)
 {
@@ -317,41 +344,42 @@ static bool wants_more(const struct reverse_forward *f, const struct reverse_sna
 
 static size_t first_to_work_on(const struct reverse_forward *f, size_t i)
 {
-    uint64_t end = f->stretches[i]->state.position;
-    while (i > 0 && wants_more(f, &f->stretches[i]->state) && !is_done(f->stretches[i]) &&
-           !f->stretches[i]->point_count) {
+    uint64_t end = f->segments[i]->state.position;
+    while (i > 0 && wants_more(f, &f->segments[i]->state) && !is_done(f->segments[i]) &&
+           !f->segments[i]->point_count) {
         size_t before = i - 1;
-        if (!f->stretches[before]->state.begins && before > 0)
+        if (!f->segments[before]->state.begins && before > 0)
             before--; /* the other side of a halt at which the debugger wrote */
-        if (!f->stretches[before]->state.begins || is_done(f->stretches[before]) ||
-            f->stretches[before]->state.position == f->stretches[i]->state.position ||
-            end - f->stretches[before]->state.position > CARRIED)
+        if (!f->segments[before]->state.begins || is_done(f->segments[before]) ||
+            f->segments[before]->state.position == f->segments[i]->state.position ||
+            end - f->segments[before]->state.position > CARRIED)
             break;
         i = before;
     }
     return i;
 }
 
-static struct reverse_stretch *stretch_before(const struct reverse_forward *f, size_t i)
+static struct reverse_segment *segment_before(const struct reverse_forward *f, size_t i)
 {
     while (i-- > 0)
-        if (f->stretches[i]->state.begins)
-            return f->stretches[i];
+        if (f->segments[i]->state.begins)
+            return f->segments[i];
     return NULL;
 }
 
-/* The state at the beginning of a stretch. */
+/* The state at the beginning of a segment. */
 static int begin_state(struct reverse_forward *f, size_t i, struct execute *x)
 {
-    const struct reverse_stretch *s = f->stretches[i];
-    const struct reverse_stretch *before = s->state.carries ? stretch_before(f, i) : NULL;
+    const struct reverse_segment *s = f->segments[i];
+    const struct reverse_segment *before = s->state.carries ? segment_before(f, i) : NULL;
     int error = BT_OK;
     memset(x, 0, sizeof *x);
     x->core = f->core;
     x->code = f->code;
-    execute_memory_init(&x->memory, &f->budget, reverse_map_kind, &f->map);
+    execute_memory_init(&x->memory, &f->budget, reverse_stores_kind, f->segments[i]);
     x->regs = s->state.regs;
-    if (before && before->status == REVERSE_STRETCH_PROVED && last_point(before)) {
+    if (before && before->status == REVERSE_SEGMENT_PROVED && is_done(before) &&
+        last_point(before)) {
         const struct reverse_point *p = last_point(before);
         uint64_t others = p->regs.known & ~x->regs.known;
         for (unsigned r = EXECUTE_MSP; r < EXECUTE_REGS; r++)
@@ -359,7 +387,10 @@ static int begin_state(struct reverse_forward *f, size_t i, struct execute *x)
                 x->regs.value[r] = p->regs.value[r];
                 x->regs.known |= UINT64_C(1) << r;
             }
-        error = execute_memory_share(&x->memory, &p->memory);
+        /* What others have stored is as it was before, there. */
+        if (!f->owner.other)
+            error = execute_memory_share(&x->memory, &p->memory);
+        x->memory.context = f->segments[i];
     }
     return error ? error : reverse_snapshot_put(&s->state, &x->memory);
 }
@@ -383,7 +414,7 @@ static int make_map(struct reverse_forward *f)
 }
 
 /* Every second point but the first goes. */
-static void thin_out(struct reverse_forward *f, struct reverse_stretch *s)
+static void thin_out(struct reverse_forward *f, struct reverse_segment *s)
 {
     size_t kept = 0;
     for (size_t i = 0; i < s->point_count; i++) {
@@ -399,17 +430,17 @@ static void thin_out(struct reverse_forward *f, struct reverse_stretch *s)
 /* Of all that were worked out; false: there is nothing more to be had. */
 static bool forward_make_room(struct reverse_forward *f)
 {
-    struct reverse_stretch *most = NULL;
+    struct reverse_segment *most = NULL;
     for (size_t i = 0; i < f->count; i++)
-        if (f->stretches[i]->point_count > 2 &&
-            (!most || f->stretches[i]->point_count > most->point_count))
-            most = f->stretches[i];
+        if (f->segments[i]->point_count > 2 &&
+            (!most || f->segments[i]->point_count > most->point_count))
+            most = f->segments[i];
     if (most)
         thin_out(f, most);
     return most != NULL;
 }
 
-static int add_point(struct reverse_forward *f, struct reverse_stretch *s)
+static int add_point(struct reverse_forward *f, struct reverse_segment *s)
 {
     while (f->budget.used + sizeof(struct reverse_point) > f->budget.limit - f->budget.limit / 8 &&
            forward_make_room(f))
@@ -418,7 +449,7 @@ static int add_point(struct reverse_forward *f, struct reverse_stretch *s)
         return BT_ERR_NOMEM;
     struct reverse_point *p = &s->points[s->point_count];
     *p = (struct reverse_point){.position = f->walk.position, .regs = f->walk.x.regs};
-    execute_memory_init(&p->memory, &f->budget, reverse_map_kind, &f->map);
+    execute_memory_init(&p->memory, &f->budget, reverse_stores_kind, s);
     int error = execute_memory_share(&p->memory, &f->walk.x.memory);
     if (error)
         return error;
@@ -427,20 +458,20 @@ static int add_point(struct reverse_forward *f, struct reverse_stretch *s)
     return BT_OK;
 }
 
-static void stretch_broken(struct reverse_forward *f, struct reverse_stretch *s,
-                           enum reverse_stretch_why why, uint64_t at)
+static void segment_broken(struct reverse_forward *f, struct reverse_segment *s,
+                           enum reverse_segment_why why, uint64_t at)
 {
-    forget_stretch(f, s);
-    s->status = REVERSE_STRETCH_BROKEN;
+    reverse_forward_forget(f, s);
+    s->status = REVERSE_SEGMENT_BROKEN;
     s->why = why;
     s->reach = at;
 }
 
-static void stretch_cut(struct reverse_forward *f, struct reverse_stretch *s,
-                        enum reverse_stretch_why why, uint64_t at)
+static void segment_cut(struct reverse_forward *f, struct reverse_segment *s,
+                        enum reverse_segment_why why, uint64_t at)
 {
     end_walk(f);
-    s->status = s->believes ? REVERSE_STRETCH_BROKEN : REVERSE_STRETCH_CUT;
+    s->status = s->believes ? REVERSE_SEGMENT_BROKEN : REVERSE_SEGMENT_CUT;
     if (s->believes)
         return;
     s->why = why;
@@ -448,7 +479,7 @@ static void stretch_cut(struct reverse_forward *f, struct reverse_stretch *s,
 }
 
 /* The history has the place, and no gap there. */
-static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reverse_snapshot *s)
+static enum reverse_segment_why judge_begin(struct reverse *p, const struct reverse_snapshot *s)
 {
     if (s->position < p->first || s->position >= p->end)
         return REVERSE_WHY_MOVED;
@@ -459,6 +490,7 @@ static enum reverse_stretch_why judge_begin(struct reverse *p, const struct reve
 static void note_access(void *ctx, const struct execute_access *a)
 {
     struct reverse_forward *f = ctx;
+    reverse_stores_note(f, a);
     for (uint64_t at = a->from / REVERSE_FORWARD_LINE, n = 0;
          a->store && at * REVERSE_FORWARD_LINE < a->to && n < REVERSE_FORWARD_LINES; at++, n++)
         f->stored[at % REVERSE_FORWARD_LINES / 32] |= 1u << at % 32;
@@ -472,22 +504,22 @@ static void note_access(void *ctx, const struct execute_access *a)
 
 static void set_path(const struct reverse_forward *f, struct reverse_path *path, size_t i)
 {
-    path->end = f->stretches[i + 1]->state.position;
-    path->end_pc = f->stretches[i + 1]->state.pc;
+    path->end = f->segments[i + 1]->state.position;
+    path->end_pc = f->segments[i + 1]->state.pc;
     path->m_profile = f->core.profile == EXECUTE_PROFILE_M;
 }
 
 /* From its beginning, or from the last point that it has. */
 static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
 {
-    struct reverse_stretch *s = f->stretches[i];
+    struct reverse_segment *s = f->segments[i];
     end_walk(f);
     int error = make_map(f);
     if (error)
         return error;
-    enum reverse_stretch_why why = judge_begin(p, &s->state);
+    enum reverse_segment_why why = judge_begin(p, &s->state);
     if (why) {
-        stretch_broken(f, s, why, s->state.position);
+        segment_broken(f, s, why, s->state.position);
         return BT_OK;
     }
     struct reverse_path *w = &f->walk;
@@ -499,7 +531,7 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
         w->x.core = f->core;
         w->x.code = f->code;
         w->x.regs = last->regs;
-        execute_memory_init(&w->x.memory, &f->budget, reverse_map_kind, &f->map);
+        execute_memory_init(&w->x.memory, &f->budget, reverse_stores_kind, s);
         error = execute_memory_share(&w->x.memory, &last->memory);
     } else {
         error = begin_state(f, i, &w->x);
@@ -517,7 +549,7 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
         return add_point(f, s);
     if (stop < 0)
         return stop;
-    stretch_broken(f, s, stop == REVERSE_PATH_GAP ? REVERSE_WHY_GAP : REVERSE_WHY_MOVED,
+    segment_broken(f, s, stop == REVERSE_PATH_GAP ? REVERSE_WHY_GAP : REVERSE_WHY_MOVED,
                    s->state.position);
     return BT_OK;
 }
@@ -525,8 +557,8 @@ static int begin_walk(struct reverse_forward *f, struct reverse *p, size_t i)
 /* Up to the next point, or the end. */
 static int walk_on(struct reverse_forward *f, struct reverse *p, size_t i, size_t budget)
 {
-    struct reverse_stretch *s = f->stretches[i];
-    bool ends_at_halt = f->stretches[i + 1]->state.ends;
+    struct reverse_segment *s = f->segments[i];
+    bool ends_at_halt = f->segments[i + 1]->state.ends;
     struct reverse_path *w = &f->walk;
     const struct reverse_point *last = last_point(s);
     uint64_t next = last->position + s->interval, before = w->position;
@@ -537,20 +569,20 @@ static int walk_on(struct reverse_forward *f, struct reverse *p, size_t i, size_
     switch (stop) {
     case REVERSE_PATH_THERE:
         if (w->position == w->end)
-            s->status = REVERSE_STRETCH_COMPARING;
+            s->status = REVERSE_SEGMENT_COMPARING;
         return add_point(f, s);
     case REVERSE_PATH_MORE:
         return BT_OK;
     case REVERSE_PATH_GAP:
-        stretch_cut(f, s, REVERSE_WHY_GAP, w->gap);
+        segment_cut(f, s, REVERSE_WHY_GAP, w->gap);
         return BT_OK;
     case REVERSE_PATH_CODE:
-        stretch_cut(f, s, REVERSE_WHY_CODE, w->position);
+        segment_cut(f, s, REVERSE_WHY_CODE, w->position);
         return BT_OK;
     case REVERSE_PATH_WRONG:
-        stretch_broken(f, s, REVERSE_WHY_PATH, w->position);
-        if (ends_at_halt) {
-            s->status = REVERSE_STRETCH_OPEN;
+        segment_broken(f, s, REVERSE_WHY_PATH, w->position);
+        if (ends_at_halt && (s->settled || !f->owner.other)) {
+            s->status = REVERSE_SEGMENT_OPEN;
             s->believes = true;
         }
         return BT_OK;
@@ -560,32 +592,20 @@ static int walk_on(struct reverse_forward *f, struct reverse *p, size_t i, size_
 }
 
 /* Pages of points take the memory: fewer of them, and again from the last one. */
-static int work_failed(struct reverse_forward *f, struct reverse_stretch *s, int error)
+static int work_failed(struct reverse_forward *f, struct reverse_segment *s, int error)
 {
     end_walk(f);
     if (error != BT_ERR_NOMEM)
         return error;
     if (!forward_make_room(f))
-        stretch_broken(f, s, REVERSE_WHY_BUDGET, s->state.position);
+        segment_broken(f, s, REVERSE_WHY_BUDGET, s->state.position);
     return TARGET_PENDING;
 }
 
-int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t position,
-                         size_t budget)
+int reverse_forward_walk(struct reverse_forward *f, struct reverse *p, size_t i, size_t budget)
 {
-    size_t i = find_stretch(f, position);
-    if (i == f->count || is_done(f->stretches[i]))
-        return BT_OK;
-    i = first_to_work_on(f, i);
-    struct reverse_stretch *s = f->stretches[i];
+    struct reverse_segment *s = f->segments[i];
     int error = BT_OK;
-    if (s->status == REVERSE_STRETCH_COMPARING) {
-        int proof = reverse_proof(f, i);
-        if (proof != REVERSE_PROOF_WITHDRAW)
-            return proof;
-        withdraw_stretches(f);
-        return TARGET_PENDING;
-    }
     if (f->walked != s)
         error = begin_walk(f, p, i);
     if (!error && f->walked == s)
@@ -593,18 +613,24 @@ int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t 
     return error ? work_failed(f, s, error) : TARGET_PENDING;
 }
 
+size_t reverse_forward_next(const struct reverse_forward *f, uint64_t position)
+{
+    size_t i = find_segment(f, position);
+    return i == f->count || is_done(f->segments[i]) ? f->count : first_to_work_on(f, i);
+}
+
 bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position)
 {
-    size_t i = find_stretch(f, position);
-    return i < f->count && !is_done(f->stretches[i]);
+    size_t i = find_segment(f, position);
+    return i < f->count && !is_done(f->segments[i]);
 }
 
 bool reverse_forward_open(const struct reverse_forward *f, uint64_t position, uint64_t *at,
                           bool *soon)
 {
     for (size_t i = 0; i + 1 < f->count; i++) {
-        const struct reverse_stretch *s = f->stretches[i];
-        const struct reverse_snapshot *end = &f->stretches[i + 1]->state;
+        const struct reverse_segment *s = f->segments[i];
+        const struct reverse_snapshot *end = &f->segments[i + 1]->state;
         if (!s->state.begins || is_done(s) || end->position <= position ||
             end->position == s->state.position)
             continue;
@@ -617,22 +643,16 @@ bool reverse_forward_open(const struct reverse_forward *f, uint64_t position, ui
 
 /* Answers. */
 
-static const struct reverse_point *point_before(const struct reverse_stretch *s, uint64_t position)
+static const struct reverse_point *point_before(const struct reverse_segment *s, uint64_t position)
 {
-    size_t low = 0, high = s->point_count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->points[middle].position <= position)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_LAST(low, s->point_count, s->points[low].position <= position);
     return &s->points[low];
 }
 
 static int begin_view(struct reverse_forward *f, size_t i, uint64_t position)
 {
-    struct reverse_stretch *s = f->stretches[i];
+    struct reverse_segment *s = f->segments[i];
     const struct reverse_point *point = point_before(s, position);
     end_view(f);
     memset(&f->view, 0, sizeof f->view);
@@ -642,21 +662,22 @@ static int begin_view(struct reverse_forward *f, size_t i, uint64_t position)
     f->view.x.code = f->code;
     f->view.x.regs = point->regs;
     set_path(f, &f->view, i);
-    execute_memory_init(&f->view.x.memory, &f->budget, reverse_map_kind, &f->map);
+    execute_memory_init(&f->view.x.memory, &f->budget, reverse_stores_kind, s);
     return execute_memory_share(&f->view.x.memory, &point->memory);
 }
 
-static bool is_told(const struct reverse_stretch *s, uint64_t position)
+static bool is_told(const struct reverse_segment *s, uint64_t position)
 {
-    return s->point_count && (s->status == REVERSE_STRETCH_PROVED ||
-                              (s->status == REVERSE_STRETCH_CUT && position < s->reach));
+    return s->point_count && is_done(s) &&
+           (s->status == REVERSE_SEGMENT_PROVED ||
+            (s->status == REVERSE_SEGMENT_CUT && position < s->reach));
 }
 
 bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t position)
 {
-    size_t i = find_stretch(f, position);
-    bool halt = i == f->count && i > 1 && f->stretches[i - 1]->state.position == position;
-    struct reverse_stretch *s = halt ? f->stretches[i - 2] : i < f->count ? f->stretches[i] : NULL;
+    size_t i = find_segment(f, position);
+    bool halt = i == f->count && i > 1 && f->segments[i - 1]->state.position == position;
+    struct reverse_segment *s = halt ? f->segments[i - 2] : i < f->count ? f->segments[i] : NULL;
     if (!s || !is_told(s, position)) {
         end_view(f);
         return false;
@@ -671,23 +692,23 @@ bool reverse_forward_at(struct reverse_forward *f, struct reverse *p, uint64_t p
     return stop == 0;
 }
 
-/* All accesses of instructions up to there are told: an exception behind the stretch's last one may
+/* All accesses of instructions up to there are told: an exception behind the segment's last one may
  * be taken when the core runs on. */
 static uint64_t accesses_end(const struct reverse_forward *f, const struct reverse *p, size_t i)
 {
-    const struct reverse_stretch *s = f->stretches[i];
-    uint64_t end = f->stretches[i + 1]->state.position;
+    const struct reverse_segment *s = f->segments[i];
+    uint64_t end = f->segments[i + 1]->state.position;
     end -= end != p->end;
-    return s->status == REVERSE_STRETCH_CUT && s->reach <= end ? s->reach - (s->reach > 0) : end;
+    return s->status == REVERSE_SEGMENT_CUT && s->reach <= end ? s->reach - (s->reach > 0) : end;
 }
 
 bool reverse_forward_span(struct reverse_forward *f, struct reverse *p, uint64_t position,
                           uint64_t *from, uint64_t *to)
 {
-    size_t i = find_stretch(f, position);
+    size_t i = find_segment(f, position);
     uint64_t told = i < f->count ? accesses_end(f, p, i) : 0;
     for (size_t k = 0; k < f->count; k++) {
-        uint64_t at = f->stretches[k]->state.position;
+        uint64_t at = f->segments[k]->state.position;
         *from = at <= position && at > *from ? at : *from;
         *to = at > position && at < *to ? at : *to;
     }
@@ -711,7 +732,7 @@ bool reverse_forward_run(struct reverse_forward *f, struct reverse *p, uint64_t 
 }
 
 /* From point `i` to the next one: states share what nobody has written in between. */
-static bool is_kept(const struct reverse_stretch *s, size_t i, uint64_t address, uint64_t size)
+static bool is_kept(const struct reverse_segment *s, size_t i, uint64_t address, uint64_t size)
 {
     return execute_memory_is_shared(&s->points[i].memory, &s->points[i + 1].memory, address, size);
 }
@@ -719,10 +740,10 @@ static bool is_kept(const struct reverse_stretch *s, size_t i, uint64_t address,
 bool reverse_forward_kept(struct reverse_forward *f, struct reverse *p, uint64_t position,
                           uint64_t address, uint64_t size, uint64_t *from, uint64_t *to)
 {
-    size_t i = find_stretch(f, position), first, last;
-    if (i == f->count || !is_told(f->stretches[i], position))
+    size_t i = find_segment(f, position), first, last;
+    if (i == f->count || !is_told(f->segments[i], position))
         return false;
-    struct reverse_stretch *s = f->stretches[i];
+    struct reverse_segment *s = f->segments[i];
     uint64_t end = accesses_end(f, p, i);
     first = last = (size_t)(point_before(s, position) - s->points);
     while (last + 1 < s->point_count && is_kept(s, last, address, size))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Values forwards: from what is known of a core at a halt, or at a reset, the history is executed
- * up to the next place where something is known, and compared with it. A stretch of the history
+ * up to the next place where something is known, and compared with it. A segment of the history
  * between two such places is told when its end has proved it, or when trace is missing before the
  * end; one that contradicts itself never is.
  *
@@ -36,15 +36,15 @@
  * OPEN to COMPARING to PROVED or BROKEN, OPEN to CUT or BROKEN; from each to OPEN when a range is
  * found to be written from outside.
  */
-enum reverse_stretch_status {
-    REVERSE_STRETCH_OPEN,
-    REVERSE_STRETCH_COMPARING,
-    REVERSE_STRETCH_PROVED,
-    REVERSE_STRETCH_CUT,
-    REVERSE_STRETCH_BROKEN,
+enum reverse_segment_status {
+    REVERSE_SEGMENT_OPEN,
+    REVERSE_SEGMENT_COMPARING,
+    REVERSE_SEGMENT_PROVED,
+    REVERSE_SEGMENT_CUT,
+    REVERSE_SEGMENT_BROKEN,
 };
 
-enum reverse_stretch_why {
+enum reverse_segment_why {
     REVERSE_WHY_NONE,
     REVERSE_WHY_GAP,      /* trace is missing */
     REVERSE_WHY_CODE,     /* what ran there is not known */
@@ -62,11 +62,19 @@ struct reverse_point {
     struct execute_memory memory;
 };
 
+/* Memory that was stored to: sorted, apart from each other, in multiples of 1 << grain bytes. */
+struct reverse_stores {
+    struct reverse_span *at;
+    size_t count, max;
+    unsigned grain;
+    bool all; /* any address */
+};
+
 /* What was known at a place, and what follows from it. */
-struct reverse_stretch {
+struct reverse_segment {
     struct reverse_snapshot state;
-    enum reverse_stretch_status status;
-    enum reverse_stretch_why why;
+    enum reverse_segment_status status;
+    enum reverse_segment_why why;
     unsigned reg;   /* of REVERSE_WHY_REGISTER */
     uint64_t reach; /* PROVED, CUT: told of positions less than this */
     struct reverse_point *points;
@@ -77,6 +85,13 @@ struct reverse_stretch {
     bool derives;      /* or that one has: it may follow from such memory */
     bool believes;     /* worked out against what contradicts the path at `reach`: to see what of
                           memory differs at its end */
+    /* With several cores, see reverse_cores.c. */
+    struct reverse_forward *of;
+    struct reverse_stores stores; /* by its instructions, or perhaps so */
+    struct reverse_stores shared; /* by those of other cores meanwhile */
+    unsigned shares;              /* how often more of these were found */
+    bool settled;                 /* all are */
+    bool moved;                   /* addresses were not those of memory, or may have been others */
 };
 
 /* Memory that somebody else has written. */
@@ -87,12 +102,19 @@ struct reverse_outside {
     uint64_t pc;      /* of that */
 };
 
+struct reverse_forward;
+
 struct reverse_forward_owner {
     /* RAM and constants of the core: BT_OK or BT_ERR_NOMEM. */
     int (*map)(void *ctx, struct reverse_map *map);
     /* The variable that holds an address, for its name and its bounds; false: none. */
     bool (*variable)(void *ctx, uint64_t address, uint64_t *start, uint64_t *size,
                      const char **name);
+    /* Of several cores that share RAM, the others: number `n`, *f NULL if nothing is known
+     * forwards of it. False: there are no more. NULL: it is alone. */
+    bool (*other)(void *ctx, unsigned n, struct reverse_forward **f);
+    /* This core's history at the halt of now, for the others. False: there is none. */
+    bool (*view)(void *ctx, struct btrace_view *view);
     void *ctx;
 };
 
@@ -102,12 +124,16 @@ struct reverse_forward {
     struct execute_budget budget;
     struct reverse_map map;
     bool mapped;
-    struct reverse_stretch **stretches; /* oldest first; each ends where the next begins */
+    struct config_ranges promised; /* RAM that no other core writes, as the board file says */
+    uint32_t halt;                 /* number of the halt of now, the same for all cores; not 0 */
+    struct reverse place;          /* the history at that halt, if `placed`: for other cores */
+    bool placed;
+    struct reverse_segment **segments; /* oldest first; each ends where the next begins */
     size_t count, max;
     struct reverse_path_cache cache;
     struct execute_code *code; /* NULL: not made yet */
     struct reverse_path walk, view;
-    struct reverse_stretch *walked, *viewed;     /* NULL: none */
+    struct reverse_segment *walked, *viewed;     /* NULL: none */
     uint32_t stored[REVERSE_FORWARD_LINES / 32]; /* while walking: lines that were stored to */
     struct reverse_outside outside[REVERSE_FORWARD_OUTSIDE];
     size_t outside_count;
@@ -118,10 +144,10 @@ struct reverse_forward {
 };
 
 /*
- * For the owner's map(), behind the program: what the board file says of RAM. `alone`: no other
- * core writes elsewhere, nor where SP was at halts so far. BT_OK or BT_ERR_NOMEM.
+ * For the owner's map(), behind the program: what the board file says of RAM, and where SP was at
+ * halts so far. BT_OK or BT_ERR_NOMEM.
  */
-int reverse_forward_map(const struct reverse_forward *f, struct reverse_map *map, bool alone,
+int reverse_forward_map(struct reverse_forward *f, struct reverse_map *map,
                         const struct config_ranges *ram, const struct config_ranges *shared);
 
 void reverse_forward_init(struct reverse_forward *f, const struct execute_core *core,
@@ -129,6 +155,8 @@ void reverse_forward_init(struct reverse_forward *f, const struct execute_core *
 void reverse_forward_release(struct reverse_forward *f);
 /* Positions mean something else now. */
 void reverse_forward_clear(struct reverse_forward *f);
+/* The core is about to run, or to be changed: its history will be another one. */
+void reverse_forward_leave(struct reverse_forward *f);
 
 /*
  * The core is halted at the end of `p`, and runs on from there. The state, to be filled; that of
@@ -165,10 +193,10 @@ static inline void reverse_forward_unmap(struct reverse_forward *f)
  */
 int reverse_forward_work(struct reverse_forward *f, struct reverse *p, uint64_t position,
                          size_t budget);
-/* There is a stretch that may tell of the position, and does not yet. */
+/* There is a segment that may tell of the position, and does not yet. */
 bool reverse_forward_waits(const struct reverse_forward *f, uint64_t position);
 /*
- * The first such stretch from the position on, up to the halt: what is carried back from there
+ * The first such segment from the position on, up to the halt: what is carried back from there
  * rests on nobody else having written it. *at: where it is; *soon: all that it needs is there, and
  * it takes a few milliseconds.
  */

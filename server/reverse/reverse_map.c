@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/reverse/reverse_map.h"
 
+#include "decoder/base/array.h"
+#include "decoder/base/search.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +11,8 @@
 
 int reverse_map_init(struct reverse_map *m)
 {
-    *m = (struct reverse_map){.max = 64};
-    m->ranges = malloc(m->max * sizeof *m->ranges);
-    if (!m->ranges)
+    memset(m, 0, sizeof *m);
+    if (!array_room(&m->ranges, 0, &m->max, sizeof *m->ranges))
         return BT_ERR_NOMEM;
     m->ranges[m->count++] = (struct reverse_map_range){.to = UINT64_MAX};
     return BT_OK;
@@ -24,14 +26,8 @@ void reverse_map_release(struct reverse_map *m)
 
 static size_t map_find(const struct reverse_map *m, uint64_t address)
 {
-    size_t low = 0, high = m->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (m->ranges[middle].from <= address)
-            low = middle;
-        else
-            high = middle;
-    }
+    size_t low;
+    SEARCH_LAST(low, m->count, m->ranges[low].from <= address);
     return low;
 }
 
@@ -39,13 +35,8 @@ static int map_add(struct reverse_map *m, const struct reverse_map_range *range)
 {
     if (range->from >= range->to)
         return BT_OK;
-    if (m->count == m->max) {
-        struct reverse_map_range *grown = realloc(m->ranges, 2 * m->max * sizeof *grown);
-        if (!grown)
-            return BT_ERR_NOMEM;
-        m->ranges = grown;
-        m->max *= 2;
-    }
+    if (!array_room(&m->ranges, m->count, &m->max, sizeof *m->ranges))
+        return BT_ERR_NOMEM;
     m->ranges[m->count++] = *range;
     return BT_OK;
 }

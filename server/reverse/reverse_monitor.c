@@ -4,7 +4,6 @@
 #include "server/reverse/reverse_motion.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

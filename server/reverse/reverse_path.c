@@ -30,16 +30,11 @@ static bool is_resume(const struct bt_event *e)
     return e->kind == BT_EVENT_TRACE_ON && e->cause == BT_GAP_DEBUG;
 }
 
-static void path_cache_clear(struct reverse_path_cache *cache)
+void reverse_path_cache_release(struct reverse_path_cache *cache)
 {
     for (size_t i = 0; i < REVERSE_PATH_BLOCKS; i++)
         free(cache->blocks[i].insns);
     memset(cache, 0, sizeof *cache);
-}
-
-void reverse_path_cache_release(struct reverse_path_cache *cache)
-{
-    path_cache_clear(cache);
 }
 
 /* Only what code depends on: a change of anything else is none. */
@@ -73,7 +68,7 @@ static struct code_view *cursor_view(struct path_cursor *c)
 {
     struct code_key key = key_that_counts(&c->key, c->reverse->view.image);
     if (!c->cache->valid || !keys_are_equal(&key, &c->cache->key)) {
-        path_cache_clear(c->cache);
+        reverse_path_cache_release(c->cache);
         c->cache->key = key;
         c->cache->valid = true;
         c->view = NULL;

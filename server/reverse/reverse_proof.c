@@ -84,7 +84,7 @@ static bool is_stored(const struct reverse_forward *f, uint64_t address)
 
 /* One piece of RAM. What an instruction has stored may follow from other memory that differs: it
  * counts if there is no such (`all`). False: too much of it differs. */
-static bool compare_piece(struct reverse_forward *f, struct reverse_stretch *s,
+static bool compare_piece(struct reverse_forward *f, struct reverse_segment *s,
                           struct execute_memory *memory, const struct reverse_piece *piece,
                           bool all)
 {
@@ -111,17 +111,17 @@ static bool compare_piece(struct reverse_forward *f, struct reverse_stretch *s,
     return true;
 }
 
-static void break_at_end(struct reverse_stretch *s, enum reverse_stretch_why why, unsigned reg,
+static void break_at_end(struct reverse_segment *s, enum reverse_segment_why why, unsigned reg,
                          uint64_t end)
 {
-    s->status = REVERSE_STRETCH_BROKEN;
+    s->status = REVERSE_SEGMENT_BROKEN;
     s->why = why;
     s->reg = reg;
     s->reach = end;
 }
 
 /* All is compared. */
-static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
+static int judge_segment(struct reverse_forward *f, struct reverse_segment *s,
                          const struct reverse_snapshot *end)
 {
     const struct reverse_point *last = &s->points[s->point_count - 1];
@@ -134,11 +134,11 @@ static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
     if (s->differs) {
         break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
     } else if (s->believes) {
-        s->status = REVERSE_STRETCH_BROKEN;
+        s->status = REVERSE_SEGMENT_BROKEN;
     } else if (reg != ALL_SAME) {
         break_at_end(s, REVERSE_WHY_REGISTER, reg, end->position);
     } else {
-        s->status = REVERSE_STRETCH_PROVED;
+        s->status = REVERSE_SEGMENT_PROVED;
         s->reach = end->position;
     }
     return TARGET_PENDING;
@@ -146,11 +146,11 @@ static int judge_stretch(struct reverse_forward *f, struct reverse_stretch *s,
 
 int reverse_proof(struct reverse_forward *f, size_t i)
 {
-    struct reverse_stretch *s = f->stretches[i];
-    const struct reverse_snapshot *end = &f->stretches[i + 1]->state;
+    struct reverse_segment *s = f->segments[i];
+    const struct reverse_snapshot *end = &f->segments[i + 1]->state;
     struct execute_memory *memory = &s->points[s->point_count - 1].memory;
     if (!end->ends) {
-        s->status = REVERSE_STRETCH_CUT;
+        s->status = REVERSE_SEGMENT_CUT;
         s->reach = end->position;
         return TARGET_PENDING;
     }
@@ -171,7 +171,7 @@ int reverse_proof(struct reverse_forward *f, size_t i)
             break_at_end(s, REVERSE_WHY_MEMORY, 0, end->position);
             return TARGET_PENDING;
         }
-    return judge_stretch(f, s, end);
+    return judge_segment(f, s, end);
 }
 
 /* Reports. */
@@ -187,34 +187,38 @@ static const char *const whys[] = {
     [REVERSE_WHY_BUDGET] = "it takes more than [past] memory",
 };
 
-static void report_stretch(const struct reverse_forward *f, size_t i, const struct console *c)
+static void report_segment(const struct reverse_forward *f, size_t i, const struct console *c)
 {
-    const struct reverse_stretch *s = f->stretches[i];
-    uint64_t from = s->state.position, to = f->stretches[i + 1]->state.position;
+    const struct reverse_segment *s = f->segments[i];
+    uint64_t from = s->state.position, to = f->segments[i + 1]->state.position;
     if (!s->state.begins || from == to)
         return;
     console_print(c,
                   "  %" PRIu64 " to %" PRIu64 ": %" PRIu64 " bytes of RAM known at its begin%s, ",
                   from + 1, to, s->state.bytes, s->state.whole ? "" : " (not all)");
     switch (s->status) {
-    case REVERSE_STRETCH_OPEN:
+    case REVERSE_SEGMENT_OPEN:
         console_print(c, "worked out when asked for\n");
         break;
-    case REVERSE_STRETCH_COMPARING:
+    case REVERSE_SEGMENT_COMPARING:
         console_print(c, "its end is being compared\n");
         break;
-    case REVERSE_STRETCH_PROVED:
+    case REVERSE_SEGMENT_PROVED:
         console_print(c, "%s, %zu checkpoints\n", whys[s->why], s->point_count);
         break;
-    case REVERSE_STRETCH_CUT:
+    case REVERSE_SEGMENT_CUT:
         console_print(c, "known up to %" PRIu64 ": %s\n", s->reach,
                       s->why ? whys[s->why] : "nothing was compared at its end");
         break;
-    case REVERSE_STRETCH_BROKEN:
+    case REVERSE_SEGMENT_BROKEN:
         console_print(c, "NOT shown, at %" PRIu64 " %s", s->reach + 1, whys[s->why]);
         console_print(c, s->why == REVERSE_WHY_REGISTER ? ": number %u\n" : "\n", s->reg);
         break;
     }
+    if (s->shared.all)
+        console_print(c, "    other cores may have written any RAM meanwhile\n");
+    else if (s->shared.count)
+        console_print(c, "    other cores have written some RAM meanwhile: it is not known\n");
 }
 
 static void report_outside(const struct reverse_outside *o, const struct console *c)
@@ -227,7 +231,7 @@ static void report_outside(const struct reverse_outside *o, const struct console
     console_print(c, "\n");
 }
 
-#define REPORTED 8u /* the latest stretches */
+#define REPORTED 8u /* the latest segments */
 
 void reverse_forward_report(const struct reverse_forward *f, const struct console *c)
 {
@@ -237,8 +241,8 @@ void reverse_forward_report(const struct reverse_forward *f, const struct consol
         return;
     }
     for (size_t i = 0; i < f->count; i++) {
-        bytes += f->stretches[i]->state.bytes;
-        ns += f->stretches[i]->state.read_ns;
+        bytes += f->segments[i]->state.bytes;
+        ns += f->segments[i]->state.read_ns;
     }
     console_print(c,
                   "values forwards: %zu known states, %" PRIu64 " bytes of RAM read in %" PRIu64
@@ -246,7 +250,7 @@ void reverse_forward_report(const struct reverse_forward *f, const struct consol
                   f->count, bytes, ns / 1000000, f->insns, f->budget.used >> 10,
                   f->budget.limit >> 10);
     for (size_t i = f->count > REPORTED ? f->count - REPORTED : 0; i + 1 < f->count; i++)
-        report_stretch(f, i, c);
+        report_segment(f, i, c);
     for (size_t i = 0; i < f->outside_count; i++)
         report_outside(&f->outside[i], c);
     if (f->conflicts)

@@ -218,7 +218,7 @@ static uint64_t state_bits(const struct reverse_snapshot *s, const struct revers
 int reverse_recorded_put(const struct reverse_snapshot *s, enum execute_profile profile,
                          const struct reverse_recorded_way *way, struct recorder *r, unsigned core)
 {
-    struct recorder_known_reg regs[EXECUTE_REGS + 2 * DOUBLES + 4];
+    struct recorder_known_reg regs[EXECUTE_REGS + 2 * DOUBLES + 5];
     struct recorder_known_ram *ram = calloc(s->piece_count + 1, sizeof *ram);
     struct recorder_known k = {.regs = regs, .ram = ram};
     uint8_t *kinds = calloc(s->piece_count + 1, 1), *bytes = NULL;
@@ -226,6 +226,8 @@ int reverse_recorded_put(const struct reverse_snapshot *s, enum execute_profile 
         judge_pieces(s, kinds);
         k.reg_count = list_regs(s, profile, regs);
         add_reg(regs, &k.reg_count, "STATE", state_bits(s, way, kinds));
+        if (s->halt)
+            add_reg(regs, &k.reg_count, "HALT", s->halt);
         k.ram_count = list_ram(s, kinds, ram);
         bytes = copy_ram(s, kinds, ram, k.ram_count);
     }
@@ -273,7 +275,7 @@ int reverse_recorded_get(struct snapshot *snapshot, const struct snapshot_device
                          struct reverse_recorded_way *way, uint64_t *bytes)
 {
     bool *bits[RECORDED_BITS];
-    uint64_t state;
+    uint64_t state, halt;
     int error = BT_OK;
     memset(s, 0, sizeof *s);
     memset(way, 0, sizeof *way);
@@ -282,6 +284,8 @@ int reverse_recorded_get(struct snapshot *snapshot, const struct snapshot_device
         snapshot_reg(device, RECORDER_BYTES, bytes) != BT_OK)
         return BT_ERR_FORMAT;
     s->complete = true;
+    if (snapshot_reg(device, "HALT", &halt) == BT_OK)
+        s->halt = (uint32_t)halt;
     get_regs(device, profile, &s->regs);
     get_bits(s, way, bits);
     for (unsigned i = 0; i < RECORDED_BITS; i++)

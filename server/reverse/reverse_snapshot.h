@@ -2,7 +2,7 @@
 /*
  * What is known of a core at one place of its history, since it was read there: registers, and
  * pieces of RAM as far as they have come. What the debugger writes at a halt begins another state
- * at the same place: the one before is where a stretch of the history ends, the new one where the
+ * at the same place: the one before is where a segment of the history ends, the new one where the
  * next begins.
  */
 #ifndef SERVER_REVERSE_SNAPSHOT_H
@@ -19,6 +19,7 @@ struct reverse_piece {
 };
 
 struct reverse_snapshot {
+    uint32_t halt; /* that of this number, the same for all cores; 0: not known */
     uint64_t position;
     uint64_t decoded; /* end of the history at the halt: what lies between it and `position` was
                          known by the PC alone, or held back; a loss takes its numbers away */
@@ -30,7 +31,7 @@ struct reverse_snapshot {
     uint64_t read_ns;  /* that reading took */
     bool complete;     /* all RAM that is to be read was, or will not be */
     bool whole;        /* and all of it was */
-    bool ends, begins; /* a stretch may end here, begin here */
+    bool ends, begins; /* a segment may end here, begin here */
     bool carries;      /* RAM that was not read is as it was before */
     bool recorded;     /* or was not to be */
 };

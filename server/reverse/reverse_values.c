@@ -2,7 +2,6 @@
 /* Values at a replay position: told, worked out at once, and worked out ahead. */
 #include "server/reverse/reverse_values.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Which handler a core of M profile runs. */

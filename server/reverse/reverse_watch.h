@@ -53,7 +53,6 @@ struct reverse_watching {
     bool warned;        /* that steps pass such accesses */
     uint64_t shown;     /* how far a search was when that was said last */
     unsigned rounds;    /* of fetching memory for a window */
-    bool waits;         /* for such */
 
     /* The motion under way, or the last one. */
     struct target_breakpoint watches[REVERSE_WATCHES_MAX];

@@ -230,7 +230,7 @@ static void take_stacking(struct values_window *w, const struct reverse_machine 
     const struct reverse_forward *f = m->forward;
     bool ccr = false, fpccr = false;
     for (size_t i = f && w->m_profile ? f->count : 0; i-- > 0 && !(ccr && fpccr);) {
-        const struct execute_regs *r = &f->stretches[i]->state.regs;
+        const struct execute_regs *r = &f->segments[i]->state.regs;
         if (!ccr && r->known >> EXECUTE_CCR & 1)
             w->m_unaligned = !(r->value[EXECUTE_CCR] & CCR_STKALIGN);
         if (!fpccr && r->known >> EXECUTE_FPCCR & 1)

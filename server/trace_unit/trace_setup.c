@@ -427,7 +427,7 @@ static int start_swo(struct trace_setup *t, struct message *why)
         return message_fail(why, BT_ERR_RANGE,
                             "swo_rate = %u cannot be made of trace_clock = %u: the nearest is %u",
                             c->swo_rate, c->trace_clock, rate);
-    int error = coresight_tpiu_swo(t->bus, t->sink, false, divider, c->formatted);
+    int error = coresight_tpiu_swo(t->bus, t->sink, divider, c->formatted);
     return error ? trace_setup_failed(t, error, "the TPIU cannot be set to SWO", why) : BT_OK;
 }
 
@@ -511,7 +511,8 @@ int trace_setup_program(struct trace_setup *t, struct message *why)
 
 bool trace_setup_runs(const struct trace_setup *t)
 {
-    return t->programmed && trace_setup_units_run(t) && (!t->itm.wanted || trace_setup_itm_runs(t));
+    return t->programmed && trace_setup_units_run(t) &&
+           (!t->itm.wanted || coresight_itm_runs(t->bus, &t->itm.options, &t->itm.state));
 }
 
 int trace_setup_stop(struct trace_setup *t, struct message *why)

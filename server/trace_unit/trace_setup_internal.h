@@ -47,6 +47,5 @@ int trace_setup_take_itm(struct trace_setup *t);
 /* Start it, and tell who has which comparator. As coresight.h, with *why filled. */
 int trace_setup_start_itm(struct trace_setup *t, struct message *why);
 int trace_setup_stop_itm(struct trace_setup *t, struct message *why);
-bool trace_setup_itm_runs(const struct trace_setup *t);
 
 #endif

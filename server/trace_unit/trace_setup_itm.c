@@ -149,8 +149,3 @@ int trace_setup_stop_itm(struct trace_setup *t, struct message *why)
     int error = coresight_itm_stop(t->bus, &t->itm.state);
     return error ? trace_setup_failed(t, error, "the ITM cannot be stopped", why) : BT_OK;
 }
-
-bool trace_setup_itm_runs(const struct trace_setup *t)
-{
-    return coresight_itm_runs(t->bus, &t->itm.options, &t->itm.state);
-}

@@ -107,22 +107,41 @@ def _():
     equal(report(halted(6, 400, 0.05), halted(6, 300, 0.2))[0], 1, "exit code: the share")
 
 
-def live(name, dropped, others=0, age_ms=40):
-    return "\t".join(["live", f"name={name}, 150 MB/s", "seconds=60", "rate=150", f"dropped={dropped}", "gaps=1", "cpu=150",
-                      f"others={others}", f"age_ms={age_ms}", "start_kb=1", "middle_kb=1", "end_kb=1"])
+def port(dropped, others=0, age_ms=40, rate=150):
+    return "\t".join(["port", "name=m4 parser", "seconds=60", f"rate={rate}", f"dropped={dropped}", "gaps=1", "cpu=150", "sender=4",
+                      f"others={others}", f"age_ms={age_ms}", "age99_ms=30", "median_ms=10"])
 
 
-@suite.test("bench report: live at a port's pace counts where two cores were free and can do it; frames in turns")
+@suite.test("bench report: live at a port's pace counts where the machine was free; frames in turns")
 def _():
-    code, text = report(live("m4 parser", 7))
+    code, text = report(port(7))
     equal(code, 1, "exit code")
-    has(text, r"^MISS m4 parser, 150 MB/s: dropped 7 bytes")
-    has(report(live("m4 parser", 0, age_ms=201))[1], r"^MISS m4 parser, 150 MB/s: age of the newest position 201 ms")
-    for row in live("m4 parser", 0), live("m4 parser", 7, others=1.5), live("a9 parser", 7):
+    has(text, r"^MISS m4 parser: dropped 7 bytes")
+    has(report(port(0, age_ms=201))[1], r"^MISS m4 parser: age of the newest position 201 ms")
+    equal(report(port(0, rate=148))[0], 1, "exit code: slower")
+    for row in port(0), port(7, others=1.5):
         equal(report(row)[0], 0, f"exit code of {row}")
     turns = "formatter\tname=turns\tbytes=1\trate={}\twall=1\tocsd={}\tjudged=0"
     pairs = (999, 300), (1001, 300), (1001, 401)
     equal([report(turns.format(*pair))[0] for pair in pairs], [1, 0, 1], "exit codes")
+
+
+def counted(unit, coverage=0.5, profile=0.5):
+    return f"counts\tname=run x {unit}, parser\tdecode=1.0\tcoverage={coverage}\tprofile={profile}"
+
+
+@suite.test("bench report: counting is judged by the unit")
+def _():
+    for unit, good, bad in ("ETMv4 M", 0.76, 0.78), ("PTM return stack", 1.04, 1.06), ("ETMv3", 0.76, 0.78):
+        equal(report(counted(unit, good))[0], 0, f"exit code of {unit}")
+        code, text = report(counted(unit, bad))
+        equal(code, 1, f"exit code of {unit}, slower")
+        has(text, rf"^MISS run x {unit}, parser: coverage ")
+    for unit, good, bad in ("ETMv4 M", 1.44, 1.46), ("PTM return stack", 1.74, 1.76), ("ETMv3", 1.89, 1.91):
+        equal(report(counted(unit, profile=good))[0], 0, f"exit code of {unit}")
+        code, text = report(counted(unit, profile=bad))
+        equal(code, 1, f"exit code of {unit}, slower")
+        has(text, rf"^MISS run x {unit}, parser: profile ")
 
 
 @suite.test("bench report: what is measured again is what missed, each row once")

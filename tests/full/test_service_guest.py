@@ -21,14 +21,14 @@ suite = Suite()
 
 TARGET = "[Unit]\nRequires=session.service\nAfter=session.service\n"
 SERVICE = ("[Unit]\nRequires=basic.target\nAfter=basic.target\n[Service]\nType=oneshot\n"
-           "ExecStart=/run/out/session.sh\nTimeoutStartSec=700\n")
+           "ExecStart=/run/out/session.sh\nTimeoutStartSec=1300\n")
 
 
 def kernel():
     """The kernel, and the files of a guest with its modules."""
     place = ROOT / "build/guest"
     done = subprocess.run([ROOT / "tests/bench/usb/guest/prepare.sh", place], capture_output=True,
-                          text=True, timeout=600)
+                          text=True, timeout=1200)
     if done.returncode == NO_KERNEL:
         must = os.environ.get("BTRACED_REQUIRE_GUEST") == "1"
         print(f"{'FAIL' if must else 'SKIP'} service in systemd: Debian's kernel package cannot be "
@@ -78,7 +78,7 @@ def boot():
     image, initrd = kernel()
     out = folder()
     subprocess.run(["make", "-s", "-C", str(ROOT), "install", f"DESTDIR={out}/root", "PREFIX=/usr/local"],
-                   check=True, capture_output=True, timeout=300)
+                   check=True, capture_output=True, timeout=1200)
     write_chapter(out)
     (out / "units").mkdir()
     (out / "units/session.target").write_text(TARGET)
@@ -89,13 +89,14 @@ def boot():
     command = ["qemu-system-x86_64", "-M", "microvm,pit=on,pic=on,rtc=on,isa-serial=on", "-accel", "tcg",
                "-cpu", "max", "-smp", "1", "-m", "1500", "-nodefaults", "-no-user-config", "-nographic",
                "-no-reboot", "-serial", "stdio", "-kernel", str(image), "-initrd", str(initrd),
-               "-append", f"console=ttyS0 quiet tsc_early_khz={khz} tsc=reliable panic=-1"]
+               "-append", f"console=ttyS0 quiet tsc_early_khz={khz} tsc=reliable panic=-1 "
+               "systemd.default_timeout_start_sec=1200"]
     for name, path, more in (("root", "/", ",readonly=on"), ("out", out, "")):
         command += ["-fsdev", f"local,id={name},path={path},security_model=none,multidevs=remap{more}",
                     "-device", f"virtio-9p-device,fsdev={name},mount_tag={name}"]
     console = out / "console"
     with open(console, "wb") as log:
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=800,
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=1400,
                        check=False)
     if not (out / "done").exists():
         raise Failed(f"the guest did not end: {console.read_text(errors='replace')[-1500:]}")

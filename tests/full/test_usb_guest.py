@@ -33,7 +33,7 @@ def main():
     failed = 0
     seed = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
     print(f"# BTRACED_SEED={seed}", flush=True)
-    environment = os.environ | {"GUEST_SECONDS": "400", "BTRACED_PATIENCE": "180",
+    environment = os.environ | {"GUEST_SECONDS": "1200", "BTRACED_PATIENCE": "600",
                                 "BTRACED_BAUD": "250000",
                                 "GUEST_ENV": "BTRACED_PATIENCE BTRACED BTRACED_BAUD"}
     for test, *names in (TESTS[0], *random.Random(seed).sample(TESTS[1:], 4)):

@@ -124,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         struct cmsis_dap_swo swo;
         const struct trace_sink sink = {.user = &sum, .bytes = take_bytes, .lost = take_loss};
         use_link(dap);
-        if (cmsis_dap_swo_init(&swo, dap, NULL, CMSIS_DAP_SWO_UART, 1000000, NULL) == 0) {
+        if (cmsis_dap_swo_init(&swo, dap, NULL, 1000000, NULL) == 0) {
             struct trace_stream t = cmsis_dap_swo_stream(&swo);
             (void)t.ops->start(t.self, &sink);
             (void)t.ops->poll(t.self, 0);

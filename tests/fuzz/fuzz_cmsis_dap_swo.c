@@ -157,8 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     dap->packet_count = 1;
     dap->caps = CMSIS_DAP_CAP_SWO_UART | CMSIS_DAP_CAP_SWO_STREAM;
     dap->swo_buffer = data[0] & 2 ? 0 : 4096;
-    if (cmsis_dap_swo_init(&swo, dap, in.by_command ? NULL : &endpoint, CMSIS_DAP_SWO_UART, 1000000,
-                           NULL) == 0) {
+    if (cmsis_dap_swo_init(&swo, dap, in.by_command ? NULL : &endpoint, 1000000, NULL) == 0) {
         struct trace_stream t = cmsis_dap_swo_stream(&swo);
         int error = t.ops->start(t.self, &sink);
         for (unsigned i = 0; i < POLLS && !error && in.next < in.end; i++)

@@ -98,7 +98,7 @@ static void try_port(struct fuzz_unit *u, const uint8_t *options)
     if (coresight_tpiu_parallel(bus, BASE, one, width) == 0 && (width == 0 || width > 32))
         abort();
     uint32_t divider = fuzz_get32(options + 6);
-    if (coresight_tpiu_swo(bus, BASE, one, divider, two) == 0 && divider == 0)
+    if (coresight_tpiu_swo(bus, BASE, divider, two) == 0 && divider == 0)
         abort();
     (void)coresight_tpiu_flush(bus, BASE);
     (void)coresight_tpiu_drain(bus, BASE);

@@ -298,8 +298,7 @@ static int control(struct cortex_m *core, uint8_t choice)
         return cortex_m_detach(core, (choice & 8) != 0);
     case 1:
     case 2:
-        return cortex_m_reset(core, (choice & 7) == 1 ? CORTEX_M_RESET_SYSTEM : CORTEX_M_RESET_PIN,
-                              (choice & 8) != 0);
+        return cortex_m_reset(core, (choice & 7) == 1 ? CORTEX_M_RESET_SYSTEM : CORTEX_M_RESET_PIN);
     case 3:
         return cortex_m_vector_catch(core, choice & 8 ? CORTEX_M_CATCH_FAULTS : choice);
     case 4:

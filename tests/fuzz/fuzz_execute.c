@@ -82,7 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t at = 1; at + 8 <= size; at += 8) {
         if (one_step(&x, data + at) == BT_ERR_NOMEM)
             break;
-        execute_memory_ask_again(&x.memory);
         if (at % 64 == 1) {
             execute_memory_release(&copy.memory);
             if (execute_memory_share(&copy.memory, &x.memory))

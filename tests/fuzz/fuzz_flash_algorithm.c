@@ -31,7 +31,7 @@ static void check_place(const struct flash_algorithm *a, uint32_t start, uint32_
 {
     char text[200] = "";
     struct flash_run run;
-    int error = flash_run_init(&run, a, NULL, start, size, 0);
+    int error = flash_run_init(&run, a, NULL, start, size);
     if (!error && (run.code < start || run.stack < run.code + a->image_size ||
                    run.stack > run.buffers[0] || run.buffers[0] > run.buffers[1] ||
                    (uint64_t)run.buffers[1] + a->page_size > (uint64_t)start + size))

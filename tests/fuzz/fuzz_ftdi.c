@@ -145,12 +145,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct adiv5_dp dp;
     if (!f)
         abort();
-    if (ftdi_open(f, &port, &pinout, &clock) == 0) {
+    if (ftdi_open(f, &port, &pinout) == 0) {
         struct debug_link link = ftdi_link(f);
         adiv5_init(&dp, &link, &clock);
         (void)adiv5_connect(&dp, &options);
         use_link(f);
-        (void)adiv5_disconnect(&dp, true);
+        adiv5_disconnect(&dp);
         ftdi_close(f);
     }
     free(f);

@@ -64,7 +64,9 @@ static void take_frames(void *user, const uint8_t *data, size_t length)
     /* Any one of them may be the first that is seen. */
     formatter_discontinuity(&d->formatter, ignore_run, NULL);
     formatter_feed(&d->formatter, data, length, take_run, d);
-    if (d->formatter.unattributed || d->formatter.reserved)
+    bool names = (data[0] & 1) && !(data[FORMATTER_FRAME - 1] & 1); /* its source, at once */
+    uint8_t id = data[0] >> 1;
+    if (!names || (id > FORMATTER_ID_MAX && id != FORMATTER_ID_TRIGGER))
         abort();
 }
 

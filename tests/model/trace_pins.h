@@ -9,9 +9,8 @@
 #include "drivers/virtual/encoder/frame_builder.h"
 
 #define TRACE_PINS_CLOCK 64000000u /* edges a second of a parallel port; Hz of SWO's divider */
-#define TRACE_PINS_BUFFER                                                                          \
-    0x100000u /* a test bench that is late must not lose what a probe takes                        \
-               */
+/* a test bench that is late must not lose what a probe takes */
+#define TRACE_PINS_BUFFER 0x100000u
 
 /* All zero: nothing yet. Public: holes and size. */
 struct trace_pins {

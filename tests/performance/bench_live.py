@@ -4,31 +4,25 @@
 and what a step costs. Prints lines for report.py, fields are NAME=VALUE.
 
 No emulator on a small machine makes 45 MB/s of trace, so a recorded stream of the virtual board is
-sent through the trace socket at that pace, over and over; the row `board` is the emulator itself. Streams of
-programs that really ran come at 150 MB/s: a port of 4 bits at 150 MHz, both edges.
+sent through the trace socket at that pace, over and over; the row `board` is the emulator itself.
 
-usage: bench_live.py [FOLDER]   FOLDER: what programs/build.sh made; without it no such programs
-BENCH_SECONDS: length of each load, 60. BENCH_ONLY: of the programs those whose row has this in its name,
-and nothing else."""
+usage: bench_live.py
+BENCH_SECONDS: length of each load, 60."""
 
 import os
 import re
 import socket
 import sys
-import threading
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "bench" / "gdb"))
-import bench_programs  # noqa: E402
-from live_gdb import PROGRAMS, Live, Wire, board_file  # noqa: E402
+from live_gdb import Live, Wire  # noqa: E402
 from live_runs import prepare, run_long  # noqa: E402
 from replay_gdb import Failed, Skipped  # noqa: E402
 
 SECONDS = float(os.environ.get("BENCH_SECONDS", "60"))
 PACE = 45e6  # bytes a second of a High-Speed probe
-AT_PORT = [("m4", "parser"), ("m33", "parser"), ("a53", "parser"), ("a9", "machine"), ("a9", "parser")]
-PORT = 150e6  # of 4 pins at 150 MHz, both edges
 PIECE = 1 << 16
 STEPS = 200
 SET = "M3, ETMv3"
@@ -57,36 +51,12 @@ def status(wire):
             int(gaps[1]) if gaps else 0, text)
 
 
-def busy():
-    """Seconds that all cores together were not idle."""
-    fields = [int(f) for f in Path("/proc/stat").read_text("ascii").split("\n")[0].split()[1:9]]
-    return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK")
-
-
-class Waiting(threading.Thread):
-    """The most bytes that wait for the decoder, asked for all the time."""
-
-    def __init__(self, live):
-        super().__init__(daemon=True)
-        self.live, self.most, self.over = live, 0, threading.Event()
-
-    def end(self):
-        self.over.set()
-        self.join()
-
-    def run(self):
-        with Wire(self.live) as wire:
-            while not self.over.wait(0.2):
-                waits = re.search(r"; (\d+) bytes wait", status(wire)[3])
-                self.most = max(self.most, int(waits[1]) if waits else 0)
-
-
 class Load:
     """Memory of the server at the start (when its buffers are full), in the middle, at the end."""
 
     def __init__(self, live):
         self.live, self.begin, self.seen = live, time.monotonic(), []
-        self.cpu, self.own, self.busy = cpu(live), time.process_time(), busy()
+        self.cpu = cpu(live)
 
     def goes_on(self):
         passed = time.monotonic() - self.begin
@@ -94,11 +64,10 @@ class Load:
             self.seen.append(self.live.memory())
         return len(self.seen) < 3
 
-    def report(self, name, sent, waiting=None):
-        """Everything that was sent has been decoded or is told as lost. `waiting`: bytes, at most."""
+    def report(self, name, sent):
+        """Everything that was sent has been decoded or is told as lost."""
         seconds = time.monotonic() - self.begin
         spent = cpu(self.live) - self.cpu
-        others = max(0, busy() - self.busy - spent - (time.process_time() - self.own)) / seconds
         with Wire(self.live) as wire:
             received, dropped, gaps, text = status(wire)
         if dropped and not gaps:
@@ -107,10 +76,8 @@ class Load:
             raise Failed(f"{name}: {sent} bytes sent, {received} received: {text}")
         row("live", name=name, seconds=f"{seconds:.1f}", received=received,
             rate=f"{received / seconds / 1e6:.2f}", dropped=dropped, gaps=gaps,
-            cpu=f"{100 * spent / seconds:.0f}", others=f"{others:.2f}", start_kb=self.seen[0],
-            middle_kb=self.seen[1], end_kb=self.seen[2],
-            **({"age_ms": f"{1e3 * waiting * seconds / max(1, received - dropped):.0f}"}
-               if waiting is not None else {}))
+            cpu=f"{100 * spent / seconds:.0f}", start_kb=self.seen[0], middle_kb=self.seen[1],
+            end_kb=self.seen[2])
 
 
 def recorded_stream():
@@ -120,8 +87,8 @@ def recorded_stream():
     return (place / "buffer_0.bin").read_bytes()
 
 
-def send(live, stream, pace, waiting=None):
-    """The stream over and over, at so many bytes a second; 0: as fast as it is taken. `waiting` looks on."""
+def send(live, stream, pace):
+    """The stream over and over, at so many bytes a second; 0: as fast as it is taken."""
     data = memoryview(stream * (1 + (8 << 20) // len(stream)))
     with socket.socket(socket.AF_UNIX) as sink:
         sink.connect(str(live.path.parent / "trace"))
@@ -132,8 +99,6 @@ def send(live, stream, pace, waiting=None):
             early = sent / pace - (time.monotonic() - load.begin) if pace else 0
             if early > 0.002:
                 time.sleep(early)
-        if waiting:
-            waiting.end()
         while Path("/proc").joinpath(str(live.process.pid)).exists():
             with Wire(live) as wire:
                 if status(wire)[0] >= sent - (2 << 20):
@@ -150,27 +115,6 @@ def socket_load(name, stream, pace, **keys):
     with Live(path) as live:
         load, sent = send(live, stream, pace)
         load.report(name, sent)
-
-
-def program_load(board, program, programs):
-    """A program's trace at the port's pace, and how old the newest position was at most."""
-    name = f"{board} {program}, 150 MB/s"
-    if os.environ.get("BENCH_ONLY", "") not in name:
-        return
-    elf = programs / f"{board}-{program}.elf"
-    registers = bench_programs.NO_RETURN_STACK if board == "a53" else {}
-    place, _ = bench_programs.record(board, elf, registers)
-    stream = (place / "buffer_0.bin").read_bytes()
-    path = board_file(f"virtual-{board}", registers=registers, backpressure="no", memory="8M", replace=[
-        (str(PROGRAMS / f"crash-{board}.elf"), str(elf)),
-        ("out=unix:$RUN/trace", "out=file:/dev/null"),
-        ("listen = unix:$RUN/trace", "listen = unix:$HERE/trace")])
-    path.write_text(re.sub(r",truth=file:[^, \n]*", "", path.read_text()))
-    with Live(path) as live:
-        waiting = Waiting(live)
-        waiting.start()
-        load, sent = send(live, stream[:len(stream) // 16 * 16], PORT, waiting)
-        load.report(name, sent, waiting.most)
 
 
 def board_load():
@@ -209,10 +153,6 @@ def steps():
 
 def main():
     try:
-        for board, program in AT_PORT if len(sys.argv) > 1 else ():
-            program_load(board, program, Path(sys.argv[1]).resolve())
-        if os.environ.get("BENCH_ONLY"):
-            return
         stream = recorded_stream()
         socket_load("socket, 45 MB/s", stream, PACE)
         socket_load("socket, as fast as taken", stream, 0, ring="1M")

@@ -2,14 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Trace of compiled programs that really ran: each is recorded on its virtual board, which also
 counts what it executes, and given to bench_decode, whose lines for report.py go to standard output.
-One of each board is also given to `decode --summary`, `coverage` and `profile`, in turns.
+One of each board is also given to `decode --summary`, `coverage` and `profile`, in turns; that of the
+Cortex-A9 once more as a long recording, as a whole and in parts.
 
 usage: bench_programs.py BENCH_DECODE FOLDER   FOLDER: what programs/build.sh made
-BENCH_RUN_MB: trace of each run, 2; BENCH_MB: so often repeated for counts, 20; BENCH_RUNS: turns, of
-which the fastest counts, 5. BENCH_ONLY: part of a row's name."""
+BENCH_RUN_MB: trace of each run, 2; BENCH_MB: so often repeated for counts, 20; BENCH_LONG_MB: for the
+long one, 200; BENCH_RUNS: turns, of which the fastest counts, 5, of the long one 2. BENCH_ONLY: part of a row's name."""
 
 import array
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,6 +25,8 @@ from replay_gdb import BTRACED, Failed, Skipped, environment, equal, expect, fol
 
 SIZE = float(os.environ.get("BENCH_RUN_MB", "2")) * 1e6
 COUNTS_SIZE = float(os.environ.get("BENCH_MB", "20")) * 1e6
+LONG_SIZE = float(os.environ.get("BENCH_LONG_MB", "200")) * 1e6
+LONG_BOARD, LONG_RUNS, PARTS = "a9", 2, 2
 RUNS = int(os.environ.get("BENCH_RUNS", "5"))
 COUNTED = "parser"
 PATIENCE = 20  # seconds without more trace; QEMU makes about a megabyte in one
@@ -63,10 +67,10 @@ class Executed(threading.Thread):
                     self.at[address] += ran.count(address) + ran.count(address | 1)
 
 
-def record(board, elf, registers):
-    """(recording, number of instructions that ran)"""
+def record(board, elf, registers, replace=()):
+    """(recording, number of instructions that ran); `replace`: as for board_file()"""
     shipped = str(PROGRAMS / f"crash-{board}.elf")
-    path = board_file(f"virtual-{board}", registers=registers, replace=[(shipped, str(elf))])
+    path = board_file(f"virtual-{board}", registers=registers, replace=[(shipped, str(elf)), *replace])
     right, stopped = symbol(elf, "round_right"), symbol(elf, "stopped_here")
     executed = Executed(path.parent / "truth", board == "a53", (right, stopped))
     place = folder() / "run"
@@ -92,28 +96,58 @@ def record(board, elf, registers):
     return place, executed.all
 
 
-def cpu_seconds(*args):
+def cost(*args):
+    """(CPU seconds, kilobytes of memory at most as far as was seen)"""
+    memory = done = 0
     with subprocess.Popen([BTRACED, *args], stdout=subprocess.DEVNULL, env=environment()) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
+        status = Path(f"/proc/{process.pid}/status")
+        while not done:  # what wait4() tells of memory is at least this program's own
+            grown = re.search(r"VmHWM:\s+(\d+)", status.read_text(encoding="ascii"))
+            memory = int(grown[1]) if grown else memory
+            done, code, usage = os.wait4(process.pid, os.WNOHANG)
+            time.sleep(0 if done else 0.02)
+        process.returncode = os.waitstatus_to_exitcode(code)
     equal(process.returncode, 0, f"exit code of {args[0]}")
-    return usage.ru_utime + usage.ru_stime
+    return usage.ru_utime + usage.ru_stime, memory
 
 
-def counts(name, place, elf):
+def parts_cost(what, place, elf):
+    """Of all parts together."""
+    out = str(place / "part.counts")
+    each = [cost(what, "--part", f"{i + 1}/{PARTS}", "--elf", elf, "-o", out, str(place))
+            for i in range(PARTS)]
+    return sum(seconds for seconds, _ in each), max(memory for _, memory in each)
+
+
+def in_turns(place, elf, turns, parts):
+    """{what: (CPU seconds of the fastest, memory)}"""
+    best = {}
+    for _ in range(turns):
+        now = {"decode": cost("decode", "--summary", str(place))}
+        for what in "coverage", "profile":
+            now[what] = cost(what, "--elf", elf, str(place))
+            if parts:
+                now[f"{what}_parts"] = parts_cost(what, place, elf)
+        best = {what: min(best.get(what, now[what]), now[what]) for what in now}
+    return best
+
+
+def counts(name, place, elf, board):
     """What counting takes, against decoding alone."""
     trace = place / "buffer_0.bin"
     data = trace.read_bytes()
     data = data[:len(data) // 16 * 16]  # whole frames
     trace.write_bytes(data * max(1, int(COUNTS_SIZE // len(data))))
-    best = {}
-    for _ in range(RUNS):
-        for what, args in (("decode", ("--summary",)), ("coverage", ("--elf", str(elf))),
-                           ("profile", ("--elf", str(elf)))):
-            seconds = cpu_seconds(what, *args, str(place))
-            best[what] = min(best.get(what, seconds), seconds)
-    print("counts", f"name={name}", *(f"{what}={best[what]:.3f}" for what in best), sep="\t",
-          flush=True)
+    fields = [f"{what}={seconds:.3f}"
+              for what, (seconds, _) in in_turns(place, elf, RUNS, False).items()]
+    if board == LONG_BOARD:
+        with open(trace, "wb") as long:
+            for _ in range(max(1, int(LONG_SIZE // len(data)))):
+                long.write(data)
+        fields.append(f"long_mb={trace.stat().st_size / 1e6:.0f}")
+        for what, (seconds, memory) in in_turns(place, elf, LONG_RUNS, True).items():
+            fields += [f"long_{what}={seconds:.3f}", f"long_{what}_kb={memory}"]
+    print("counts", f"name={name}", *fields, sep="\t", flush=True)
 
 
 def measure(name, bench, programs):
@@ -122,7 +156,7 @@ def measure(name, bench, programs):
     done = subprocess.run([bench, "--run", name, str(place), str(count)], check=False)
     expect(done.returncode == 0, f"bench_decode: exit code {done.returncode}")
     if program.endswith(COUNTED):
-        counts(name, place, programs / f"{program}.elf")
+        counts(name, place, str(programs / f"{program}.elf"), board)
 
 
 def main():

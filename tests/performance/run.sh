@@ -88,7 +88,8 @@ if [ -z "${BENCH_ONLY:-}" ]; then
         bench tests/performance/bench_parallel.py "$programs"/bench_history "${lengths[-1]}" "$protocol"
     done
     halts "$programs"/bench_bare
-    bench tests/performance/bench_live.py build/bench-programs
+    bench tests/performance/bench_live.py
+    bench tests/performance/bench_port.py build/bench-programs
     bench tests/performance/bench_capture.py
     bench tests/performance/bench_reverse.py
     for core in m4 m33 a9-t32 a9-a32; do

@@ -423,7 +423,7 @@ void fake_target_init(struct fake_target *t)
     target_init(&t->target, &t->ops, &fake_events, t);
     t->target.core_count = 2;
     target_opening(&t->target);
-    target_opened(&t->target, BT_OK, TARGET_HALTED);
+    target_opened(&t->target, TARGET_HALTED);
 }
 
 void fake_target_release(struct fake_target *t)

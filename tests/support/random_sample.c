@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tests/support/random_sample.h"
+#include "tests/support/random_next.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-    return x ^ x >> 33;
-}
-
-static unsigned pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return (unsigned)(mix(seed * 64 + what) % below);
-}
-
-unsigned random_sample_pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return pick(seed, what, below);
-}
 
 static int take_code(struct random_sample *s, const struct random_flow_region *regions,
                      size_t count)
@@ -36,25 +20,25 @@ static int take_code(struct random_sample *s, const struct random_flow_region *r
 /* Bits turned over, bytes lost, doubled and put in: about one place in two kilobytes. */
 static int take_bytes(struct random_sample *s, const struct trace_bytes *trace, uint64_t seed)
 {
-    unsigned places = pick(seed, 60, 2) * (1 + (unsigned)trace->size / 2048);
+    unsigned places = random_pick(seed, 60, 2) * (1 + (unsigned)trace->size / 2048);
     s->size = trace->size;
     s->bytes = malloc(s->size + places);
     if (!s->bytes)
         return BT_ERR_NOMEM;
     memcpy(s->bytes, trace->data, s->size);
     for (unsigned i = 0; i < places; i++) {
-        size_t at = pick(seed + i, 61, (unsigned)s->size - 1);
+        size_t at = random_pick(seed + i, 61, (unsigned)s->size - 1);
         uint8_t *p = s->bytes + at;
-        switch (pick(seed + i, 62, 4)) {
+        switch (random_pick(seed + i, 62, 4)) {
         case 0:
-            *p ^= (uint8_t)(1u << pick(seed + i, 63, 8));
+            *p ^= (uint8_t)(1u << random_pick(seed + i, 63, 8));
             break;
         case 1:
             memmove(p, p + 1, --s->size - at);
             break;
         default: /* the byte that is there once more, or another one */
             memmove(p + 1, p, s->size++ - at);
-            *p ^= (uint8_t)(pick(seed + i, 63, 2) * pick(seed + i, 59, 256));
+            *p ^= (uint8_t)(random_pick(seed + i, 63, 2) * random_pick(seed + i, 59, 256));
             break;
         }
     }
@@ -68,11 +52,11 @@ static int ptm_sample(struct random_sample *s, uint64_t seed)
     random_flow_default_options(&o);
     o.instructions = 20000;
     o.encoder.etmccer |= PTM_CCER_TIMESTAMP | PTM_CCER_RETURN_STACK;
-    o.encoder.etmcr |= PTM_CR_CONTEXT_ID(pick(seed, 0, 4));
-    o.encoder.etmcr |= pick(seed, 1, 2) ? PTM_CR_CYCLE_ACCURATE : 0;
-    o.encoder.etmcr |= pick(seed, 2, 2) ? PTM_CR_TIMESTAMP : 0;
-    o.encoder.etmcr |= pick(seed, 3, 3) ? PTM_CR_RETURN_STACK : 0;
-    o.encoder.sync_period = 64 + pick(seed, 4, 1500);
+    o.encoder.etmcr |= PTM_CR_CONTEXT_ID(random_pick(seed, 0, 4));
+    o.encoder.etmcr |= random_pick(seed, 1, 2) ? PTM_CR_CYCLE_ACCURATE : 0;
+    o.encoder.etmcr |= random_pick(seed, 2, 2) ? PTM_CR_TIMESTAMP : 0;
+    o.encoder.etmcr |= random_pick(seed, 3, 3) ? PTM_CR_RETURN_STACK : 0;
+    o.encoder.sync_period = 64 + random_pick(seed, 4, 1500);
     int error = random_flow_init(f, seed, &o);
     if (error)
         return error;
@@ -89,10 +73,10 @@ static int etmv3_sample(struct random_sample *s, uint64_t seed)
     struct random_etmv3_options o;
     random_etmv3_default_options(&o);
     o.instructions = 12000;
-    o.encoder.etmcr = ETMV3_CR_CONTEXT_ID(pick(seed, 0, 4));
-    o.encoder.etmcr |= pick(seed, 1, 2) ? ETMV3_CR_CYCLE_ACCURATE : 0;
-    o.encoder.etmcr |= pick(seed, 2, 3) ? 0 : ETMV3_CR_BROADCAST;
-    o.encoder.sync_period = 64 + pick(seed, 4, 1500);
+    o.encoder.etmcr = ETMV3_CR_CONTEXT_ID(random_pick(seed, 0, 4));
+    o.encoder.etmcr |= random_pick(seed, 1, 2) ? ETMV3_CR_CYCLE_ACCURATE : 0;
+    o.encoder.etmcr |= random_pick(seed, 2, 3) ? 0 : ETMV3_CR_BROADCAST;
+    o.encoder.sync_period = 64 + random_pick(seed, 4, 1500);
     int error = random_etmv3_init(f, seed, &o);
     if (error)
         return error;
@@ -107,18 +91,18 @@ static int etmv3_sample(struct random_sample *s, uint64_t seed)
 static void etmv4_unit(uint64_t seed, struct random_etmv4_options *o)
 {
     struct etmv4_encoder_options *e = &o->encoder;
-    unsigned kind = pick(seed, 0, 4), states = 1 + pick(seed, 1, 7);
+    unsigned kind = random_pick(seed, 0, 4), states = 1 + random_pick(seed, 1, 7);
     e->m_profile = kind == 0;
     e->devarch = kind == 1 ? 0x47735a13u : kind == 0 ? 0x47724a13u : 0x47754a13u;
     e->idr0 = 1u << 5 | ETMV4_IDR0_CYCLES | 1u << 9 | ETMV4_IDR0_COMMOPT | 8u << 24;
-    e->idr0 |= kind == 1 && pick(seed, 2, 2) ? ETMV4_IDR0_MARKERS : 0;
+    e->idr0 |= kind == 1 && random_pick(seed, 2, 2) ? ETMV4_IDR0_MARKERS : 0;
     e->idr2 = kind == 0 ? 4 : 8 | 4u << 5 | 1u << 10;
-    if (kind != 0 && pick(seed, 3, 2)) {
-        e->idr8 = 1 + pick(seed, 4, pick(seed, 5, 2) ? 8 : 200);
-        e->wrong_percent = pick(seed, 6, 3) * 10;
-        e->mispredict_percent = pick(seed, 7, 3) * 10;
-        e->commit_percent = pick(seed, 8, 3) * 20;
-        e->idr0 &= pick(seed, 9, 2) ? ~ETMV4_IDR0_COMMOPT : UINT32_MAX;
+    if (kind != 0 && random_pick(seed, 3, 2)) {
+        e->idr8 = 1 + random_pick(seed, 4, random_pick(seed, 5, 2) ? 8 : 200);
+        e->wrong_percent = random_pick(seed, 6, 3) * 10;
+        e->mispredict_percent = random_pick(seed, 7, 3) * 10;
+        e->commit_percent = random_pick(seed, 8, 3) * 20;
+        e->idr0 &= random_pick(seed, 9, 2) ? ~ETMV4_IDR0_COMMOPT : UINT32_MAX;
     }
     o->a64 = kind != 0 && (states & 1);
     o->a32 = kind != 0 && (states & 2);
@@ -135,18 +119,18 @@ static int etmv4_sample(struct random_sample *s, uint64_t seed)
     etmv4_unit(seed, &o);
     struct etmv4_encoder_options *e = &o.encoder;
     o.instructions = 12000;
-    o.branches = 5 + pick(seed, 20, 50);
-    o.discards = pick(seed, 21, 2);
-    e->configr = 1 | (pick(seed, 22, 2) ? ETMV4_CONFIG_CYCLES : 0) |
-                 (pick(seed, 23, 2) ? ETMV4_CONFIG_TIMESTAMP : 0) |
-                 (pick(seed, 24, 4) ? ETMV4_CONFIG_RETURN_STACK : ETMV4_CONFIG_BROADCAST);
+    o.branches = 5 + random_pick(seed, 20, 50);
+    o.discards = random_pick(seed, 21, 2);
+    e->configr = 1 | (random_pick(seed, 22, 2) ? ETMV4_CONFIG_CYCLES : 0) |
+                 (random_pick(seed, 23, 2) ? ETMV4_CONFIG_TIMESTAMP : 0) |
+                 (random_pick(seed, 24, 4) ? ETMV4_CONFIG_RETURN_STACK : ETMV4_CONFIG_BROADCAST);
     if (!e->m_profile)
-        e->configr |= pick(seed, 25, 4) ? ETMV4_CONFIG_CONTEXT_ID | ETMV4_CONFIG_VMID : 0;
+        e->configr |= random_pick(seed, 25, 4) ? ETMV4_CONFIG_CONTEXT_ID | ETMV4_CONFIG_VMID : 0;
     e->ccctlr = 4;
-    e->return_stack_depth = 1 + pick(seed, 26, ETMV4_MODEL_STACK_MAX);
-    e->sync_period = 64 + pick(seed, 27, 1500);
-    e->source_percent = pick(seed, 28, 2) * 10;
-    e->repeat_percent = pick(seed, 29, 2) * 20;
+    e->return_stack_depth = 1 + random_pick(seed, 26, ETMV4_MODEL_STACK_MAX);
+    e->sync_period = 64 + random_pick(seed, 27, 1500);
+    e->source_percent = random_pick(seed, 28, 2) * 10;
+    e->repeat_percent = random_pick(seed, 29, 2) * 20;
     e->zero_percent = 0;
     int error = random_etmv4_init(f, seed, &o);
     if (error)

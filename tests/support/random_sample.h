@@ -24,7 +24,4 @@ struct random_sample {
 int random_sample_init(struct random_sample *s, enum stream_protocol protocol, uint64_t seed);
 void random_sample_release(struct random_sample *s);
 
-/* A number below `below` for this seed and purpose. */
-unsigned random_sample_pick(uint64_t seed, unsigned what, unsigned below);
-
 #endif

@@ -9,6 +9,7 @@
 #define TIMEOUT_MS       1000u
 #define FIRST_TIMEOUT_MS 300u /* for the first question */
 #define PROBE_TIMEOUT_MS 50u  /* before it is asked again: some answer only to full packets */
+#define FIRST_ATTEMPTS   4u
 #define ACCESS_BITS      100u /* on either wire, with idle clocks */
 #define DRAIN_TIMEOUT_MS 10u
 #define DRAIN_MAX        64u
@@ -193,6 +194,26 @@ static int info_text(struct cmsis_dap *dap, uint8_t id, char *text)
     return 0;
 }
 
+/* Answers to the first questions that came too late look like those to the next ones. They have
+ * come when another command is answered: the probe keeps the order. */
+static int pass_late_answers(struct cmsis_dap *dap)
+{
+    const uint8_t light[] = {DAP_HOST_STATUS, 0, 0};
+    size_t length;
+    memcpy(dap->out, light, sizeof light);
+    int error = cmsis_dap_send(dap, sizeof light);
+    if (error != 0)
+        return error;
+    for (unsigned k = 0; k <= FIRST_ATTEMPTS; k++) {
+        error = cmsis_dap_receive(dap, DAP_HOST_STATUS, &length, 0);
+        if (error != BT_ERR_FORMAT || dap->in[0] != DAP_INFO)
+            break;
+    }
+    if (error == 0)
+        dap->stale = false;
+    return error == BT_ERR_UNSUPPORTED ? 0 : error;
+}
+
 /*
  * The first question. Some probes answer only to a packet of full size, and after a client that
  * died the first answer may be an old one.
@@ -200,14 +221,15 @@ static int info_text(struct cmsis_dap *dap, uint8_t id, char *text)
 static int first_contact(struct cmsis_dap *dap, uint32_t *packet_size)
 {
     int error = BT_ERR_IO;
-    for (unsigned attempt = 0; attempt < 4; attempt++) {
+    for (unsigned attempt = 0; attempt < FIRST_ATTEMPTS; attempt++) {
         dap->pad = attempt % 2 != 0;
         dap->timeout_ms = attempt < 2 ? PROBE_TIMEOUT_MS : FIRST_TIMEOUT_MS;
         error = info_number(dap, INFO_PACKET_SIZE, packet_size);
-        if (error == 0)
-            break;
+        if (error == 0) {
+            dap->timeout_ms = TIMEOUT_MS;
+            return attempt > 0 ? pass_late_answers(dap) : 0;
+        }
     }
-    dap->timeout_ms = TIMEOUT_MS;
     return error;
 }
 

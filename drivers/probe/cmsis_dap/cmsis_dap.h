@@ -86,19 +86,12 @@ int cmsis_dap_status(struct cmsis_dap *dap, const uint8_t *command, size_t lengt
 
 /* SWO. */
 
-enum cmsis_dap_swo_mode {
-    CMSIS_DAP_SWO_UART = 1,
-    CMSIS_DAP_SWO_MANCHESTER = 2,
-};
-
 struct cmsis_dap_swo {
     struct cmsis_dap *dap;
     struct trace_stream stream; /* ops NULL: no endpoint, data are fetched by command */
     bool streaming;             /* data come through `stream` */
     bool running;
     struct trace_sink sink;
-    unsigned overruns; /* times the probe told of lost data */
-    unsigned errors;   /* times it told of framing errors: wrong baud rate? */
     /* Private. */
     bool hole; /* a loss was told, and nothing came since */
     /* On the endpoint, bytes since the start: those that came; with those that the probe had then;
@@ -112,14 +105,13 @@ struct cmsis_dap_swo {
 };
 
 /*
- * Set up the capture of SWO, stopped. `stream` is the third endpoint of a version 2 probe, or
- * NULL. *actual (may be NULL) gets the baud rate of the probe.
- * Return 0, BT_ERR_UNSUPPORTED (no such mode), BT_ERR_RANGE (the probe's rate is more than 3 %
- * off; *actual is set), BT_ERR_INVAL (baud 0), BT_ERR_IO, BT_ERR_FORMAT.
+ * Set up the capture of NRZ on SWO, stopped. `stream` is the third endpoint of a version 2 probe,
+ * or NULL. *actual (may be NULL) gets the baud rate of the probe. Return 0, BT_ERR_UNSUPPORTED (the
+ * probe has no such capture), BT_ERR_RANGE (the probe's rate is more than 3 % off; *actual is set),
+ * BT_ERR_INVAL (baud 0), BT_ERR_IO, BT_ERR_FORMAT.
  */
 int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
-                       const struct trace_stream *stream, enum cmsis_dap_swo_mode mode,
-                       uint32_t baud, uint32_t *actual);
+                       const struct trace_stream *stream, uint32_t baud, uint32_t *actual);
 
 /*
  * The capture as a trace stream. poll asks the probe for its state each time: call it every 100 ms

@@ -4,12 +4,12 @@
 
 #include "cmsis_dap_internal.h"
 
+#define MODE_UART         1u
 #define TRANSPORT_NONE    0u
 #define TRANSPORT_COMMAND 1u
 #define TRANSPORT_STREAM  2u
 
 #define STATUS_PAUSED  0x02u /* the buffer is full: nothing is captured until there is room */
-#define STATUS_ERROR   0x40u
 #define STATUS_OVERRUN 0x80u
 #define STATUS_LOSS    (STATUS_PAUSED | STATUS_OVERRUN) /* pausing alone loses, too */
 
@@ -48,18 +48,15 @@ static int set_baud(struct cmsis_dap *dap, uint32_t baud, uint32_t *actual)
 }
 
 int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
-                       const struct trace_stream *stream, enum cmsis_dap_swo_mode mode,
-                       uint32_t baud, uint32_t *actual)
+                       const struct trace_stream *stream, uint32_t baud, uint32_t *actual)
 {
-    uint32_t need =
-        mode == CMSIS_DAP_SWO_UART ? CMSIS_DAP_CAP_SWO_UART : CMSIS_DAP_CAP_SWO_MANCHESTER;
     uint32_t rate = 0;
     *swo = (struct cmsis_dap_swo){.dap = dap};
     if (actual)
         *actual = 0;
     if (baud == 0)
         return BT_ERR_INVAL;
-    if ((dap->caps & need) == 0)
+    if ((dap->caps & CMSIS_DAP_CAP_SWO_UART) == 0)
         return BT_ERR_UNSUPPORTED;
     if (stream && stream->ops && (dap->caps & CMSIS_DAP_CAP_SWO_STREAM) != 0) {
         swo->stream = *stream;
@@ -73,7 +70,7 @@ int cmsis_dap_swo_init(struct cmsis_dap_swo *swo, struct cmsis_dap *dap,
         error = byte_command(dap, DAP_SWO_TRANSPORT,
                              swo->streaming ? TRANSPORT_STREAM : TRANSPORT_COMMAND);
     if (error == 0)
-        error = byte_command(dap, DAP_SWO_MODE, (uint8_t)mode);
+        error = byte_command(dap, DAP_SWO_MODE, MODE_UART);
     if (error == 0)
         error = set_baud(dap, baud, &rate);
     if (actual)
@@ -95,15 +92,6 @@ static void cmsis_dap_deliver(struct cmsis_dap_swo *swo, const uint8_t *data, si
         return;
     swo->hole = false;
     swo->sink.bytes(swo->sink.user, data, length);
-}
-
-static bool reported_loss(struct cmsis_dap_swo *swo, uint8_t status)
-{
-    if ((status & STATUS_ERROR) != 0)
-        swo->errors++;
-    if ((status & STATUS_LOSS) != 0)
-        swo->overruns++;
-    return (status & STATUS_LOSS) != 0;
 }
 
 static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buffered)
@@ -187,7 +175,7 @@ static int ask_status(struct cmsis_dap_swo *swo)
     if (error != 0)
         return error;
     swo->due = came + buffered;
-    bool lost = reported_loss(swo, status), overrun = (status & STATUS_OVERRUN) != 0;
+    bool lost = (status & STATUS_LOSS) != 0, overrun = (status & STATUS_OVERRUN) != 0;
     if (swo->bad == 0 && !overrun && swo->good < swo->due)
         swo->good = swo->due;
     if (lost) {
@@ -218,7 +206,7 @@ static int cmsis_dap_fetch(struct cmsis_dap_swo *swo, size_t left, bool *lost)
         if (length < DATA_HEADER || count > left || count > length - DATA_HEADER)
             return BT_ERR_FORMAT;
         left -= count;
-        *lost |= reported_loss(swo, answer[1]);
+        *lost |= (answer[1] & STATUS_LOSS) != 0;
         cmsis_dap_deliver(swo, answer + DATA_HEADER, count);
     }
     return 0;
@@ -249,7 +237,7 @@ static int fetch_all(struct cmsis_dap_swo *swo)
     do {
         uint8_t status;
         int error = read_status(swo, &status, &buffered);
-        bool lost = error == 0 && reported_loss(swo, status);
+        bool lost = error == 0 && (status & STATUS_LOSS) != 0;
         if (error == 0)
             error = cmsis_dap_fetch(swo, buffered, &lost);
         if (error != 0)

@@ -416,6 +416,7 @@ static void ftdi_leave_overrun(struct ftdi *f)
         (void)run_batch(&job, 1, &good, &ack);
 }
 
+#define ANSWER_MS      2000u
 #define START_HZ       1000000u
 #define SEQUENCE_BYTES 256u /* of one batch */
 
@@ -519,12 +520,11 @@ struct debug_link ftdi_link(struct ftdi *f)
         .ops = &LINK_OPS, .self = f, .caps = DEBUG_LINK_SWD | DEBUG_LINK_JTAG};
 }
 
-int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout,
-              const struct debug_clock *clock)
+int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout)
 {
     struct mpsse m;
     const uint16_t out = MPSSE_PIN_TCK | MPSSE_PIN_TDI | MPSSE_PIN_TMS;
-    *f = (struct ftdi){.port = *port, .layout = *layout, .clock = *clock, .hz = START_HZ};
+    *f = (struct ftdi){.port = *port, .layout = *layout, .answer_ms = ANSWER_MS, .hz = START_HZ};
     f->layout.value &= (uint16_t)~MPSSE_PIN_TCK;
     f->layout.direction = (uint16_t)((layout->direction | out) & ~MPSSE_PIN_TDO);
     f->value = f->layout.value;

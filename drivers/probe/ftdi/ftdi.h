@@ -80,7 +80,7 @@ struct ftdi_op {
 struct ftdi {
     struct ftdi_port port;
     struct ftdi_pinout layout;
-    struct debug_clock clock;
+    unsigned answer_ms; /* for one answer, beside the time that the clocks take */
     /* Private. */
     enum debug_wire wire;
     uint32_t hz;        /* of the wire, as it really is */
@@ -106,12 +106,11 @@ struct ftdi {
 };
 
 /*
- * Finds the engine's commands and answers in step, sets pins and clock. `port`, `layout` and
- * `clock` are copied.
+ * Finds the engine's commands and answers in step, sets pins and clock. `port` and `layout`
+ * are copied.
  * Returns 0, BT_ERR_IO (silent or gone),
  * BT_ERR_FORMAT (something else than an MPSSE answers). */
-int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout,
-              const struct debug_clock *clock);
+int ftdi_open(struct ftdi *f, const struct ftdi_port *port, const struct ftdi_pinout *layout);
 
 /* Makes inputs of all pins. */
 void ftdi_close(struct ftdi *f);

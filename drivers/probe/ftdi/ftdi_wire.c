@@ -5,7 +5,6 @@
 
 #include "ftdi_internal.h"
 
-#define ANSWER_MS  2000u /* beside the time that the clocks take */
 #define SYNC_MS    300u
 #define SYNC_TRIES 4u
 
@@ -65,7 +64,7 @@ int ftdi_synchronise(struct ftdi *f)
     if (f->port.has_high_byte)
         mpsse_command_with(&m, MPSSE_SET_HIGH, (uint8_t)(f->value >> 8),
                            (uint8_t)(f->direction >> 8));
-    error = ftdi_exchange(f, &m, ANSWER_MS);
+    error = ftdi_exchange(f, &m, f->answer_ms);
     f->stale = error != 0;
     return error;
 }
@@ -83,7 +82,7 @@ int ftdi_run(struct ftdi *f, struct mpsse *m)
 {
     if (f->stale)
         return BT_ERR_IO;
-    int error = ftdi_exchange(f, m, ANSWER_MS + (unsigned)(m->clocks * 2000 / f->hz));
+    int error = ftdi_exchange(f, m, f->answer_ms + (unsigned)(m->clocks * 2000 / f->hz));
     if (error != 0) {
         f->stale = true;
         f->ir = FTDI_IR_UNKNOWN;

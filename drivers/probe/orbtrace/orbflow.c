@@ -18,7 +18,7 @@ void orbflow_init(struct orbflow *o)
     *o = (struct orbflow){.resyncing = true};
 }
 
-static void begin_packet(struct orbflow *o)
+void orbflow_begin(struct orbflow *o)
 {
     o->resyncing = false;
     o->zero_due = false;
@@ -26,22 +26,11 @@ static void begin_packet(struct orbflow *o)
     o->used = 0;
 }
 
-void orbflow_begin(struct orbflow *o)
-{
-    begin_packet(o);
-}
-
 void orbflow_discontinuity(struct orbflow *o)
 {
-    begin_packet(o);
+    orbflow_begin(o);
     o->resyncing = true;
     o->magic = NO_MAGIC;
-}
-
-static void orbflow_damage(struct orbflow *o, const struct orbflow_sink *sink)
-{
-    o->errors++;
-    sink->damaged(sink->user);
 }
 
 /* Eight at a time: every second one has a sum of its own, with room for the carry. */
@@ -66,12 +55,11 @@ static void end_packet(struct orbflow *o, const struct orbflow_sink *sink)
     uint8_t sum = orbflow_sum(o->packet, o->used);
     uint8_t tag = o->packet[0];
     if (o->used >= LEAST && sum == 0 && tag > 0 && tag <= ORBFLOW_TAG_MAX) {
-        o->packets++;
         sink->packet(sink->user, tag, o->packet + 1, o->used - 2);
     } else if (o->used > 0) {
-        orbflow_damage(o, sink);
+        sink->damaged(sink->user);
     }
-    begin_packet(o);
+    orbflow_begin(o);
 }
 
 /* False: the packet is longer than any that is meant. */
@@ -92,7 +80,7 @@ static size_t take_group(struct orbflow *o, const uint8_t *data, size_t length,
     const uint8_t *zero = memchr(data, DELIMITER, n);
     if (zero || !orbflow_append(o, data, n)) {
         /* It may be this zero that is wrong, so the packet behind it is not trusted either. */
-        orbflow_damage(o, sink);
+        sink->damaged(sink->user);
         orbflow_discontinuity(o);
         return zero ? (size_t)(zero - data) + 1 : n;
     }
@@ -108,7 +96,7 @@ static void take_code(struct orbflow *o, uint8_t code, const struct orbflow_sink
         return;
     }
     if (o->zero_due && !orbflow_append(o, &ZERO, 1)) {
-        orbflow_damage(o, sink);
+        sink->damaged(sink->user);
         orbflow_discontinuity(o);
         return;
     }
@@ -122,14 +110,14 @@ static size_t orbflow_resync(struct orbflow *o, const uint8_t *data, size_t leng
     if (o->magic < MAGIC_LENGTH) {
         o->magic = *data == (uint8_t)MAGIC[o->magic] ? o->magic + 1 : NO_MAGIC;
         if (o->magic == MAGIC_LENGTH)
-            begin_packet(o);
+            orbflow_begin(o);
         if (o->magic != NO_MAGIC)
             return 1;
     }
     const uint8_t *zero = memchr(data, DELIMITER, length);
     if (!zero)
         return length;
-    begin_packet(o);
+    orbflow_begin(o);
     return (size_t)(zero - data) + 1;
 }
 

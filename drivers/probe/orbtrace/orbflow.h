@@ -22,12 +22,10 @@ struct orbflow_sink {
 };
 
 struct orbflow {
-    uint64_t packets; /* good ones */
-    uint64_t errors;  /* bad checksums, bad encoding, packets too long */
-    unsigned magic;   /* bytes of a file's header that have matched so far */
-    bool resyncing;   /* up to the next zero byte all is thrown away */
-    bool zero_due;    /* the group that has ended stands before a zero, if the packet goes on */
-    uint8_t left;     /* bytes of the group that are still to come */
+    unsigned magic; /* bytes of a file's header that have matched so far */
+    bool resyncing; /* up to the next zero byte all is thrown away */
+    bool zero_due;  /* the group that has ended stands before a zero, if the packet goes on */
+    uint8_t left;   /* bytes of the group that are still to come */
     size_t used;
     uint8_t packet[ORBFLOW_PACKET_MAX];
 };

@@ -69,7 +69,6 @@ static bool choose_setting(const struct usb_interface_info *i, struct orbtrace_c
         *choice = (struct orbtrace_choice){.interface = i->number,
                                            .alternate = i->alternate,
                                            .endpoint = e->address,
-                                           .packet = e->packet,
                                            .protocol = i->protocol};
         return true;
     }

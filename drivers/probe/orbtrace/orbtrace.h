@@ -30,7 +30,6 @@ struct orbtrace_choice {
     uint8_t interface;
     uint8_t alternate;
     uint8_t endpoint;
-    uint16_t packet;
     uint8_t protocol; /* also one that is not known here */
 };
 

@@ -59,8 +59,6 @@ static void take_keep_alive(struct orbtrace_units *u, const uint8_t *unit,
 {
     uint16_t count = (uint16_t)(unit[LOST_AT] | unit[LOST_AT + 1] << 8);
     bool grown = count != (u->counted ? u->count : 0);
-    if (u->counted)
-        u->lost += (uint16_t)(count - u->count);
     if ((grown && (u->counted || u->held > 0)) || u->spoiled)
         drop_held(u, sink);
     else

@@ -26,7 +26,6 @@ struct orbtrace_units {
     bool hole;      /* a loss was told, and nothing since */
     bool spoiled;   /* what comes up to the next keep-alive is not to be used */
     uint16_t count; /* of lost frames */
-    uint64_t lost;  /* frames */
 };
 
 /* 0 or BT_ERR_NOMEM. */

@@ -219,17 +219,28 @@ struct board_state board_cpu_here(const struct board_cpu *c)
     return board_cpu_state(c, c->pending->address, (enum bt_isa)c->pending->isa);
 }
 
+static uint32_t stack_now(const struct board_cpu *c)
+{
+    uint32_t sp = 0;
+    return board_qemu_register(c->qemu, c->index, BOARD_REG_SP, &sp) ? sp : 0;
+}
+
 /*
  * QEMU starts some instructions twice: after a watchpoint, and when an access turns out to be one
- * of a device. The first start has done nothing then. An exception return may lead to where it
- * stands itself, when that was interrupted outside the handler: then the mode changes.
+ * of a device. The first start has done nothing then. A POP behind a function's call of itself
+ * leads to itself: then it has moved SP. An exception return may lead to where it stands itself,
+ * when that was interrupted outside the handler: then the mode changes.
  */
 static bool starts_again(struct board_cpu *c, const struct board_insn *insn, struct board_place to)
 {
     if (to.address != insn->address || to.isa != (enum bt_isa)insn->isa ||
         (insn->cls == WAYPOINT_DIRECT && insn->target == insn->address))
         return false;
-    if (insn->cls != WAYPOINT_INDIRECT || !board_cpu_psr(c, &to))
+    if (insn->cls != WAYPOINT_INDIRECT)
+        return true;
+    if (c->has_stack && stack_now(c) != c->stack)
+        return false;
+    if (!board_cpu_psr(c, &to))
         return true;
     return c->m_profile
                ? board_cpu_handler(c, to.psr, false) == (c->handlers.current & BOARD_HANDLER_NUMBER)
@@ -365,6 +376,8 @@ void board_cpu_start_slowly(struct board_cpu *c, const struct board_insn *insn)
 
     board_cpu_advance(c, to);
     c->pending = insn;
+    c->has_stack = insn->cls == WAYPOINT_INDIRECT;
+    c->stack = c->has_stack ? stack_now(c) : 0;
     c->last_isa = to.isa;
     c->failed =
         c->unit.each && insn->condition < BOARD_COND_ALWAYS && board_cpu_condition_fails(c, insn);
@@ -420,6 +433,7 @@ void board_cpu_halt(struct board_cpu *c, bool debug)
     if (!c->started || c->halted)
         return;
     board_cpu_catch_up(c);
+    c->has_stack = false; /* a debugger may write SP */
     if (debug) {
         board_truth_log(&c->truth, c->count, "debug-entry 0x%08" PRIx64, board_cpu_here(c).address);
         here = board_cpu_here(c);

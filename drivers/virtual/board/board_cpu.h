@@ -52,10 +52,12 @@ struct board_cpu {
 
     const struct board_insn *pending; /* has started, nothing else is known */
     struct board_insn kept;
-    struct board_insn gate;  /* the last SG that ran: no code that QEMU has translated */
-    bool failed;             /* the pending one's condition; only looked at for unit.each */
-    bool started;            /* something has run */
-    bool halted;             /* in Debug state */
+    struct board_insn gate; /* the last SG that ran: no code that QEMU has translated */
+    bool has_stack;         /* `stack` is SP before the pending one, which is an indirect branch: */
+    uint32_t stack;         /* QEMU tells registers where a block of code begins */
+    bool failed;            /* the pending one's condition; only looked at for unit.each */
+    bool started;           /* something has run */
+    bool halted;            /* in Debug state */
     struct board_state next; /* what runs after the last instruction that is known to have run */
     uint32_t mode;           /* CPSR[4:0] there */
     bool nonsecure;          /* SCR.NS; M profile: in Non-secure state */
@@ -162,6 +164,7 @@ static inline void board_cpu_starts(struct board_cpu *c, const struct board_insn
         board_truth_add(&c->truth, before->address | (before->isa == BT_ISA_T32));
     board_unit_ran_plain(&c->unit, before, !c->failed);
     c->pending = insn;
+    c->has_stack = false;
     if (c->unit.each)
         c->failed = insn->condition < BOARD_COND_ALWAYS && board_cpu_condition_fails(c, insn);
 }

@@ -31,6 +31,7 @@
 #define NUMBER_SPECIAL_S  0x22u
 #define NUMBER_SPECIAL_NS 0x23u
 #define SPECIAL_SPSEL     (2u << 24)
+#define VTOR              0xe000ed08u
 #define ETMV4_INTERRUPTS  0x200
 #define NUMBER(handler)   ((handler)&BOARD_HANDLER_NUMBER)
 #define CHAIN_MAX         4 /* exceptions without an instruction in between */
@@ -385,6 +386,19 @@ static bool is_running(const struct board_handlers *h, uint32_t handler)
     return found;
 }
 
+/* At the first instruction of the handler that an exception of this EXC_RETURN has: code may keep
+ * any number in LR. */
+static bool at_entry(const struct board_cpu *c, uint32_t number, uint32_t exc_return,
+                     uint64_t address)
+{
+    bool secure = exc_return & RETURN_TO_SECURE;
+    uint32_t table, vector;
+
+    return board_qemu_word_of(c->qemu, c->index, secure, VTOR, &table) &&
+           board_qemu_word_of(c->qemu, c->index, secure, table + 4 * number, &vector) &&
+           address == (vector & ~1u);
+}
+
 /*
  * The handler in which the core is. Both security states have some exceptions of their own: then LR
  * tells of a new one, and of one that goes on the state or where its interruption has to end. (A
@@ -397,7 +411,8 @@ static uint32_t handler_at(const struct board_cpu *c, const struct board_place *
 
     if (!c->has_security || number == 0 || IPSR(to->psr) != number)
         return number;
-    if (board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &lr) && IS_EXC_RETURN(lr))
+    if (board_qemu_register(c->qemu, c->index, BOARD_REG_LR, &lr) && IS_EXC_RETURN(lr) &&
+        (handler_of(c, number, lr) == current || at_entry(c, number, lr, to->address)))
         return handler_of(c, number, lr);
     if (number != NUMBER(current))
         return running_below(h, number);

@@ -14,14 +14,17 @@ from replay_gdb import (GAP, GDB, PATIENCE, ROOT, Client, Failed, Server, Skippe
 
 CONFIGS = ROOT / "configs"
 PROGRAMS = CONFIGS / "virtual"
+# Where nothing is late on purpose: how long an answer, a halt or trace that is on its way may take.
+DEADLINE_MS, DRAIN_MS = 60000, 30000
 
 
 def board_file(name, plugin="", registers=(), replace=(), **keys):
     """Path of a copy of a shipped board file: the truth goes to a file beside it, and the board's
     control socket is there, and recordings of clients go to a folder there. `plugin` are further arguments of the board, `registers` {"etmcr": 0}
     go to the board and to each core, `replace` pairs of texts, `keys` other values of keys
-    ("drain_ms")."""
+    ("drain_ms"). The board and the server have the time that a busy machine takes, unless they say otherwise."""
     tool("qemu-system-arm")
+    keys.setdefault("drain_ms", DRAIN_MS)
     if not (ROOT / "build" / "virtual-board.so").exists():
         raise Skipped("no virtual board: make virtual-board")
     place = folder()
@@ -43,6 +46,8 @@ def board_file(name, plugin="", registers=(), replace=(), **keys):
     for key, value in keys.items():
         text, n = re.subn(rf"^{key} = .*$", lambda _: f"{key} = {value}", text, flags=re.MULTILINE)
         expect(n, f"{name}.conf has no key {key}")
+    if "\ndeadline = " not in text:
+        text = text.replace("[target]\n", f"[target]\ndeadline = {DEADLINE_MS}\n")
     path = place / f"{name}.conf"
     path.write_text(text + f"\n[record]\ndir = {place}/recordings\nstart = no\n")
     return path

@@ -124,7 +124,7 @@ def by_trace(board, place):
 
 
 # What gcov alone lists: the compiler for this machine marks it, and no instruction is made of it.
-JUMP = r"(break|continue|goto out);"  # those to one place share their code, which has the line of one
+JUMP = r"(break|continue|goto out|return x);"  # those to one place share their code, which has the line of one
 NO_CODE = (r"case \d+:|default:|out:"  # labels
            r"|(static )?\w+ \w+\(.*\)"  # a function's head: its code begins at the line of its brace
            rf"|{JUMP}")

@@ -11,12 +11,13 @@ import threading
 import time
 
 from live_gdb import PROGRAMS, Live, board_file, tail_of
-from replay_gdb import Failed, Instruction, Suite, expect, folder, gdb, has, history, lacks
+from replay_gdb import PATIENCE, Failed, Instruction, Suite, expect, folder, gdb, has, history, lacks
 
 ELF = PROGRAMS / "crash-m3.elf"
 SHOW = "record instruction-history -"
 PLACE = "add_value"
 PATIENT = 30000  # ms: only a way to end
+SHORT = 3000     # ms, which a halt without its trace takes
 
 suite = Suite()
 
@@ -98,7 +99,7 @@ def sent(form, hold, drain, commands):
             return s, live.stderr, live.truth(s[live.mark()])
     finally:
         sender.ended = True
-        sender.join(20)
+        sender.join(PATIENCE)
 
 
 def mark(_, live):
@@ -133,7 +134,7 @@ def newest(text, truth):
 @suite.test("late trace: a source that is connected and silent is a gap")
 def _():
     for form in "tpiu", "raw":
-        s, log, truth = sent(form, 0, 1500, [
+        s, log, truth = sent(form, 0, SHORT, [
             "continue", "record btrace", lambda sender, _: sender.switch("drop"), "continue",
             "monitor trace status", "monitor trace gaps", SHOW,
             lambda sender, _: sender.switch("forward"), "continue", "continue", "continue",
@@ -153,7 +154,7 @@ def _():
 @suite.test("late trace: a source that is restarted is a gap, and complete only where it is")
 def _():
     for form in "tpiu", "raw":
-        s, log, truth = sent(form, 0, 1500, [
+        s, log, truth = sent(form, 0, SHORT, [
             "continue", "record btrace", lambda sender, _: sender.switch("again"), "continue",
             "monitor trace status", lambda sender, _: sender.switch("forward"), "continue", "continue",
             "continue", "continue", "monitor trace status", "monitor trace gaps", SHOW, mark])

@@ -170,6 +170,8 @@ def _():
     refused(r"part 3/3 of 'run' is missing", one, two)
     refused(r"1\.counts' and '\S*1\.counts' are both part 1/3 of 'run'", one, two, three, one)
     refused(r"not made alike", one, two, three, part("coverage", recording, 2, 2))
+    refused(r"1\.counts' is a part of 'run' made by 'btraced coverage', '\S*2\.counts' one made by "
+            "'btraced profile'", one, part("profile", recording, 2, 3), three)
     refused(r"part [12]/3 of 'run' is missing \(of [12] that are there, one is '\S*[12]\.counts'",
             one, three, part("coverage", long_recording("run", 7, 0, SEED), 2, 3))
     refused(r"has no ranges and branches: 'btraced feedback --part'", one, two, three,

@@ -444,7 +444,7 @@ REVERSE = ["bt", "tbreak new_topic", "reverse-continue", "bt", "reverse-finish",
 
 
 def record_and_replay(board):
-    # Recordings do not keep what is known at the halts on the way.
+    # With what is known at halts on the way, which a recording has, too; and without.
     off = {"snapshot": "off"} if board == "virtual-m3" else {}
     with Live(board_file(board, **off)) as live:
         run = recording(live, "run")

@@ -22,6 +22,7 @@ LEVELS = ("O0", "O1", "O2", "Os")
 RAM_SIZE = 0x4000
 STATE = 17  # words of a state: r0-r15, PSR
 SYSTEM = 40  # bytes of an enum truth_system
+WIDE_SYSTEM = 8 * 94  # of an enum truth_wide
 WIDE_STATE = 34  # of 64 bits: x0-x30, SP, PC, PSTATE
 STORE, FRAME = 1, 2  # flags of an access
 FPCCR = 0xE000EF34  # GDB wants it, and FPCAR behind it, for frames with floating-point registers
@@ -164,7 +165,7 @@ class Case:
         truth = {"states": out / "states", "accesses": out / "accesses", "ram": out / "ram.bin",
                  "base": f"{machine.ram:x}", "size": f"{RAM_SIZE:x}",
                  "halt": f"{self.symbols['halt_here']:x}", **self.more_truth}
-        if machine.m_profile and not self.more_truth.get("twostates"):
+        if machine.m_profile and not self.more_truth.get("twostates") or machine.wide:
             truth["system"] = out / "system"
         plugins = []
         for path, options in ((BOARD, board), (TRUTH, truth)):
@@ -177,8 +178,7 @@ class Case:
              "enable=on,target=native", "-icount", "shift=5,sleep=off", *secure.board.one_instruction_a_block(),
              "-kernel", str(self.elf), *self.more, *plugins], self.patience)
         self.load()
-        if not machine.wide:
-            self.write_recording()
+        self.write_recording()
         return self
 
     def load(self):
@@ -207,6 +207,8 @@ class Case:
             number = len(kept) // size
             here = self.pc(position) | (0 if self.machine.wide else self.psr(position) >> thumb & 1)
             if position < self.count and number < len(path) and path[number] != here:
+                if self.pc(position + 1) == self.pc(position) and self.reg(position + 1, 13) != self.reg(position, 13):
+                    raise BenchError(f"{self.name}: the path lacks an instruction that ran, at {position}")
                 dropped[position] = number
                 self.abandoned[number] = self.reg(position, 13)
                 continue
@@ -218,8 +220,8 @@ class Case:
         self.accesses = [(numbers[a[0]], *a[1:]) if a[0] in numbers else (dropped[a[0]], *a[1:3], a[3] | FRAME, a[4])
                          for a in self.accesses if a[0] in numbers or a[3] & STORE]
         if (system := self.folder / "system").exists():
-            old = system.read_bytes()
-            system.write_bytes(b"".join(old[SYSTEM * position:SYSTEM * (position + 1)] for position in numbers))
+            old, one = system.read_bytes(), WIDE_SYSTEM if self.machine.wide else SYSTEM
+            system.write_bytes(b"".join(old[one * position:one * (position + 1)] for position in numbers))
         (self.folder / "states").write_bytes(kept.tobytes())
         (self.folder / "accesses").write_bytes(
             b"".join(struct.pack("<IIHHQ", *a) for a in self.accesses))
@@ -244,6 +246,8 @@ class Case:
         (place / "ram.bin").write_bytes(self.ram)
         names = [*(f"R{i}" for i in range(13)), "SP", "LR", "PC",
                  "xPSR" if machine.m_profile else "CPSR"]
+        if machine.wide:
+            names = [*(f"X{i}" for i in range(31)), "SP", "PC", "CPSR"]
         registers = "".join(f"{name}={self.reg(self.count, i):#010x}\n"
                             for i, name in enumerate(names))
         unit, values = machine.registers

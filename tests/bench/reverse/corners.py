@@ -588,13 +588,23 @@ run_blocks:
 """
 
 
-class Corners(bench.Case):
+class Drawn(bench.Case):
+    """A program that may stray: it is executed to see that, and not again."""
+
+    patience, ran = 20, False
+
+    def execute(self):
+        if not self.ran:
+            super().execute()
+        self.ran = True
+        return self
+
+
+class Corners(Drawn):
     """A program of one seed."""
 
-    patience = 20
-
     def __init__(self, folder, kind, level, seed, rounds=3):
-        self.ran, self.seed = False, seed
+        self.seed = seed
         r = random.Random(f"corners {seed} {kind} {level}")
         machine, extra = MACHINES[kind]
         blocks, groups = r.randrange(2, 9), r.randrange(4, 30)
@@ -616,12 +626,6 @@ class Corners(bench.Case):
                    f"-DTICK_PRIORITY={r.choice((0xe0, 0x30))}", f"-DFAULTS={r.randrange(20, 200)}"]
         self.more_truth = {"whole": 1}
         super().__init__(folder, f"corners-{kind}", level, f"{seed}", ("corners.c", path), (machine, defines))
-
-    def execute(self):
-        if not self.ran:
-            super().execute()
-        self.ran = True
-        return self
 
     def strays(self):
         """It runs where no code is, or for long: nothing is learnt from that."""
@@ -659,11 +663,10 @@ class Corners(bench.Case):
         return any(words.setdefault(at, value) != value for at, value in stored)
 
 
-def programs(folder, kind, seed, count):
-    """So many that have run: what is random may also hang, or jump anywhere."""
+def that_run(make, seed, count):
+    """So many of make(SEED) that have run: what is random may also hang, or jump anywhere."""
     for number in range(seed, seed + 8 * count):
-        level = random.Random(f"{number} {kind}").choice(("O0", "O1", "O2", "O3", "Os"))
-        case = Corners(folder, kind, level, number)
+        case = make(number)
         try:
             case.execute()
         except (bench.BenchError, bench.subprocess.TimeoutExpired, FileNotFoundError):
@@ -674,4 +677,12 @@ def programs(folder, kind, seed, count):
         count -= 1
         if not count:
             return
-    raise bench.BenchError(f"{kind}, seed {seed}: {count} programs are missing, the others hang or stray")
+    raise bench.BenchError(f"seed {seed}: {count} programs are missing, the others hang or stray")
+
+
+def level_of(number, kind):
+    return random.Random(f"{number} {kind}").choice(("O0", "O1", "O2", "O3", "Os"))
+
+
+def programs(folder, kind, seed, count):
+    return that_run(lambda number: Corners(folder, kind, level_of(number, kind), number), seed, count)

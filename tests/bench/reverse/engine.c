@@ -3,11 +3,12 @@
  * Value reconstruction against what the core really did: every register at every position that is
  * called known, flags, words of the stack and variables, for several halts of one run.
  *
- *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] [unaligned] [forward
- * [halts] [where]]
+ *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] [unaligned]
+ *     [forward [halts [lacking]] [where] [wide]]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
- * data trace. Or one: what is executed from the run's first state on (engine_forward.h).
+ * data trace. Or one: what is executed from the run's first state on (engine_forward.h), also of
+ * AArch64 ("wide").
  */
 #include "tests/bench/reverse/engine_forward.h"
 #include "tests/bench/reverse/engine_path.h"
@@ -71,9 +72,10 @@ static void compare(struct engine *e, size_t at, const char *what, uint32_t whic
         return;
     *(a->inferred ? &e->tally.wrong_inferred : &e->tally.wrong) += 1;
     if (e->tally.shown++ < SHOWN)
-        fprintf(stderr, "  at %zu, halt %zu, pc %08x: %s %x is %08x, said %08x (%s%s)\n", at,
+        fprintf(stderr, "  at %zu, halt %zu, pc %08x: %s %x is %08x, said %08x (%s%s) by %zu\n", at,
                 e->halt, e->truth->states[at][15], what, which, truth, a->value,
-                values_how_name((enum values_how)a->how), a->inferred ? ", inferred" : "");
+                values_how_name((enum values_how)a->how), a->inferred ? ", inferred" : "",
+                e->first + a->step);
 }
 
 static void check_registers(struct engine *e, const struct values *r, size_t at)
@@ -251,15 +253,15 @@ int main(int argc, char **argv)
     if (argc < 5) {
         fprintf(stderr,
                 "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] "
-                "[unaligned] [forward [halts] [where]]\n");
+                "[unaligned] [forward [halts [lacking]] [where] [wide]]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
-    truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0));
+    truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0), has_word(argv + 5, "wide"));
     if (has_word(argv + 5, "forward")) {
         path_load(&path, argv[1], &truth, false);
         forward_examine(&truth, &path, has_word(argv + 5, "fpu"), has_word(argv + 5, "where"),
-                        has_word(argv + 5, "halts"));
+                        has_word(argv + 5, "halts"), has_word(argv + 5, "lacking"));
         path_release(&path);
         truth_release(&truth);
         return 0;

@@ -13,6 +13,10 @@
 #define MEMORY 64  /* positions between two looks at all of RAM */
 #define SHOWN  8   /* wrong values printed */
 #define WORDS  (TRUTH_RAM_SIZE / 4)
+#define PIECE  (TRUTH_RAM_SIZE / 64)
+
+#define FPCR_BITS 0x07c80000u /* AHP, DN, FZ, RMode, FZ16 */
+#define FPCR_ALL  0x07ff9f00u /* what MRS has of them: Stride, Len and IDE to IOE, too */
 
 struct forward {
     const struct truth *truth;
@@ -22,6 +26,8 @@ struct forward {
     struct execute_budget budget;
     size_t again; /* the next halt; 0: none */
     uint32_t seed;
+    bool lacking; /* what halts tell is not all */
+    uint64_t vectors, vectors_known;
     uint64_t registers, registers_known, sp_known, words, words_known, wrong;
 };
 
@@ -49,12 +55,12 @@ static enum execute_memory_kind kind_of(void *context, uint64_t address, uint64_
     return EXECUTE_MEMORY_OTHER;
 }
 
-static void wrong(struct forward *f, size_t at, const char *what, uint32_t which, uint32_t truth,
-                  uint32_t said)
+static void wrong(struct forward *f, size_t at, const char *what, uint32_t which, uint64_t truth,
+                  uint64_t said)
 {
     if (f->wrong++ < SHOWN)
-        fprintf(stderr, "  forwards at %zu, pc %08x: %s %x is %08x, said %08x\n", at,
-                f->truth->states[at][15], what, which, truth, said);
+        fprintf(stderr, "  forwards at %zu, pc %08x: %s %x is %08" PRIx64 ", said %08" PRIx64 "\n",
+                at, truth_pc(f->truth, at), what, which, truth, said);
 }
 
 static void compare_ram(struct forward *f, size_t at)
@@ -71,8 +77,16 @@ static void compare_ram(struct forward *f, size_t at)
     }
 }
 
+static void compare_wide(struct forward *f, size_t at);
+
 static void compare(struct forward *f, size_t at)
 {
+    if (at % MEMORY == 0)
+        compare_ram(f, at);
+    if (f->truth->wide) {
+        compare_wide(f, at);
+        return;
+    }
     const uint32_t *state = f->truth->states[at];
     const struct execute_regs *r = &f->x.regs;
     uint32_t flags = r->psr_known & 0xf0000000u;
@@ -86,8 +100,106 @@ static void compare(struct forward *f, size_t at)
     }
     if ((r->psr ^ state[16]) & flags)
         wrong(f, at, "flags", flags, state[16] & flags, r->psr & flags);
-    if (at % MEMORY == 0)
-        compare_ram(f, at);
+}
+
+/* Which entry of enum truth_wide is which of execute_regs; how many in a row. */
+static const struct {
+    const char *name;
+    uint8_t entry, reg, count;
+} levels[] = {
+    {"SP_EL", TRUTH_SP0, A64_SP0, 4},          {"ELR_EL1+", TRUTH_ELR1, A64_ELR1, 3},
+    {"SPSR_EL1+", TRUTH_SPSR1, A64_SPSR1, 3},  {"VBAR_EL1+", TRUTH_VBAR1, A64_VBAR1, 3},
+    {"TPIDR_EL", TRUTH_TPIDR0, A64_TPIDR, 5},  {"SCTLR_EL1+", TRUTH_SCTLR1, A64_SCTLR1, 3},
+    {"TTBR0_EL1+", TRUTH_TTBR1, A64_TTBR1, 3}, {"TCR_EL1+", TRUTH_TCR1, A64_TCR1, 3},
+    {"TTBR1_EL", TRUTH_UPPER, A64_UPPER, 1},   {"HCR_EL", TRUTH_HCR, A64_HCR, 1},
+};
+
+/* Of a status or control register the bits in `known`. */
+static uint64_t known_bits(unsigned reg, uint64_t value)
+{
+    if (reg >= A64_SPSR1 && reg < A64_SPSR1 + 3)
+        return value >> 32;
+    return reg >= A64_SCTLR1 && reg < A64_SCTLR1 + 3 ? ~(value >> 32) & UINT32_MAX : UINT64_MAX;
+}
+
+static void compare_levels(struct forward *f, size_t at, int sp)
+{
+    const struct execute_regs *r = &f->x.regs;
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++)
+        for (unsigned k = 0; k < levels[i].count; k++) {
+            unsigned reg = levels[i].reg + k;
+            uint64_t truth = f->truth->wide_system[at][levels[i].entry + k];
+            if ((int)reg == sp || !(r->known >> reg & 1))
+                continue;
+            if ((r->value[reg] ^ truth) & known_bits(reg, r->value[reg]))
+                wrong(f, at, levels[i].name, k, truth, r->value[reg]);
+        }
+}
+
+static void compare_wide(struct forward *f, size_t at)
+{
+    const uint64_t *state = f->truth->wide[at], *system = f->truth->wide_system[at];
+    const struct execute_regs *r = &f->x.regs;
+    int sp = execute_sp(EXECUTE_PROFILE_A64, r);
+    for (int i = 0; i < 32; i++) {
+        int reg = i < 31 ? i : sp;
+        bool known = reg >= 0 && (r->known >> reg & 1);
+        f->registers++;
+        f->registers_known += known;
+        f->sp_known += known && i == 31;
+        if (known && r->value[reg] != state[i])
+            wrong(f, at, "x", (unsigned)i, state[i], r->value[reg]);
+    }
+    for (unsigned i = 0; i < 64; i++) {
+        bool known = r->vector_known64 >> i & 1;
+        f->vectors++;
+        f->vectors_known += known;
+        if (known && r->vector[i] != system[i])
+            wrong(f, at, i & 1 ? "upper half of v" : "v", i / 2, system[i], r->vector[i]);
+    }
+    if ((r->psr ^ state[33]) & r->psr_known)
+        wrong(f, at, "PSTATE", r->psr_known, state[33], r->psr);
+    if ((r->fpscr ^ system[TRUTH_FPCR]) & r->fpscr_known & FPCR_BITS)
+        wrong(f, at, "FPCR", r->fpscr_known, system[TRUTH_FPCR], r->fpscr);
+    compare_levels(f, at, sp);
+}
+
+/* As at a halt; behind the first one without one in eight registers and pieces of memory: what is
+ * not known may lead to what is wrong. */
+static void begin_wide(struct forward *f, size_t at)
+{
+    const uint64_t *state = f->truth->wide[at], *system = f->truth->wide_system[at];
+    struct execute_regs *r = &f->x.regs;
+    memset(r, 0, sizeof *r);
+    r->psr = (uint32_t)state[33];
+    r->psr_known = ~0u;
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++)
+        for (unsigned k = 0; k < levels[i].count; k++) {
+            bool status = levels[i].reg == A64_SPSR1;
+            r->value[levels[i].reg + k] =
+                system[levels[i].entry + k] | (status ? UINT64_MAX << 32 : 0);
+            r->known |= UINT64_C(1) << (levels[i].reg + k);
+        }
+    r->value[EXECUTE_MPIDR] = 0x80000000;
+    memcpy(r->value, state, 31 * sizeof *state);
+    r->value[execute_sp(EXECUTE_PROFILE_A64, r)] = state[31];
+    r->known |= UINT64_C(1) << EXECUTE_MPIDR | UINT64_C(0x7fffffff);
+    memcpy(r->vector, system, sizeof r->vector);
+    r->vector_known64 = UINT64_MAX;
+    r->fpscr = (uint32_t)system[TRUTH_FPCR] & FPCR_ALL;
+    r->fpscr_known = ~0u;
+    execute_memory_write(&f->x.memory, f->truth->ram_base, f->ram.bytes, TRUTH_RAM_SIZE);
+    if (!at || !f->lacking)
+        return;
+    for (unsigned i = 0; i < 128; i++) {
+        random_next(&f->seed);
+        if (f->seed >> 29)
+            continue;
+        if (i < 64)
+            r->known &= ~(UINT64_C(1) << i);
+        else
+            execute_memory_write(&f->x.memory, f->truth->ram_base + (i - 64) * PIECE, NULL, PIECE);
+    }
 }
 
 /* System registers as a debugger reads them at a halt; those in front of the first instruction are
@@ -112,11 +224,27 @@ static void begin_system(struct execute_regs *r, const uint32_t *system)
     r->known &= ~(UINT64_C(1) << (process ? EXECUTE_PSP : EXECUTE_MSP));
 }
 
+/* As a Cortex-A9's reset leaves it, or as it was before the halt. */
+static void begin_translation(struct execute_regs *r, const struct execute_regs *before)
+{
+    for (unsigned i = EXECUTE_SCTLR; i <= EXECUTE_TTBCR; i++) {
+        r->value[i] = before ? before->value[i] : i == EXECUTE_SCTLR ? 0xc50078 : 0;
+        r->known |= (before ? before->known : ~UINT64_C(0)) & UINT64_C(1) << i;
+    }
+}
+
 /* All is known, as at a halt. */
 static void begin(struct forward *f, size_t at)
 {
+    f->x.ways = (struct execute_ways){0};
+    f->x.returned = false;
+    f->x.exclusive = (struct execute_exclusive){0};
+    if (f->truth->wide) {
+        begin_wide(f, at);
+        return;
+    }
     const uint32_t *state = f->truth->states[at];
-    struct execute_regs *r = &f->x.regs;
+    struct execute_regs *r = &f->x.regs, before = *r;
     memset(r, 0, sizeof *r);
     for (unsigned i = 0; i < 15; i++)
         r->value[i] = state[i];
@@ -124,7 +252,6 @@ static void begin(struct forward *f, size_t at)
     r->psr = state[16];
     r->psr_known = ~0u;
     r->float_settled = !at;
-    f->x.ways.open = f->x.returned = false;
     if (f->path->m_profile && f->truth->system && at) {
         begin_system(r, f->truth->system[at]);
     } else if (f->path->m_profile) {
@@ -135,6 +262,8 @@ static void begin(struct forward *f, size_t at)
             r->known |= UINT64_C(1) << i;
         r->known &= ~(UINT64_C(1) << EXECUTE_PSP);
     }
+    if (!f->path->m_profile)
+        begin_translation(r, at ? &before : NULL);
     execute_memory_write(&f->x.memory, f->truth->ram_base, f->ram.bytes, TRUTH_RAM_SIZE);
 }
 
@@ -151,7 +280,7 @@ static int run_events(struct forward *f, size_t at, size_t *event)
     int error = BT_OK;
     for (; *event < p->event_count && p->events[*event].position <= at && !error; ++*event) {
         const struct bt_event *e = &p->events[*event];
-        uint64_t next = at < p->count ? p->insns[at].address : f->truth->states[at][15];
+        uint64_t next = truth_pc(f->truth, at);
         if (e->position < at || !counts(e))
             continue;
         for (size_t i = *event + 1; i < p->event_count && p->events[i].position == at; i++)
@@ -175,8 +304,7 @@ static struct execute_insn insn_at(const struct forward *f, size_t at, size_t ev
                              .isa = v->isa,
                              .size = v->size,
                              .cond = v->cond,
-                             .next = at + 1 < p->count ? p->insns[at + 1].address
-                                                       : f->truth->states[at + 1][15],
+                             .next = truth_pc(f->truth, at + 1),
                              .has_next = true};
     for (; event < p->event_count && p->events[event].position <= at + 1; event++)
         if (p->events[event].position == at + 1 && p->events[event].kind == BT_EVENT_EXCEPTION &&
@@ -188,6 +316,12 @@ static struct execute_insn insn_at(const struct forward *f, size_t at, size_t ev
     return i;
 }
 
+static bool sp_is_known(const struct execute *x)
+{
+    int sp = execute_sp(x->core.profile, &x->regs);
+    return sp >= 0 && (x->regs.known >> sp & 1);
+}
+
 static void say_where(const struct execute *x, size_t at, const struct execute_insn *i,
                       const struct execute *before)
 {
@@ -196,13 +330,15 @@ static void say_where(const struct execute *x, size_t at, const struct execute_i
                i->opcode);
     if (x->unknown != before->unknown)
         printf("# at %zu, pc %08x, %08x: not followed\n", at, (uint32_t)i->address, i->opcode);
+    if (sp_is_known(before) && !sp_is_known(x))
+        printf("# at %zu, pc %08x, %08x: SP lost\n", at, (uint32_t)i->address, i->opcode);
 }
 
 /* What QEMU tells of the PSR lacks the block. */
 static bool may_be_in_it_block(struct forward *f, size_t at)
 {
     uint8_t it[2];
-    for (uint32_t back = 2; back <= 14; back += 2)
+    for (uint32_t back = 2; back <= 14 && !f->truth->wide; back += 2)
         if (execute_memory_read(&f->x.memory, f->truth->states[at][15] - back, it, 2) &&
             it[1] == 0xbf && it[0] & 15)
             return true;
@@ -217,7 +353,10 @@ static int run(struct forward *f, bool where)
     truth_ram_move(&f->ram, 0);
     begin(f, 0);
     for (at = 0; at < f->truth->count; at++) {
-        struct execute before = {.clobbers = f->x.clobbers, .unknown = f->x.unknown};
+        struct execute before = {.core = f->x.core,
+                                 .regs = f->x.regs,
+                                 .clobbers = f->x.clobbers,
+                                 .unknown = f->x.unknown};
         int error = run_events(f, at, &event);
         truth_ram_move(&f->ram, at);
         if (!error) {
@@ -233,7 +372,7 @@ static int run(struct forward *f, bool where)
                 say_where(&f->x, at, &i, &before);
         }
         if (error) {
-            fprintf(stderr, "  forwards at %zu, pc %08x: error %d\n", at, f->truth->states[at][15],
+            fprintf(stderr, "  forwards at %zu, pc %08x: error %d\n", at, truth_pc(f->truth, at),
                     error);
             return error;
         }
@@ -241,26 +380,30 @@ static int run(struct forward *f, bool where)
     return BT_OK;
 }
 
-void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool where, bool halts)
+void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool where, bool halts,
+                     bool lacking)
 {
     static struct forward f;
     f = (struct forward){.truth = t, .path = p};
     f.budget.limit = 64u << 20;
-    f.x.core =
-        (struct execute_core){.profile = p->m_profile ? EXECUTE_PROFILE_M : EXECUTE_PROFILE_AR,
-                              .fpu = fpu,
-                              .bit_band = p->bit_band,
-                              .limits = p->limits};
+    f.x.core = (struct execute_core){.profile = t->wide        ? EXECUTE_PROFILE_A64
+                                                : p->m_profile ? EXECUTE_PROFILE_M
+                                                               : EXECUTE_PROFILE_AR,
+                                     .fpu = fpu,
+                                     .bit_band = p->bit_band,
+                                     .limits = p->limits};
     f.x.code = execute_code_new();
     execute_memory_init(&f.x.memory, &f.budget, kind_of, &f);
+    f.lacking = lacking;
     if (halts && (t->system || !p->m_profile))
         f.again = f.seed = AGAIN / 2;
     int error = run(&f, where);
     printf("{\"wrong\":%" PRIu64 ",\"error\":%d,\"registers\":%" PRIu64
            ",\"registers_known\":%" PRIu64 ",\"sp_known\":%" PRIu64 ",\"words\":%" PRIu64
-           ",\"words_known\":%" PRIu64 ",\"clobbers\":%" PRIu64 ",\"unknown\":%" PRIu64 "}\n",
+           ",\"words_known\":%" PRIu64 ",\"vectors\":%" PRIu64 ",\"vectors_known\":%" PRIu64
+           ",\"clobbers\":%" PRIu64 ",\"unknown\":%" PRIu64 "}\n",
            f.wrong, error, f.registers, f.registers_known, f.sp_known, f.words, f.words_known,
-           f.x.clobbers, f.x.unknown);
+           f.vectors, f.vectors_known, f.x.clobbers, f.x.unknown);
     execute_memory_release(&f.x.memory);
     execute_code_free(f.x.code);
 }

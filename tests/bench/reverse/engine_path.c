@@ -19,7 +19,7 @@ bool path_code_word(const struct path *p, uint32_t address, uint32_t *value)
 {
     for (size_t i = 0; i < p->image->count; i++) {
         const struct code_region *r = &p->image->regions[i];
-        if (address >= r->address && address + 4 <= r->address + r->size) {
+        if (address >= r->address && address + UINT64_C(4) <= r->address + r->size) {
             memcpy(value, r->bytes + (address - r->address), 4);
             return true;
         }
@@ -40,7 +40,9 @@ static void add(struct path *p, uint32_t address, enum bt_isa isa, enum bt_cond 
         low = low >> 16 | high << 16;
     *i = (struct values_insn){.address = address, .isa = (uint8_t)isa, .cond = (uint8_t)cond};
     i->size = isa == BT_ISA_T32 ? (uint8_t)insn_t32_size((uint16_t)low) : 4;
-    i->opcode = isa == BT_ISA_A32 ? low : i->size == 2 ? low & 0xffff : low << 16 | low >> 16;
+    i->opcode = isa == BT_ISA_A32 || isa == BT_ISA_A64 ? low
+                : i->size == 2                         ? low & 0xffff
+                                                       : low << 16 | low >> 16;
     p->count++;
 }
 
@@ -91,6 +93,8 @@ static void add_history(struct path *p, size_t max)
 
 static enum bt_isa isa_of(const struct path *p, const struct truth *t, size_t position)
 {
+    if (t->wide)
+        return BT_ISA_A64;
     return t->states[position][16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
 }
 
@@ -99,9 +103,9 @@ static void check(struct path *p, const struct truth *t)
     if (t->count - p->count > TAIL_MAX)
         fail("the trace ends too early", p->count);
     while (p->count < t->count)
-        add(p, t->states[p->count][15], isa_of(p, t, p->count), BT_COND_UNKNOWN);
+        add(p, truth_pc(t, p->count), isa_of(p, t, p->count), BT_COND_UNKNOWN);
     for (size_t i = 0; i < p->count; i++)
-        if (p->insns[i].address != t->states[i][15] || p->insns[i].isa != isa_of(p, t, i))
+        if (p->insns[i].address != truth_pc(t, i) || p->insns[i].isa != isa_of(p, t, i))
             fail("another instruction ran", i);
     for (size_t i = 0; i < p->event_count; i++)
         if (p->events[i].kind == BT_EVENT_GAP)
@@ -113,6 +117,12 @@ static bool has_value(const struct path *p, const struct truth *t, uint32_t addr
 {
     uint32_t word;
     return address - t->ram_base < TRUTH_RAM_SIZE || path_code_word(p, address & ~3u, &word);
+}
+
+/* SETEND: the bytes are not in the order of the register's. */
+static bool big_endian(const struct path *p, const struct truth *t, size_t position)
+{
+    return !p->m_profile && t->states[position][16] & 0x200;
 }
 
 static void add_data(struct path *p, const struct truth *t)
@@ -128,15 +138,16 @@ static void add_data(struct path *p, const struct truth *t)
         while (next < old_count && old[next].position <= a->index)
             add_event(p, &old[next++]);
         for (unsigned k = 0; k < a->size; k += 4) {
-            struct bt_event e = {.position = a->index + 1,
-                                 .kind = BT_EVENT_DATA,
-                                 .u.data = {.address = a->address + k,
-                                            .value = a->value[k / 4],
-                                            .bytes = a->size < 4 ? (uint8_t)a->size : 4,
-                                            .has_address = true,
-                                            .has_value = has_value(p, t, a->address),
-                                            .store = (a->flags & TRUTH_STORE) != 0,
-                                            .back = 1}};
+            struct bt_event e = {
+                .position = a->index + 1,
+                .kind = BT_EVENT_DATA,
+                .u.data = {.address = a->address + k,
+                           .value = a->value[k / 4],
+                           .bytes = a->size < 4 ? (uint8_t)a->size : 4,
+                           .has_address = true,
+                           .has_value = has_value(p, t, a->address) && !big_endian(p, t, a->index),
+                           .store = (a->flags & TRUTH_STORE) != 0,
+                           .back = 1}};
             add_event(p, &e);
         }
     }

@@ -29,14 +29,21 @@ static void *read_all(const char *folder, const char *name, size_t *size, bool n
     return bytes;
 }
 
-void truth_load(struct truth *t, const char *folder, uint32_t ram_base)
+void truth_load(struct truth *t, const char *folder, uint32_t ram_base, bool wide)
 {
     size_t size;
+    void *states = read_all(folder, "states", &size, true);
 
-    t->ram_base = ram_base;
-    t->states = read_all(folder, "states", &size, true);
-    t->count = size / sizeof *t->states - 1;
-    t->system = read_all(folder, "system", &size, false);
+    *t = (struct truth){.ram_base = ram_base};
+    if (wide) {
+        t->wide = states;
+        t->count = size / sizeof *t->wide - 1;
+        t->wide_system = read_all(folder, "system", &size, true);
+    } else {
+        t->states = states;
+        t->count = size / sizeof *t->states - 1;
+        t->system = read_all(folder, "system", &size, false);
+    }
     t->accesses = read_all(folder, "accesses", &size, true);
     t->access_count = size / sizeof *t->accesses;
     t->locals = read_all(folder, "locals", &size, false);
@@ -46,9 +53,16 @@ void truth_load(struct truth *t, const char *folder, uint32_t ram_base)
 void truth_release(struct truth *t)
 {
     free(t->states);
+    free(t->wide);
     free(t->system);
+    free(t->wide_system);
     free(t->accesses);
     free(t->locals);
+}
+
+uint32_t truth_pc(const struct truth *t, size_t position)
+{
+    return t->wide ? (uint32_t)t->wide[position][32] : t->states[position][15];
 }
 
 void truth_ram_init(struct truth_ram *ram, const struct truth *t)

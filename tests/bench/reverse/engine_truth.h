@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define TRUTH_STATE_WORDS 17
+#define TRUTH_STATE_WIDE  34
 #define TRUTH_RAM_SIZE    0x4000u
 
 #define TRUTH_STORE 1u
@@ -30,7 +31,9 @@ struct truth_local {
 };
 
 struct truth {
-    uint32_t (*states)[TRUTH_STATE_WORDS];
+    uint32_t (*states)[TRUTH_STATE_WORDS]; /* NULL: AArch64, */
+    uint64_t (*wide)[TRUTH_STATE_WIDE];    /* x0-x30, SP, PC, PSTATE */
+    uint64_t (*wide_system)[TRUTH_WIDE_WORDS];
     size_t count;                           /* instructions; states[count] is the halt */
     uint32_t (*system)[TRUTH_SYSTEM_WORDS]; /* of each state; NULL: not known */
     struct truth_access *accesses;
@@ -41,8 +44,10 @@ struct truth {
 };
 
 /* Files of the folder; ends the program with a message if one is missing. */
-void truth_load(struct truth *t, const char *folder, uint32_t ram_base);
+void truth_load(struct truth *t, const char *folder, uint32_t ram_base, bool wide);
 void truth_release(struct truth *t);
+
+uint32_t truth_pc(const struct truth *t, size_t position);
 
 /* Memory that is moved along the run. */
 struct truth_ram {

@@ -25,9 +25,7 @@ suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
 POSITIONS = 60 if FULL else 15
 SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
-# With -O1 an IT block of which nobody knows whether it has run has the address that it stores to, and RAM is unknown
-# behind it.
-LEVELS = ("O0", "O2", "Os")
+LEVELS = ("O0", "O1", "O2", "Os")
 LOOK = "info registers " + " ".join(NAMES)
 
 
@@ -107,7 +105,7 @@ def with_dma(halted):
             has(output.all("monitor explain known")[0], r"^0x[0-9a-f]{8} = 0x[0-9a-f]{8}: known")
             expect(share >= 0.9, f"{share:.1%} of the registers are known")
             # Samples, what they were converted from, results and the block are a third of what is looked at.
-            expect(of >= 0.55, f"{of:.1%} of the words of RAM are known")
+            expect(of >= 0.5, f"{of:.1%} of the words of RAM are known")
 
 
 suite.test("values forwards: a DMA buffer is found by the halt, and named")(lambda: with_dma(False))

@@ -3,7 +3,8 @@
 # Tests execute_ar.c and values_canceled.c, too.
 """Reconstructed values of firmware, compared with all that the core did: small programs that do what
 rules about calls and exceptions must not be led astray by, firmware from a seed (firmware.py), and
-blocks of random instructions among faults and interrupts (corners.py).
+blocks of random instructions among faults and interrupts (corners.py; on a Cortex-A9 corners_a.py, on a Cortex-A53
+corners_a64.py, which is followed forwards only).
 No value that is called known may be wrong, with assumptions and without, nor one that is executed
 forwards from the beginning, or from halts on the way.
 
@@ -19,6 +20,8 @@ import tempfile
 
 import bench
 import corners
+import corners_a
+import corners_a64
 import firmware
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -31,7 +34,10 @@ SMALL = {
     "bitband": (("bitband.S",), ("O0",), True),
     "longjmp": (("small_start.S", "longjmp.c"), LEVELS, True),
     "alias": (("alias.S",), ("O0",), True),
+    "number_in_lr": (("number_in_lr.S",), ("O0",), True),
+    "pop_to_itself": (("pop_to_itself.S",), ("O0",), True),
 }
+V8 = ("number_in_lr",)
 KINDS = ("m3", "m4", "m7", "m33")
 A_KINDS = (*bench.KINDS, *bench.TRAP_KINDS)  # what is known backwards of these: test_engine.py
 BANDS = 5  # up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt
@@ -39,12 +45,48 @@ GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
 FORWARD = ("registers", "registers_known", "sp_known", "words", "words_known")
 TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which there is none here
 CORNERS = 6 if FULL else 2  # programs of corners.py on each core
+CORNERS_A = 25 if FULL else 3
+CORNERS_A64 = 8 if FULL else 0
 KNOWN_A = 1017  # its tasks pop from where nobody knows, what others have pushed
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
 
+# Numbers from outside (target/sensor.c): machine, flags, levels. Without division by hardware -Os calls a function for it.
+SENSORS = {"m4": (bench.M4, ["-DTICK=4000"], ("O0", "O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=700"], ("O0", "O1", "O2", "Os")),
+           "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2"))}
+ROUNDS = 300 if FULL else 40
+# A protocol's bytes (target/protocol.c), likewise; what a span cannot say, -O2 and -Os on a Cortex-A9 in A32, is in docs/values.md.
+PROTOCOLS = {"m4": (bench.M4, ["-DTICK=4000"], ("O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=500"], ("O1", "O2", "Os")),
+             "a32": (bench.A9, ["-marm"], ("O0", "O1")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2"))}
+PROTOCOL_ROUNDS = 1500
+
+
 class Small(bench.Case):
     more_truth = {"whole": 1}
+
+
+class Sensor(bench.Case):
+    more_truth = {"whole": 1}
+
+    def __init__(self, folder, kind, level, rounds, program="sensor", kinds=SENSORS):
+        base, flags, _ = kinds[kind]
+        kept = [flag for flag in base.flags if not flag.startswith("-DTICK")]
+        machine = bench.Machine(base.qemu, base.core, base.ram, kept, (), base.script, base.plugin, base.unit, base.registers)
+        sources = (f"{program}.c",) if base.m_profile else ("start_a.S", f"{program}.c")
+        super().__init__(folder, f"{program}-{kind}", level, rounds, sources, (machine, flags))
+
+
+def sensor(case, least=0.95):
+    """An index, a length or a structure that a number from outside chooses ends what is known where it may be, and no more."""
+    case.execute()
+    known = {}
+    if not forwards(case.name, case, known):
+        return False
+    registers, words = (known[f"{what}_known"] / known[what] for what in ("registers", "words"))
+    good = words >= least and registers >= (0.9 if case.level == "O0" else 0.7)
+    print(f"{'PASS' if good else 'FAIL'} {case.name}, input: {case.count} instructions, {registers:.1%} of the registers and "
+          f"{words:.1%} of RAM known forwards", flush=True)
+    return good
 
 
 def ask(case, one_stack, halts, *more):
@@ -55,8 +97,9 @@ def ask(case, one_stack, halts, *more):
 
 def forwards(name, case, known):
     """False, with a line about it, if what is executed is wrong."""
-    for more in ((), ("halts",)):
-        answer = ask(case, False, 1, "forward", *more)[-1]
+    wide = ["wide"] * case.machine.wide
+    for more in ((), ("halts",), *[("halts", "lacking")] * case.machine.wide):
+        answer = ask(case, False, 1, "forward", *wide, *more)[-1]
         for key in FORWARD if known is not None and not more else ():
             known[key] = known.get(key, 0) + answer[key]
         if answer["wrong"] or answer["error"]:
@@ -97,7 +140,7 @@ def main():
         for name, (sources, levels, one_stack) in SMALL.items():
             for level in levels:
                 folder = os.path.join(place, name)
-                case = Small(folder, "m3", level, sources=sources)
+                case = Small(folder, "m33" if name in V8 else "m3", level, sources=sources)
                 good &= check(f"{name}-{level}", case, one_stack)
         for number in range(seed, seed + (int(sys.argv[2]) if len(sys.argv) > 2 else 1)):
             for kind in KINDS:
@@ -108,10 +151,22 @@ def main():
         for kind in KINDS:
             for case in corners.programs(place, kind, seed, CORNERS):
                 good &= check(f"{case.name}, corners of seed {case.seed}", case, False)
+        known_a = {}
+        for case in corners_a.programs(place, seed, CORNERS_A):
+            good &= check(f"{case.name}, corners of seed {case.seed}", case, False, known=known_a)
+        known_a64 = {}
+        for case in corners_a64.programs(place, seed, CORNERS_A64) if CORNERS_A64 else ():
+            good &= check(f"{case.name}, corners of seed {case.seed}", case, False, known=known_a64)
         for number in (KNOWN_A, *range(seed, seed + CORNERS)):
             r = random.Random(number)
             case = firmware.Firmware(place, "a9", r.choice(LEVELS), number, r.randrange(10, 60), (r.choice((2, 5)), 1000))
             good &= check(f"{case.name}, seed {number}", case, False)
+        for kind, (_, _, levels) in SENSORS.items():
+            for level in levels if FULL else (random.Random(f"{seed} {kind}").choice(levels),):
+                good &= sensor(Sensor(place, kind, level, ROUNDS))
+        for kind, (_, _, levels) in PROTOCOLS.items() if FULL else ():
+            level = random.Random(f"{seed} {kind}").choice(levels)
+            good &= sensor(Sensor(place, kind, level, PROTOCOL_ROUNDS, "protocol", PROTOCOLS), 0.9)
         for kind in A_KINDS:
             r = random.Random(f"{seed} {kind}")
             case = bench.Case(place, kind, r.choice(LEVELS), r.choice((1, 2, 3)))
@@ -121,14 +176,22 @@ def main():
                 print(f"PASS {name}: {case.count} instructions", flush=True)
             else:
                 good = False
-    for key, registers in GROUPS.items():
-        shares = (100 * n / max(1, of * len(registers)) for n, of in zip(known[key], known["total"]))
-        print(f"# schedulers, {key} known up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt: "
-              + ", ".join(f"{share:.1f} %" for share in shares))
-    print("# forwards from the beginning: "
-          f"{100 * known['registers_known'] / known['registers']:.1f} % of the registers, SP at "
-          f"{1500 * known['sp_known'] / known['registers']:.1f} %, {100 * known['words_known'] / known['words']:.1f} % of RAM")
+    share("schedulers", known)
+    share("corners of a Cortex-A9", known_a)
+    if known_a64:
+        share("corners of a Cortex-A53", known_a64, 32)
     return not good
+
+
+def share(name, known, each=15):
+    """What is known of the registers, `each` position has so many, and words that were compared."""
+    for key, registers in GROUPS.items() if "total" in known else ():
+        shares = (100 * n / max(1, of * len(registers)) for n, of in zip(known[key], known["total"]))
+        print(f"# {name}, {key} known up to 10, 100, 1,000, 10,000, 100,000 instructions before the halt: "
+              + ", ".join(f"{share:.1f} %" for share in shares))
+    print(f"# {name}, forwards from the beginning: "
+          f"{100 * known['registers_known'] / known['registers']:.1f} % of the registers, SP at "
+          f"{100 * each * known['sp_known'] / known['registers']:.1f} %, {100 * known['words_known'] / known['words']:.1f} % of RAM")
 
 
 if __name__ == "__main__":

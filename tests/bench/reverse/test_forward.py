@@ -33,6 +33,7 @@ SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 3
 NO_STACK = 0xdead0000  # what GDB gets for SP and LR that are not known
 WIDE = [*(f"x{i}" for i in range(31)), "sp", "pc", "cpsr"]  # a state of AArch64
 FRAME = 2  # of an access: by the core itself, before the instruction
+STACKED = 0xfe1ffc00  # of a stacked status: flags, GE, SFPA and IT
 FRAME_BYTES = 0x6c  # with floating-point registers and what aligns it
 ROW = 8  # words of an `x`
 
@@ -105,6 +106,13 @@ def last_store(accesses, before, address):
         if index < before and flags & 1 and start < address + 4 and address < start + size:
             return index
     return None
+
+
+def is_estimate(accesses, before, address, value, true):
+    """A status that an exception has stacked is told without its flags where it is not known (docs/values.md)."""
+    stores = [flags for index, start, size, flags, _ in accesses
+              if index < before + bool(flags & FRAME) and flags & 1 and start < address + 4 and address < start + size]
+    return bool(stores and stores[-1] & FRAME and not value & STACKED and not (value ^ true) & ~STACKED)
 
 
 def stacked_again(accesses, index, address, value):
@@ -202,7 +210,10 @@ class Judge:
             stored = ram.at(at)
             for address, value in words("\n".join(memory)).items():
                 was = bytes(stored.get((address & 0xffffffff) + i, 0) for i in range(4))
-                equal(value, int.from_bytes(was, "little"), f"{address:#x} at instruction {place}")
+                true = int.from_bytes(was, "little")
+                if value != true and is_estimate(self.accesses, at, address, value, true):
+                    continue
+                equal(value, true, f"{address:#x} at instruction {place}")
                 known += 1
         count = len(self.places)
         return (registers_known / (count * len(self.names)),

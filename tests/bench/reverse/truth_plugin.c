@@ -12,7 +12,8 @@
  * frames on more stacks than one.
  *
  * states: for each instruction that begins, r0 to r15 and the PSR before it, 17 words; of AArch64
- * x0 to x30, SP, PC and PSTATE, 34 words of 64 bits.
+ * x0 to x30, SP, PC and PSTATE, 34 words of 64 bits. system: for each of them what truth_system.h
+ * has.
  * accesses: struct truth_access; of AArch64 the lower halves of addresses. ram: `size` bytes from
  * `base` on, when the instruction at `halt` is about to run; nothing is written after that.
  *
@@ -29,12 +30,15 @@
 
 #define STATE_WORDS 17
 #define WIDE_WORDS  34
+#define WIDE_SP     31
+/* QEMU's key of a system register. */
+#define A64_KEY(op1, crn, crm, op2)                                                                \
+    (1u << 28 | 0x13u << 16 | 3u << 14 | (op1) << 11 | (crn) << 7 | (crm) << 3 | (op2))
 #define FRAME_WORDS 27u /* r0-r3, r12, LR, PC, PSR, s0-s15, FPSCR, one kept free, alignment */
 #define FRAMES      16u
 #define FRAME_SIZE  0x20u
-#define SEVERAL_FRAMES                                                                             \
-    72u /* of as many words: exceptions in a row, with r4-r11 of another state                     \
-         */
+/* of as many words: exceptions in a row, with r4-r11 of another state */
+#define SEVERAL_FRAMES 72u
 
 #define WHOLE_MAX 0x10000u
 #define PIECE     0x100u
@@ -255,13 +259,47 @@ static void end_here(uint32_t pc)
     fflush(truth.accesses);
 }
 
+/* op1, CRn, CRm, op2 of what enum truth_wide has behind FPCR; SP_EL3 has no number. */
+static const uint8_t wide_registers[][4] = {
+    {0, 4, 1, 0},  {4, 4, 1, 0},  {6, 4, 1, 0},  {7, 7, 7, 7},  {0, 4, 0, 1},  {4, 4, 0, 1},
+    {6, 4, 0, 1},  {0, 4, 0, 0},  {4, 4, 0, 0},  {6, 4, 0, 0},  {0, 12, 0, 0}, {4, 12, 0, 0},
+    {6, 12, 0, 0}, {3, 13, 0, 2}, {0, 13, 0, 4}, {4, 13, 0, 2}, {6, 13, 0, 2}, {3, 13, 0, 3},
+    {0, 1, 0, 0},  {4, 1, 0, 0},  {6, 1, 0, 0},  {0, 2, 0, 0},  {4, 2, 0, 0},  {6, 2, 0, 0},
+    {0, 2, 0, 2},  {4, 2, 0, 2},  {6, 2, 0, 2},  {0, 2, 0, 1},  {4, 1, 1, 0}};
+
+static void save_wide_system(const uint64_t *state)
+{
+    static uint64_t sp_el3;
+    uint64_t words[TRUTH_WIDE_WORDS] = {0};
+    char *cpu = (char *)board_qemu_handle(&truth.qemu, 0);
+    void **table = (void **)(cpu + truth.qemu.cp_table);
+
+    for (unsigned i = 0; i < 32; i++)
+        memcpy(&words[2 * i], cpu + truth.qemu.fp + i * (truth.qemu.fp_next - truth.qemu.fp), 16);
+    words[TRUTH_FPCR] = truth.qemu.read_fpscr(cpu + truth.qemu.regs);
+    for (unsigned i = 0; i < sizeof wide_registers / sizeof *wide_registers; i++) {
+        const uint8_t *r = wide_registers[i];
+        const void *found = truth.qemu.find_cp(*table, A64_KEY(r[0], r[1], r[2], r[3]));
+        if (found)
+            words[TRUTH_SP0 + i] = truth.qemu.read_cp(cpu + truth.qemu.regs, found);
+    }
+    if ((state[WIDE_WORDS - 1] & 15) == 13)
+        sp_el3 = state[WIDE_SP];
+    words[TRUTH_SP0 + 3] = sp_el3;
+    fwrite(words, sizeof words, 1, truth.system_file);
+}
+
 static void on_wide_insn(void)
 {
     uint64_t state[WIDE_WORDS] = {0};
 
     for (unsigned i = 0; i < WIDE_WORDS; i++)
         board_qemu_x(&truth.qemu, 0, i, &state[i]);
+    if (truth.whole)
+        note_whole();
     fwrite(state, sizeof state, 1, truth.states);
+    if (truth.system_file)
+        save_wide_system(state);
     end_here((uint32_t)state[WIDE_WORDS - 2]);
 }
 

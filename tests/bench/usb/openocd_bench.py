@@ -14,6 +14,8 @@ BENCH = ROOT / "build/release/umockdev_probe"
 PLUGIN = ROOT / "build/virtual-board.so"
 STREAM_CLIENT = ROOT / "build/release/stream_client"
 FTDI = ("--probe", "ftdi")
+# Seconds after which something hangs, as in replay_gdb.py.
+PATIENCE = int(os.environ.get("BTRACED_PATIENCE", "300"))
 
 # Adapters: OpenOCD's configuration for each.
 CMSIS_DAP = """
@@ -75,7 +77,7 @@ def run(script, *options, transport="swd", folder=".", adapter=CMSIS_DAP, speed=
                                f"sleep 0.02; done; {shlex.join(command)}; code=$?; wait; "
                                f"cat {said}; exit $code"]
     done = subprocess.run([BENCH, "--report", report, *options, "--", *command],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
     counters = {}
     if report.exists():
         counters = {k: int(v) for k, v in (line.split() for line in report.read_text().splitlines())}

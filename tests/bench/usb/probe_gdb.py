@@ -12,11 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "bench" / "gdb"))
 
+from live_gdb import DEADLINE_MS, DRAIN_MS  # noqa: E402
 from replay_gdb import (BTRACED, GDB, PATIENCE, SETTINGS, Server, Skipped,  # noqa: E402
                         environment, expect, folder, gdb, has, tool)
 
 # A core that is emulated while other tests run may need more than GDB's two seconds for an answer.
-LOADED_MACHINE = "set remotetimeout 60"
+LOADED_MACHINE = f"set remotetimeout {PATIENCE}"
 
 BENCH = ROOT / "build/release/umockdev_probe"
 
@@ -29,7 +30,10 @@ name = model
 [probe]
 type = {kind}
 {probe}
+[target]
+deadline = {deadline}
 [trace]
+drain_ms = {drain}
 {trace}
 {more}
 [core m]
@@ -39,11 +43,11 @@ type = {core}
 
 
 def board_file(kind="cmsis-dap", probe="", trace="sink = none", more="", core="Cortex-M4",
-               core_keys=""):
+               core_keys="", deadline=DEADLINE_MS, drain=DRAIN_MS):
     """Path of a board file in a folder of its own."""
     path = folder() / "model.conf"
     path.write_text(BOARD.format(kind=kind, probe=probe, trace=trace, more=more, core=core,
-                                 core_keys=core_keys))
+                                 core_keys=core_keys, deadline=deadline, drain=drain))
     return path
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests" / "bench" / "gdb"))
 
-from live_gdb import symbol, tail_of  # noqa: E402
+from live_gdb import DEADLINE_MS, DRAIN_MS, symbol, tail_of  # noqa: E402
 from replay_gdb import Skipped, equal, expect, gdb, has, history, lacks, value  # noqa: E402
 
 BENCH = ROOT / "build/release/umockdev_probe"
@@ -20,9 +20,10 @@ BOARD = """[target]
 connect = 127.0.0.1:{port}
 command = {command}
 reset = reset halt
+deadline = {deadline}
 [trace]
 {trace}
-drain_ms = 2000
+drain_ms = {drain}
 [gdb]
 listen = 127.0.0.1:0
 [core cpu]
@@ -56,7 +57,8 @@ def board_file(place, port, server, trace, options, core="", machine=True):
                       ROOT / "build/virtual-board.so"]
     command = " ".join(map(str, [*words, "--", *server]))
     path = place / "remote.conf"
-    path.write_text(BOARD.format(port=port, command=command, elf=ELF, core=core, trace=trace))
+    path.write_text(BOARD.format(port=port, command=command, elf=ELF, core=core, trace=trace,
+                                 deadline=DEADLINE_MS, drain=DRAIN_MS))
     return path
 
 

@@ -16,7 +16,7 @@ from probe_gdb import LOADED_MACHINE, ROOT, Board, bench
 from live_gdb import Live, gone, tail_of
 from test_probe_a import A9, ENDLESS, KT_LINK, RULES, check_history
 from test_probe_a import ELF as ELF_A
-from replay_gdb import Suite, equal, expect, folder, gdb, has, history, lacks, logged, tool, value
+from replay_gdb import PATIENCE, Suite, equal, expect, folder, gdb, has, history, lacks, logged, tool, value
 from streams import free_port
 
 suite = Suite()
@@ -134,7 +134,7 @@ class Captured(Board):
 # What arrives is ORBFLOW, as orbuculum passes it on, and the port's bytes. Two probes are on the bus, so
 # one is named; the modelled module has its reset elsewhere with SWD. A machine under load drains later.
 # Name: options of the test bench, and changes beside the place of the capturing program.
-DRAIN = r"^tpiu_width = 4$", "tpiu_width = 4\ndrain_ms = 2000"
+DRAIN = r"^tpiu_width = 4$", "tpiu_width = 4\ndrain_ms = 20000"
 PLACE = r"^#usb = 1-2.3$", "usb = 1-2"
 FTDIS = "--probe", "ftdi", "--beside", "ftdi", "--layout"
 TCP_BOARDS = {
@@ -218,7 +218,7 @@ def behind_openocd(place, config, words, *changes):
 def _():
     path, port = behind_openocd(folder(), DUMMY, [])
     command = has(path.read_text(), r"^command = (.*)$")[1]
-    done = subprocess.run([*shlex.split(command), "-c", "init", "-c", "shutdown"], timeout=60,
+    done = subprocess.run([*shlex.split(command), "-c", "init", "-c", "shutdown"], timeout=PATIENCE,
                           capture_output=True, text=True)
     has(done.stderr, rf"^Info : starting gdb server for am335x\.cpu on {port}$")
     equal(done.stderr.count("starting gdb server"), 1, "GDB servers")

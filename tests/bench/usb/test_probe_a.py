@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 from probe_gdb import ROOT, Board, refused
-from live_gdb import Wire, symbol, tail_of
-from replay_gdb import PATIENCE, Suite, equal, expect, folder, frame, has, history, lacks, logged, value
+from live_gdb import Wire, goes_on, symbol, tail_of
+from replay_gdb import PATIENCE, Suite, equal, expect, folder, frame, has, history, lacks, logged, value, wait_for
 
 suite = Suite()
 FULL = bool(os.environ.get("BTRACED_FULL"))
@@ -213,7 +213,7 @@ def _():
     with A9() as server, Wire(server) as wire:
         wire.monitor("reset")
         wire.send(frame("vCont;c"))
-        time.sleep(0.3)
+        goes_on(server.truth_path)
         wire.send(b"\x03")
         has(wire.reply(), "^T02")
         for _ in range(5):
@@ -264,8 +264,7 @@ def _():
         wire.send(frame("vCont;c"))
         has(wire.reply(), "^(O|T05)")
         server.bench("fault off=0")
-        time.sleep(0.2)
-        has(wire.monitor("probe"), r"^state +cpu1: (halted|running)")
+        wait_for(lambda: re.search(r"^state +cpu1: (halted|running)", wire.monitor("probe"), re.M), "the core with power")
         server.bench("fault oslock=1")
         has(wire.ask("vCont;s:1"), "^(O|T|E)")
         server.bench("fault oslock=0")
@@ -290,7 +289,7 @@ def check_history(server, output, mark, core=0, at_least=300):
     a gap, of which GDB warns when it takes all of it in: what lies behind the last one counts."""
     listed = re.sub(r"(?m)^warning: .*\(pc = 0x1\)\.\n", "", output)
     rows = history(re.split(r"(?m)^\d+\t\[decode error .*\n", listed)[-1])
-    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed")
+    expect(len(rows) >= at_least, f"only {len(rows)} instructions listed, at last: {output[-600:]}")
     if rows:
         tail_of(rows, server.truth(mark, core), len(rows))
     lacks(output, "internal|cannot be read|not traced")
@@ -389,7 +388,7 @@ def back(wire):
 @full_test("probe a: the cable is pulled in the middle of things, and put back")
 def _():
     unruly = ("a-dtr-misused", "a-refused", "bus-errors")
-    with A9(smp=2, cti=True, unruly=unruly) as server, Wire(server) as wire:
+    with A9(smp=2, cti=True, unruly=unruly, deadline=3000) as server, Wire(server) as wire:
         wire.monitor("reset")
         for what, ask in MOMENTS.items():
             for fault in "unplug 3", "lose 2":

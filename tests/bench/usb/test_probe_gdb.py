@@ -5,8 +5,11 @@
 """Stock GDB debugs a Cortex-M through the probe drivers: modelled probe, small modelled core. Its
 program counts in r0 from 0x08000044 on, and stores r0 at 0x20000100."""
 
+import os
 import re
+import signal
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -25,6 +28,7 @@ class Controlled(ProbeServer):
 
     def __init__(self, *options, **keys):
         self.control = folder() / "control"
+        keys.setdefault("deadline", 3000)  # answers are lost here
         super().__init__("--control", self.control, *options, **keys)
 
 
@@ -266,6 +270,20 @@ def _():
         has(s["monitor probe"], "the probe does not answer")
         with Wire(server) as wire:
             back(server, wire)
+
+
+@suite.test("probe: a patient board file is patient with the probe, too")
+def _():
+    for options, keys in ([], {}), (["--probe", "ftdi", "--layout", "minimodule-swd"],
+                                    {"kind": "ftdi", "probe": "layout = 0x0000/0x000B\nnsrst = 0x0010"}):
+        with Controlled(*options, deadline=60000, **keys) as server, Wire(server) as wire:
+            has(wire.ask("m20000000,4"), "^[0-9a-f]{8}$", "memory")
+            late = server.process.pid
+            os.kill(late, signal.SIGSTOP)
+            timer = threading.Timer(3, os.kill, [late, signal.SIGCONT])
+            timer.start()
+            has(wire.ask("m20000000,4"), "^[0-9a-f]{8}$", "memory by a probe that is late")
+            timer.join()
 
 
 MOMENTS = {  # what is going on when the answer is lost or the cable is pulled, and a good answer

@@ -250,7 +250,7 @@ def _():
 
 @suite.test("probe lab: a core that never halts: told in time, others are served, it halts later")
 def _():
-    with Board(M3, more="[target]\ndeadline = 4000\n[gdb]\nothers = observe") as board, \
+    with Board(M3, deadline=4000, more="[gdb]\nothers = observe") as board, \
             Wire(board) as one, Observer(board) as two:
         running_for_ever(one)
         one.send(frame("vCont;c"))

@@ -275,8 +275,8 @@ def _():
             ("Cortex-M0+", {}, r"model\.conf: \[coresight\] mtb_memory: is missing, which sink = mtb needs; "
                                r"allowed: ADDRESS\+SIZE of RAM that the MTB writes to"),
             ("Cortex-M0+", {"more": "[coresight]\nmtb_memory = 0x20000800+4K"},
-             r"model\.conf:9: mtb_memory: is no place for an MTB; allowed: ADDRESS\+SIZE"),
-            ("Cortex-M4", {"more": place(4096)}, r"model\.conf:7: sink: mtb is not in \[core m\], a "
+             r"model\.conf:12: mtb_memory: is no place for an MTB; allowed: ADDRESS\+SIZE"),
+            ("Cortex-M4", {"more": place(4096)}, r"model\.conf:10: sink: mtb is not in \[core m\], a "
                                                  r"Cortex-M4; allowed: mtb with a Cortex-M0\+")):
         code, text = refused(core=core, trace="sink = mtb", **keys)
         equal(code, 2, "exit code")

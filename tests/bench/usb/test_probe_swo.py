@@ -5,10 +5,9 @@ endpoint that streams and by polling. What GDB lists is what was executed."""
 
 import re
 import struct
-import time
 
 from probe_gdb import LOADED_MACHINE, ROOT, ProbeServer, ask_bench, bench, board_file
-from live_gdb import Wire, symbol
+from live_gdb import Wire, goes_on, symbol
 from replay_gdb import Server, Skipped, Suite, expect, folder, frame, gdb, has, lacks, logged, tool
 
 suite = Suite()
@@ -112,9 +111,9 @@ def _():
         wire.write(symbol(ELF, "crash_after"), 0)
         for _ in range(3):
             wire.send(frame("vCont;c"))
-            time.sleep(0.15)
+            goes_on(truth, 4000)
             ask_bench(control, "fault overrun=333")
-            time.sleep(0.15)
+            goes_on(truth)
             wire.send(b"\x03")
             has(wire.reply(), "^T02")
         wire.close()

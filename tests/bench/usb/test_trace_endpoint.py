@@ -12,7 +12,7 @@ import sys
 import tempfile
 
 import openocd_bench
-from openocd_bench import BENCH, ORBTRACE, STREAM_CLIENT, cannot_run, check, expect, orbflow, passed
+from openocd_bench import BENCH, ORBTRACE, PATIENCE, STREAM_CLIENT, cannot_run, check, expect, orbflow, passed
 
 FULL, HALF = b"\xff\xff\xff\x7f", b"\xff\x7f"
 
@@ -66,7 +66,7 @@ class Run:
         done = subprocess.run([BENCH, "--probe", probe, "--report", report, *options,
                                "--", STREAM_CLIENT, *client, "-o", wire, "-l", lengths],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=120)
+                              timeout=2 * PATIENCE)
         self.text = done.stdout
         self.code = done.returncode
         self.wire = wire.read_bytes() if wire.exists() else b""
@@ -88,7 +88,7 @@ def whole(folder):
                                  (", interfaces in another order", "orbtrace,reversed", ()),
                                  (", as an alternate setting", "orbtrace,both", ("-a", "1"))):
         run = Run(folder, probe, stream, *path, "--buffer", "0",
-                  client=("-i", "300", *options))
+                  client=("-i", "3000", *options))
         got, bad = orbflow(run.wire)
         check(f"orbtrace: ORBFLOW{name}", run.good and not bad and got == streams,
               f"{run.text!r}, {bad} bad, { {k: len(v) for k, v in got.items()} }")
@@ -101,9 +101,10 @@ def whole(folder):
 
 
 def slow(folder):
-    """A trickle: transfers end early, at the ends of packets, about ten times a second."""
+    """A trickle: transfers end early, at the ends of packets, at most ten times a second. A machine that gives nobody
+    time for a second has less of them."""
     stream, _, streams = port(100, (5, 9))
-    run = Run(folder, "orbtrace", stream, "--paced", f"{folder}/port,1000", client=("-t", "1.2"))
+    run = Run(folder, "orbtrace", stream, "--paced", f"{folder}/port,300", client=("-t", "4"))
     got, bad = orbflow(run.wire)
     begins = all(bytes(streams[tag]).startswith(got[tag]) for tag in got)
     at, ends = 0, True
@@ -111,13 +112,13 @@ def slow(folder):
         at += n
         ends &= n > 0 and run.wire[at - 1:at] == b"\0"
     check("orbtrace: a slow port is flushed", run.good and not bad and begins and ends and got
-          and 3 <= len(run.lengths) <= 13, f"{run.text!r}, {run.lengths}, {bad} bad")
+          and 3 <= len(run.lengths) <= 41, f"{run.text!r}, {run.lengths}, {bad} bad")
 
 
 def overflow(folder):
     """The host waits for nothing for a while: what the small memory does not hold is lost."""
     stream, frames, streams = port(20000, (0x10,))
-    client = ("-s", "4096", "-n", "4", "-p", "200", "-B", "800000", "-t", "30")
+    client = ("-s", "4096", "-n", "4", "-p", "200", "-B", "800000", "-t", str(PATIENCE))
     path = ("--paced", f"{folder}/port,2000000,0")
     # On a busy machine the client may have had enough before the unit that tells of the loss.
     for _ in range(3):
@@ -147,7 +148,7 @@ import socket, subprocess, sys
 client, path = sys.argv[1:]
 link = socket.socket(socket.AF_UNIX)
 link.connect(path)
-link.settimeout(20)
+link.settimeout(300)
 lines = link.makefile("rw")
 def ask(text):
     print(text, file=lines, flush=True)
@@ -155,7 +156,7 @@ def ask(text):
     while not answer.startswith(("ok", "error")):
         answer = lines.readline()
     return answer.strip()
-stays = subprocess.Popen([client, "-r", "2", "-t", "60"], stdout=subprocess.PIPE, text=True,
+stays = subprocess.Popen([client, "-r", "2", "-t", "300"], stdout=subprocess.PIPE, text=True,
                          bufsize=1)
 for _ in range(3):
     line = ""
@@ -166,7 +167,7 @@ for _ in range(3):
         print(line, end="")
     print(ask("unplug"), end=" ")
     print(ask("replug"))
-print(stays.communicate(timeout=30)[0], end="")
+print(stays.communicate(timeout=300)[0], end="")
 sys.exit(stays.returncode)
 """
 
@@ -180,7 +181,7 @@ def cable(folder):
         done = subprocess.run([BENCH, "--probe", probe, "--control", control,
                                "--paced", f"{path},1000000,0", "--", sys.executable, "-c", CABLE,
                                STREAM_CLIENT, control], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=60)
+                              text=True, timeout=2 * PATIENCE)
         rounds = re.findall(r"^(\d+) bytes.* error (\d+)$", done.stdout, re.M)
         sizes, errors = [int(n) for n, _ in rounds], [e for _, e in rounds]
         check(f"{probe}: pulled out of a stream, and back", done.returncode == 0

@@ -14,11 +14,21 @@
 #define FUNCTIONS 12u
 #define SIZE      0x100u /* of a function, in bytes */
 #define KNOWN     64u    /* addresses to which something may return */
+#define EDGES     (2 * STEPS)
+#define BATCH     24u
 
-/* A program that runs: what it tells goes to whole calls, and to a piece of them. */
+/* A program that runs: what it tells goes to whole calls, and to a piece of them; in batches to
+ * others, and perhaps to the piece. */
 struct walk {
-    struct calls whole, joined;
+    struct calls whole, batched, joined;
     struct calls_cutter *cutter;
+    struct counts_edge edges[EDGES]; /* each once */
+    unsigned edge_count;
+    struct counts_transfer batch[BATCH];
+    unsigned batch_count;
+    unsigned places; /* in a function, that branches are at */
+    bool cuts_batches;
+    bool counted; /* cycles are */
     uint64_t seed, random;
     uint64_t pc, number, cycles, from;
     uint64_t returns[KNOWN];
@@ -53,6 +63,34 @@ static uint64_t any_place(struct walk *w, uint64_t pc)
     return (pc & ~(uint64_t)(SIZE - 1)) + 8 * (1 + pick(w, SIZE / 8 - 1));
 }
 
+static uint64_t any_branch(struct walk *w)
+{
+    return (w->pc & ~(uint64_t)(SIZE - 1)) + 8 * (1 + pick(w, w->places));
+}
+
+static const struct counts_edge *walk_edge(struct walk *w, const struct counts_edge *edge)
+{
+    unsigned i = 0;
+    while (i < w->edge_count &&
+           (w->edges[i].from != edge->from || w->edges[i].block.first != edge->block.first ||
+            w->edges[i].kind != edge->kind || w->edges[i].switches != edge->switches))
+        i++;
+    if (i == w->edge_count) {
+        ck_assert_uint_lt(i, EDGES);
+        w->edges[i] = *edge;
+        w->edges[i].id = ++w->edge_count;
+    }
+    return &w->edges[i];
+}
+
+static void tell_batch(struct walk *w)
+{
+    calls_transfers(&w->batched, w->batch, w->batch_count, w->cycles);
+    if (w->cuts_batches)
+        calls_cutter_transfers(w->cutter, w->batch, w->batch_count, w->cycles);
+    w->batch_count = 0;
+}
+
 static void tell_transfer(struct walk *w, enum counts_kind kind, uint64_t from, uint64_t to,
                           bool switches)
 {
@@ -62,18 +100,25 @@ static void tell_transfer(struct walk *w, enum counts_kind kind, uint64_t from, 
                                      .function = function_of(w, to),
                                      .kind = (uint8_t)kind,
                                      .switches = switches};
+    unsigned cycles = w->counted ? pick(w, 3) : 0;
+    if (cycles || w->batch_count == BATCH)
+        tell_batch(w);
     w->number += 1 + pick(w, 5);
-    w->cycles += pick(w, 3);
+    w->cycles += cycles;
+    w->batch[w->batch_count++] = (struct counts_transfer){walk_edge(w, &edge), w->number};
     calls_transfer(&w->whole, &edge, w->number, w->cycles);
-    calls_cutter_transfer(w->cutter, &edge, w->number, w->cycles);
+    if (!w->cuts_batches)
+        calls_cutter_transfer(w->cutter, &edge, w->number, w->cycles);
     w->pc = to;
 }
 
 static void tell_event(struct walk *w, struct bt_event *event)
 {
+    tell_batch(w);
     event->position = w->number + pick(w, 2);
     w->number = event->position;
     calls_event(&w->whole, event, w->cycles);
+    calls_event(&w->batched, event, w->cycles);
     calls_cutter_event(w->cutter, event, w->cycles);
 }
 
@@ -124,7 +169,7 @@ static void walk_gap(struct walk *w)
 
 static void walk_step(struct walk *w)
 {
-    uint64_t from = any_place(w, w->pc);
+    uint64_t from = any_branch(w);
     unsigned what = pick(w, 100);
     if (what < 30) {
         if (w->odd && pick(w, 9) == 0)
@@ -152,6 +197,7 @@ static void walk_step(struct walk *w)
 static void walk_cut(struct walk *w)
 {
     struct calls_piece piece;
+    tell_batch(w);
     int error = calls_cutter_end(w->cutter, w->number, w->cycles, &piece);
     ck_assert_int_eq(error, 0);
     if (!w->error)
@@ -160,12 +206,12 @@ static void walk_cut(struct walk *w)
     calls_cutter_begin(w->cutter, w->number, w->cycles);
 }
 
-static void check_paths(const struct walk *w)
+static void check_paths(const struct walk *w, const struct calls *calls)
 {
-    ck_assert_msg(w->joined.path_count == w->whole.path_count, "seed %llu: %zu paths, not %zu",
-                  (unsigned long long)w->seed, w->joined.path_count, w->whole.path_count);
+    ck_assert_msg(calls->path_count == w->whole.path_count, "seed %llu: %zu paths, not %zu",
+                  (unsigned long long)w->seed, calls->path_count, w->whole.path_count);
     for (size_t i = 0; i < w->whole.path_count; i++) {
-        const struct calls_path *a = &w->whole.paths[i], *b = &w->joined.paths[i];
+        const struct calls_path *a = &w->whole.paths[i], *b = &calls->paths[i];
         ck_assert_msg(a->function == b->function && a->site == b->site && a->parent == b->parent &&
                           a->exception == b->exception && a->calls == b->calls &&
                           a->self == b->self && a->self_cycles == b->self_cycles &&
@@ -178,15 +224,23 @@ static void check_paths(const struct walk *w)
 /* True: the pieces were joined. */
 static bool check_walk(uint64_t seed)
 {
-    struct walk w = {.seed = seed, .random = seed * 0x9e3779b97f4a7c15u, .pc = SIZE};
+    static struct walk w;
+    memset(&w, 0, sizeof w);
+    w.seed = seed;
+    w.random = seed * 0x9e3779b97f4a7c15u;
+    w.pc = SIZE;
     struct calls_config config = {.max_paths = pick(&w, 4) ? 0 : 40, .m_profile = pick(&w, 2)};
     w.m_profile = config.m_profile;
     w.symbols = pick(&w, 3) ? 0 : 1 + pick(&w, 3);
     w.odd = pick(&w, 3) == 0;
     w.cut = 1 + pick(&w, 300);
+    w.places = pick(&w, 2) ? 1 : SIZE / 8 - 1;
+    w.cuts_batches = pick(&w, 2);
+    w.counted = pick(&w, 2);
     w.cutter = calloc(1, sizeof *w.cutter);
     ck_assert_ptr_nonnull(w.cutter);
     ck_assert_int_eq(calls_init(&w.whole, &config), 0);
+    ck_assert_int_eq(calls_init(&w.batched, &config), 0);
     ck_assert_int_eq(calls_init(&w.joined, &config), 0);
     ck_assert_int_eq(calls_cutter_init(w.cutter, config.m_profile), 0);
     calls_cutter_begin(w.cutter, 0, 0);
@@ -197,11 +251,14 @@ static bool check_walk(uint64_t seed)
     }
     walk_cut(&w);
     calls_finish(&w.whole, w.number, w.cycles);
+    calls_finish(&w.batched, w.number, w.cycles);
     calls_finish(&w.joined, 0, 0);
+    check_paths(&w, &w.batched);
     if (!w.error)
-        check_paths(&w);
+        check_paths(&w, &w.joined);
     ck_assert(w.error == 0 || w.error == BT_ERR_UNSUPPORTED);
     calls_release(&w.whole);
+    calls_release(&w.batched);
     calls_release(&w.joined);
     calls_cutter_release(w.cutter);
     free(w.cutter);

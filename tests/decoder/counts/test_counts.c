@@ -13,6 +13,7 @@
 #define BASE   0x8000u
 #define BLOCKS 20000u
 #define BATCH  100u
+#define STEPS  50u
 
 #define NOP   0xe1a00000u
 #define BNE   0x1a000000u /* to the word two behind it */
@@ -24,6 +25,8 @@ struct made {
     uint64_t ran[WORDS], taken[WORDS], passed_by[WORDS];
     uint64_t transfers, instructions;
     struct code_image image;
+    struct code_steps *steps;        /* NULL: none */
+    struct code_range ranges[STEPS]; /* none of the program's: a step begins at each */
     unsigned seed;
 };
 
@@ -53,6 +56,7 @@ static struct made *made_new(void)
 static void made_free(struct made *m)
 {
     code_image_release(&m->image);
+    code_steps_free(m->steps);
     free(m);
 }
 
@@ -151,15 +155,28 @@ START_TEST(bounded)
 }
 END_TEST
 
-/* What the cache of code has counted of a marked block, as it tells when its ranges go. */
-static void count_range(struct counts *c, const struct bt_block *b)
+static bool made_leaves(const struct made *m, const struct bt_block *b)
 {
-    const struct code_range range = {
-        .start = (uint32_t)b->first,
-        .extent = (uint16_t)b->extent,
-        .info = bt_block_info(bt_block_count(b), BT_ISA_A32, BT_COND_UNKNOWN)};
-    const uint64_t times[2] = {bt_block_cond(b) == BT_COND_PASS, bt_block_cond(b) == BT_COND_FAIL};
-    counts_range(c, &range, times);
+    uint32_t last = m->words[(bt_block_last(b) - BASE) / 4];
+    return last == BL || last == BX_LR;
+}
+
+/* Of random blocks; found again by its number. */
+static struct code_steps *made_steps(struct made *m)
+{
+    struct code_steps *steps = code_steps_new();
+    ck_assert_ptr_nonnull(steps);
+    for (unsigned i = 0; i < STEPS; i++) {
+        struct code_step_way way = {.count = 1 + made_random(m, CODE_STEP_BLOCKS)};
+        for (unsigned k = 0; k < way.count; k++) {
+            way.blocks[k] = made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
+            way.insns += bt_block_count(&way.blocks[k]);
+            way.leaves |= (uint32_t)made_leaves(m, &way.blocks[k]) << k;
+        }
+        ck_assert_ptr_nonnull(code_step_add(steps, m->ranges + i, i, &way));
+    }
+    m->instructions = 0;
+    return steps;
 }
 
 /* What was told of transfers. */
@@ -177,32 +194,56 @@ static void tell_transfer(void *ctx, const struct counts_edge *edge, uint64_t nu
     told->count++;
 }
 
+static void tell_transfers(void *ctx, const struct counts_transfer *transfers, size_t count,
+                           uint64_t cycles)
+{
+    for (size_t i = 0; i < count; i++)
+        tell_transfer(ctx, transfers[i].edge, transfers[i].number, cycles);
+}
+
 /* One batch for both, with a gap or an exception somewhere in it: where the decoder counts, blocks
  * lie where counts_room() says, and those of ranges are counted by these; others, and those that
  * may end with a transfer, have a mark. */
 static void feed_both(struct made *m, struct counts *each, struct counts *times)
 {
     struct bt_block blocks[1024];
-    struct flow_out out = {.blocks = blocks, .block_count = made_random(m, 1025)};
-    struct flow_out marked = {.block_count = out.block_count};
+    struct code_steps *steps = m->steps;
+    struct flow_out out = {.blocks = blocks}, marked = {.block_count = 0};
+    size_t wanted = made_random(m, 1025);
+    uint64_t begins[1025]; /* of blocks and steps */
     struct bt_event event = {.kind = BT_EVENT_GAP, .cause = BT_GAP_DESYNC};
     uint64_t before = m->instructions;
     counts_room(times, &marked);
-    ck_assert_uint_ge(marked.block_max, out.block_count);
-    for (size_t b = 0; b < out.block_count; b++) {
-        marked.blocks[b] = blocks[b] =
-            made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
-        uint32_t last = m->words[(bt_block_last(&blocks[b]) - BASE) / 4];
-        bool counted = made_random(m, 8), leaves = last == BL || last == BX_LR;
+    ck_assert_uint_ge(marked.block_max, wanted);
+    while (out.block_count < wanted) {
+        struct bt_block *b = &blocks[out.block_count], *mark = &marked.blocks[marked.block_count];
+        begins[marked.block_count++] = m->instructions;
+        if (steps && wanted - out.block_count >= CODE_STEP_BLOCKS && made_random(m, 2)) {
+            unsigned i = made_random(m, STEPS);
+            struct code_step *step = code_step_find(steps, m->ranges + i, i);
+            step->times++;
+            *mark = flow_step_block(step);
+            if (marked.leaves && step->leaves)
+                marked.marks[marked.mark_count++] =
+                    (struct flow_mark){mark, m->instructions + step->insns};
+            memcpy(b, code_step_blocks(steps, step), step->blocks * sizeof *b);
+            out.block_count += step->blocks;
+            m->instructions += step->insns;
+            continue;
+        }
+        *mark = *b = made_block(m, made_random(m, WORDS - 8), 1 + made_random(m, 8));
+        out.block_count++;
+        bool counted = made_random(m, 8), leaves = made_leaves(m, b);
         if (counted) {
-            marked.blocks[b].info |= FLOW_COUNTED | (leaves ? CODE_LEAVES : 0);
-            count_range(times, &blocks[b]);
+            mark->info |= FLOW_COUNTED | (leaves ? CODE_LEAVES : 0);
+            counts_times(times, b, 1);
         }
         if (!counted || (marked.leaves && leaves))
-            marked.marks[marked.mark_count++] =
-                (struct flow_mark){&marked.blocks[b], m->instructions};
+            marked.marks[marked.mark_count++] = (struct flow_mark){mark, m->instructions};
     }
-    event.position = before + made_random(m, (unsigned)(m->instructions - before) + 1);
+    begins[marked.block_count] = m->instructions;
+    event.position = steps ? begins[made_random(m, (unsigned)marked.block_count + 1)]
+                           : before + made_random(m, (unsigned)(m->instructions - before) + 1);
     event.u.gap.doubtful = made_random(m, 2) ? made_random(m, 30000) : 0;
     if (made_random(m, 2))
         event = (struct bt_event){.kind = BT_EVENT_EXCEPTION, .position = event.position};
@@ -213,7 +254,7 @@ static void feed_both(struct made *m, struct counts *each, struct counts *times)
 }
 
 /* What the decoder counts, and what a gap takes back of it, is as if each block were counted. */
-static void compare_times(bool transfers)
+static void compare_times(bool transfers, bool steps, bool batches)
 {
     struct made *m = made_new();
     struct code_key key;
@@ -224,10 +265,18 @@ static void compare_times(bool transfers)
     code_key_init(&key);
     ck_assert_int_eq(counts_init(&each, &config, &m->image, &key), 0);
     config.times = true;
+    config.transfers = batches ? tell_transfers : NULL;
     config.ctx = &told[1];
+    config.steps = m->steps = steps ? made_steps(m) : NULL;
     ck_assert_int_eq(counts_init(&times, &config, &m->image, &key), 0);
-    for (unsigned i = 0; i < 200; i++)
+    for (unsigned i = 0; i < 200; i++) {
         feed_both(m, &each, &times);
+        uint64_t doubtful = made_random(m, 30000);
+        if (!transfers && !each.has_exception)
+            ck_assert(counts_same(&each, &times, doubtful));
+    }
+    if (steps)
+        code_steps_report(m->steps, &(struct code_options){.times = counts_times, .ctx = &times});
     ck_assert_uint_gt(each.taken_back, 0);
     ck_assert_uint_eq(each.taken_back, times.taken_back);
     ck_assert_uint_eq(each.number, times.number);
@@ -252,13 +301,27 @@ static void compare_times(bool transfers)
 
 START_TEST(times_of_ranges)
 {
-    compare_times(false);
+    compare_times(false, false, false);
 }
 END_TEST
 
 START_TEST(times_and_transfers)
 {
-    compare_times(true);
+    compare_times(true, false, false);
+    compare_times(true, false, true);
+}
+END_TEST
+
+START_TEST(times_of_steps)
+{
+    compare_times(false, true, false);
+}
+END_TEST
+
+START_TEST(transfers_of_steps)
+{
+    compare_times(true, true, false);
+    compare_times(true, true, true);
 }
 END_TEST
 
@@ -306,6 +369,8 @@ Suite *unit_suite(void)
     unit_case(suite, "bounded", bounded);
     unit_case(suite, "times_of_ranges", times_of_ranges);
     unit_case(suite, "times_and_transfers", times_and_transfers);
+    unit_case(suite, "times_of_steps", times_of_steps);
+    unit_case(suite, "transfers_of_steps", transfers_of_steps);
     unit_case(suite, "large_batch", large_batch);
     return suite;
 }

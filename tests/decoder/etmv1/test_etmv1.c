@@ -100,7 +100,7 @@ START_TEST(test_address_random)
         ck_assert_uint_eq(last(&r)->kind, ETMV1_ADDRESS);
         ck_assert_uint_eq(last(&r)->value, target & ~1u);
         ck_assert_uint_eq(last(&r)->isa, target & 1 ? BT_ISA_T32 : BT_ISA_A32);
-        ck_assert_uint_eq(last(&r)->n, n);
+        ck_assert_uint_eq(last(&r)->raw_len, n);
         base = target;
     }
 }

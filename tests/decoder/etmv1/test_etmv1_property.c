@@ -4,6 +4,7 @@
  * of a trace unit and cut into random pieces, decode to what really ran.
  */
 #include "tests/support/random_etmv1.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdlib.h>
@@ -11,51 +12,40 @@
 
 #define DEFAULT_FLOWS 40
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-    return x ^ x >> 33;
-}
-
-static unsigned pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return (unsigned)(mix(seed * 64 + what) % below);
-}
-
 static void random_encoder(uint64_t seed, struct etmv1_encoder_options *e)
 {
     static const uint32_t versions[] = {ETMV1_MODEL_CCR_V10, ETMV1_MODEL_CCR_V11,
                                         ETMV1_MODEL_CCR_V12, ETMV1_MODEL_CCR_V13};
 
-    e->etmcr = ETMV1_MODEL_CR_PORT(pick(seed, 0, 3)) | ETMV1_MODEL_CR_CONTEXT_ID(pick(seed, 1, 4));
-    e->etmcr |= pick(seed, 2, 4) << 2; /* data access */
+    e->etmcr = ETMV1_MODEL_CR_PORT(random_pick(seed, 0, 3)) |
+               ETMV1_MODEL_CR_CONTEXT_ID(random_pick(seed, 1, 4));
+    e->etmcr |= random_pick(seed, 2, 4) << 2; /* data access */
     /* On a 16-bit port it is not certain where data begins behind a byte that was alone: but where
      * a byte is never alone. What a cycle without a byte shows must not look like one then. */
-    e->hold_single = pick(seed, 0, 3) == 2 && pick(seed, 2, 4);
-    e->etmcr |= pick(seed, 3, 2) ? ETMV1_MODEL_CR_CPRT : 0;
-    e->etmcr |= pick(seed, 4, 4) == 0 ? ETMV1_MODEL_CR_BROADCAST : 0;
-    e->etmcr |= pick(seed, 5, 3) == 0 ? ETMV1_MODEL_CR_CYCLE_ACCURATE : 0;
-    e->etmccr = versions[pick(seed, 6, 4)];
-    e->layout = pick(seed, 7, 2) ? PORT_MODEL_ETB : PORT_MODEL_CYCLES;
-    e->sync_period = pick(seed, 8, 4) ? 50 + pick(seed, 9, 1000) : 0;
-    e->sync_patience = pick(seed, 10, 500);
-    e->fifo_size = 24 + pick(seed, 11, 80);
-    e->big_endian = pick(seed, 12, 4) == 0;
-    e->drop_idle = pick(seed, 13, 2);
-    e->noise = pick(seed, 14, 2) && !e->hold_single;
-    e->early_percent = pick(seed, 15, 2) * 40;
-    e->abandon_percent = pick(seed, 16, 2) * 60;
-    e->longer_percent = pick(seed, 17, 2) * 20;
+    e->hold_single = random_pick(seed, 0, 3) == 2 && random_pick(seed, 2, 4);
+    e->etmcr |= random_pick(seed, 3, 2) ? ETMV1_MODEL_CR_CPRT : 0;
+    e->etmcr |= random_pick(seed, 4, 4) == 0 ? ETMV1_MODEL_CR_BROADCAST : 0;
+    e->etmcr |= random_pick(seed, 5, 3) == 0 ? ETMV1_MODEL_CR_CYCLE_ACCURATE : 0;
+    e->etmccr = versions[random_pick(seed, 6, 4)];
+    e->layout = random_pick(seed, 7, 2) ? PORT_MODEL_ETB : PORT_MODEL_CYCLES;
+    e->sync_period = random_pick(seed, 8, 4) ? 50 + random_pick(seed, 9, 1000) : 0;
+    e->sync_patience = random_pick(seed, 10, 500);
+    e->fifo_size = 24 + random_pick(seed, 11, 80);
+    e->big_endian = random_pick(seed, 12, 4) == 0;
+    e->drop_idle = random_pick(seed, 13, 2);
+    e->noise = random_pick(seed, 14, 2) && !e->hold_single;
+    e->early_percent = random_pick(seed, 15, 2) * 40;
+    e->abandon_percent = random_pick(seed, 16, 2) * 60;
+    e->longer_percent = random_pick(seed, 17, 2) * 20;
 }
 
 static void random_options(uint64_t seed, struct random_etmv1_options *o)
 {
     random_etmv1_default_options(o);
     random_encoder(seed, &o->encoder);
-    o->thumb = pick(seed, 30, 3) != 0;
-    o->high_vectors = pick(seed, 31, 2);
-    o->waits = pick(seed, 35, 3) * 200;
+    o->thumb = random_pick(seed, 30, 3) != 0;
+    o->high_vectors = random_pick(seed, 31, 2);
+    o->waits = random_pick(seed, 35, 3) * 200;
 }
 
 static void configure(const struct random_etmv1_options *o, struct stream_config *config)

@@ -4,6 +4,7 @@
  * of a trace unit and cut into random pieces, decode to what really ran.
  */
 #include "tests/support/random_etmv2.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdlib.h>
@@ -11,51 +12,40 @@
 
 #define DEFAULT_FLOWS 40
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-    return x ^ x >> 33;
-}
-
-static unsigned pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return (unsigned)(mix(seed * 64 + what) % below);
-}
-
 static void random_encoder(uint64_t seed, struct etmv2_encoder_options *e)
 {
-    e->etmcr = ETMV2_MODEL_CR_PORT(pick(seed, 0, 3)) | ETMV2_MODEL_CR_CONTEXT_ID(pick(seed, 1, 4));
-    e->etmcr |= pick(seed, 2, 4) << 2; /* data access */
-    e->etmcr |= pick(seed, 3, 2) ? ETMV2_MODEL_CR_CPRT : 0;
-    e->etmcr |= pick(seed, 4, 4) == 0 ? ETMV2_MODEL_CR_BROADCAST : 0;
-    e->etmcr |= pick(seed, 5, 3) == 0 ? ETMV2_MODEL_CR_CYCLE_ACCURATE : 0;
-    e->etmidr = pick(seed, 6, 2) ? ETMV2_MODEL_IDR_V20 : ETMV2_MODEL_IDR_V21;
-    e->layout = pick(seed, 7, 2) ? PORT_MODEL_ETB : PORT_MODEL_CYCLES;
-    e->sync_period = pick(seed, 8, 4) ? 64 + pick(seed, 9, 1000) : 0;
-    e->fifo_size = 24 + pick(seed, 10, 80);
-    e->lose_when_full = pick(seed, 11, 3) == 0;
-    e->late_group = pick(seed, 12, 4) == 0;
-    e->tfo4_extra = 1 + pick(seed, 13, 2);
-    e->wait = pick(seed, 20, 2) ? ETMV2_MODEL_WAIT_ZEROS : ETMV2_MODEL_WAIT_ONES;
-    e->drop_idle = pick(seed, 14, 2);
-    e->noise = pick(seed, 15, 2);
-    e->phantom_percent = pick(seed, 16, 2) * 60;
-    e->late_percent = pick(seed, 17, 3) * 40;
-    e->exception_percent = pick(seed, 18, 2) * 50;
-    e->longer_percent = pick(seed, 19, 2) * 20;
+    e->etmcr = ETMV2_MODEL_CR_PORT(random_pick(seed, 0, 3)) |
+               ETMV2_MODEL_CR_CONTEXT_ID(random_pick(seed, 1, 4));
+    e->etmcr |= random_pick(seed, 2, 4) << 2; /* data access */
+    e->etmcr |= random_pick(seed, 3, 2) ? ETMV2_MODEL_CR_CPRT : 0;
+    e->etmcr |= random_pick(seed, 4, 4) == 0 ? ETMV2_MODEL_CR_BROADCAST : 0;
+    e->etmcr |= random_pick(seed, 5, 3) == 0 ? ETMV2_MODEL_CR_CYCLE_ACCURATE : 0;
+    e->etmidr = random_pick(seed, 6, 2) ? ETMV2_MODEL_IDR_V20 : ETMV2_MODEL_IDR_V21;
+    e->layout = random_pick(seed, 7, 2) ? PORT_MODEL_ETB : PORT_MODEL_CYCLES;
+    e->sync_period = random_pick(seed, 8, 4) ? 64 + random_pick(seed, 9, 1000) : 0;
+    e->fifo_size = 24 + random_pick(seed, 10, 80);
+    e->lose_when_full = random_pick(seed, 11, 3) == 0;
+    e->late_group = random_pick(seed, 12, 4) == 0;
+    e->tfo4_extra = 1 + random_pick(seed, 13, 2);
+    e->wait = random_pick(seed, 20, 2) ? ETMV2_MODEL_WAIT_ZEROS : ETMV2_MODEL_WAIT_ONES;
+    e->drop_idle = random_pick(seed, 14, 2);
+    e->noise = random_pick(seed, 15, 2);
+    e->phantom_percent = random_pick(seed, 16, 2) * 60;
+    e->late_percent = random_pick(seed, 17, 3) * 40;
+    e->exception_percent = random_pick(seed, 18, 2) * 50;
+    e->longer_percent = random_pick(seed, 19, 2) * 20;
 }
 
 static void random_options(uint64_t seed, struct random_etmv2_options *o)
 {
     random_etmv2_default_options(o);
     random_encoder(seed, &o->encoder);
-    o->thumb = pick(seed, 30, 3) != 0;
-    o->high_vectors = pick(seed, 31, 2);
-    o->partial_percent = pick(seed, 32, 2) * 30;
-    o->busy_percent = pick(seed, 33, 2) * 50;
-    o->miss_percent = pick(seed, 34, 2) * 30;
-    o->waits = pick(seed, 35, 3) * 200;
+    o->thumb = random_pick(seed, 30, 3) != 0;
+    o->high_vectors = random_pick(seed, 31, 2);
+    o->partial_percent = random_pick(seed, 32, 2) * 30;
+    o->busy_percent = random_pick(seed, 33, 2) * 50;
+    o->miss_percent = random_pick(seed, 34, 2) * 30;
+    o->waits = random_pick(seed, 35, 3) * 200;
 }
 
 static void configure(const struct random_etmv2_options *o, struct stream_config *config)

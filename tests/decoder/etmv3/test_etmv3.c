@@ -304,7 +304,7 @@ START_TEST(registers)
     ck_assert_uint_eq(c.trace_id, 0x10);
     ck_assert_uint_eq(c.version_minor, 5);
     ck_assert_int_eq(etmv3_config_from_regs(&c, 0x980, 0x4114f242, 0x18541800, 2), 0);
-    ck_assert(c.alternative && c.branch_broadcast && !c.virtualization);
+    ck_assert(c.alternative && !c.virtualization);
     /* Bits that older versions do not have. */
     ck_assert_int_eq(etmv3_config_from_regs(&c, 0x10000c, 0x4114f200, 0xffffffff, 2), 0);
     ck_assert(!c.alternative && !c.data_only && !c.timestamp64 && c.data_value && c.data_address);

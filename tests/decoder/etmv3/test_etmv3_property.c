@@ -7,6 +7,7 @@
 #include "decoder/source/detail.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_etmv3.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdlib.h>
@@ -16,58 +17,46 @@
 
 typedef unsigned long long ull;
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-    return x ^ x >> 33;
-}
-
-static unsigned pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return (unsigned)(mix(seed * 64 + what) % below);
-}
-
 static void random_registers(uint64_t seed, struct etmv3_encoder_options *e)
 {
-    unsigned minor = pick(seed, 0, 2) ? 5 : pick(seed, 1, 5);
-    e->m_profile = minor >= 4 && pick(seed, 2, 4) == 0;
+    unsigned minor = random_pick(seed, 0, 2) ? 5 : random_pick(seed, 1, 5);
+    e->m_profile = minor >= 4 && random_pick(seed, 2, 4) == 0;
     e->etmidr = e->m_profile ? ETMV3_IDR_M4 : ETMV3_IDR_A7;
-    if (!e->m_profile && pick(seed, 3, 3) == 0)
+    if (!e->m_profile && random_pick(seed, 3, 3) == 0)
         e->etmidr |= ETMV3_IDR_ALTERNATIVE;
     e->etmidr = ETMV3_IDR_MINOR(e->etmidr, minor);
     e->etmccer = ETMV3_CCER_TIMESTAMP;
-    e->etmccer |= pick(seed, 4, 2) ? ETMV3_CCER_BINARY_TIME : 0;
-    e->etmccer |= pick(seed, 5, 2) ? ETMV3_CCER_TIMESTAMP_64 : 0;
-    e->etmccer |= pick(seed, 6, 2) && !e->m_profile ? ETMV3_CCER_VIRTUALIZATION : 0;
-    e->etmcr = ETMV3_CR_CONTEXT_ID(pick(seed, 7, 4));
-    e->etmcr |= pick(seed, 8, 2) ? ETMV3_CR_CYCLE_ACCURATE : 0;
-    e->etmcr |= pick(seed, 9, 2) && minor == 5 ? ETMV3_CR_TIMESTAMP : 0;
-    e->etmcr |= pick(seed, 10, 3) == 0 ? ETMV3_CR_BROADCAST : 0;
-    e->etmcr |= pick(seed, 11, 3) && minor == 5 ? ETMV3_CR_VMID : 0;
-    if (pick(seed, 12, 2))
-        e->etmcr |= pick(seed, 13, 4) * ETMV3_CR_DATA_VALUE; /* and ETMV3_CR_DATA_ADDRESS */
-    e->etmcr |= pick(seed, 14, 2) ? ETMV3_CR_CPRT : 0;
+    e->etmccer |= random_pick(seed, 4, 2) ? ETMV3_CCER_BINARY_TIME : 0;
+    e->etmccer |= random_pick(seed, 5, 2) ? ETMV3_CCER_TIMESTAMP_64 : 0;
+    e->etmccer |= random_pick(seed, 6, 2) && !e->m_profile ? ETMV3_CCER_VIRTUALIZATION : 0;
+    e->etmcr = ETMV3_CR_CONTEXT_ID(random_pick(seed, 7, 4));
+    e->etmcr |= random_pick(seed, 8, 2) ? ETMV3_CR_CYCLE_ACCURATE : 0;
+    e->etmcr |= random_pick(seed, 9, 2) && minor == 5 ? ETMV3_CR_TIMESTAMP : 0;
+    e->etmcr |= random_pick(seed, 10, 3) == 0 ? ETMV3_CR_BROADCAST : 0;
+    e->etmcr |= random_pick(seed, 11, 3) && minor == 5 ? ETMV3_CR_VMID : 0;
+    if (random_pick(seed, 12, 2))
+        e->etmcr |= random_pick(seed, 13, 4) * ETMV3_CR_DATA_VALUE; /* and ETMV3_CR_DATA_ADDRESS */
+    e->etmcr |= random_pick(seed, 14, 2) ? ETMV3_CR_CPRT : 0;
 }
 
 static void random_encoder(uint64_t seed, struct etmv3_encoder_options *e)
 {
     random_registers(seed, e);
-    e->sync_period = pick(seed, 20, 3) ? 64 + pick(seed, 21, 2000) : 0;
-    e->isync_delay = pick(seed, 22, 8);
-    e->zeros_max = 5 + pick(seed, 23, 20);
-    e->packing = (enum etmv3_packing)pick(seed, 24, 3);
-    e->longer_percent = pick(seed, 25, 2) * 20;
-    e->ignore_percent = pick(seed, 26, 3) * 5;
-    e->inline_percent = pick(seed, 27, 3) * 50;
-    e->late_percent = pick(seed, 28, 3) * 20;
-    e->extra_percent = pick(seed, 29, 4) == 0 ? 10 : 0;
-    e->count_percent = pick(seed, 30, 3) * 50;
-    e->count_delay = pick(seed, 31, 10);
-    e->gap_cycles = pick(seed, 32, 2) ? 0 : 80;
-    e->blx_packets = pick(seed, 33, 2);
-    e->plain_data_headers = pick(seed, 34, 2);
-    e->gap_atom = pick(seed, 35, 2);
+    e->sync_period = random_pick(seed, 20, 3) ? 64 + random_pick(seed, 21, 2000) : 0;
+    e->isync_delay = random_pick(seed, 22, 8);
+    e->zeros_max = 5 + random_pick(seed, 23, 20);
+    e->packing = (enum etmv3_packing)random_pick(seed, 24, 3);
+    e->longer_percent = random_pick(seed, 25, 2) * 20;
+    e->ignore_percent = random_pick(seed, 26, 3) * 5;
+    e->inline_percent = random_pick(seed, 27, 3) * 50;
+    e->late_percent = random_pick(seed, 28, 3) * 20;
+    e->extra_percent = random_pick(seed, 29, 4) == 0 ? 10 : 0;
+    e->count_percent = random_pick(seed, 30, 3) * 50;
+    e->count_delay = random_pick(seed, 31, 10);
+    e->gap_cycles = random_pick(seed, 32, 2) ? 0 : 80;
+    e->blx_packets = random_pick(seed, 33, 2);
+    e->plain_data_headers = random_pick(seed, 34, 2);
+    e->gap_atom = random_pick(seed, 35, 2);
 }
 
 static void random_options(uint64_t seed, struct random_etmv3_options *o)
@@ -75,19 +64,20 @@ static void random_options(uint64_t seed, struct random_etmv3_options *o)
     random_etmv3_default_options(o);
     random_encoder(seed, &o->encoder);
     unsigned minor = o->encoder.etmidr >> 4 & 0xf;
-    unsigned isa = pick(seed, 40, 4);
+    unsigned isa = random_pick(seed, 40, 4);
     o->instructions = 2000;
     o->a32 = isa != 0 || minor < 2;
     o->t32 = isa != 1;
-    o->t32_vectors = minor >= 2 && pick(seed, 41, 3) == 0;
-    o->it_blocks = pick(seed, 42, 2);
-    o->security = minor >= 2 && pick(seed, 43, 2);
-    o->hyp = (o->encoder.etmccer & ETMV3_CCER_VIRTUALIZATION) && minor == 5 && pick(seed, 44, 2);
+    o->t32_vectors = minor >= 2 && random_pick(seed, 41, 3) == 0;
+    o->it_blocks = random_pick(seed, 42, 2);
+    o->security = minor >= 2 && random_pick(seed, 43, 2);
+    o->hyp =
+        (o->encoder.etmccer & ETMV3_CCER_VIRTUALIZATION) && minor == 5 && random_pick(seed, 44, 2);
     o->scr_writes = o->security ? 2 : 0;
-    o->back_to_back = pick(seed, 45, 2) * 40;
-    o->waypoints = 5 + pick(seed, 46, 50);
-    o->exceptions = pick(seed, 47, 40);
-    o->resets = pick(seed, 48, 3);
+    o->back_to_back = random_pick(seed, 45, 2) * 40;
+    o->waypoints = 5 + random_pick(seed, 46, 50);
+    o->exceptions = random_pick(seed, 47, 40);
+    o->resets = random_pick(seed, 48, 3);
 }
 
 static void fill_image(const struct random_etmv3 *f, struct code_image *image)
@@ -376,9 +366,9 @@ START_TEST(data_only_flows_decode_to_transfers)
     struct code_image image;
     static struct decoded d;
     random_options(seed, &o);
-    o.encoder.etmidr = ETMV3_IDR_MINOR(o.encoder.etmidr, 1 + pick(seed, 60, 5));
+    o.encoder.etmidr = ETMV3_IDR_MINOR(o.encoder.etmidr, 1 + random_pick(seed, 60, 5));
     o.encoder.etmcr |= ETMV3_CR_DATA_ONLY | ETMV3_CR_DATA_VALUE | ETMV3_CR_DATA_ADDRESS;
-    o.encoder.no_value_not_traced = pick(seed, 61, 2);
+    o.encoder.no_value_not_traced = random_pick(seed, 61, 2);
     o.encoder.m_profile = false;
     o.security = o.hyp = o.t32_vectors = false;
     o.a32 = true;
@@ -450,8 +440,8 @@ START_TEST(damage_ends_at_the_next_sync)
     decoded_init(&bad, &config, &image);
     decoded_feed(&good, f.trace.data, f.trace.size, 0);
     for (unsigned k = 0; k < 20; k++) /* in the first half only */
-        f.trace.data[pick((uint64_t)_i, 100 + k, (unsigned)f.trace.size / 2)] ^=
-            (uint8_t)(1u << pick((uint64_t)_i, 200 + k, 8));
+        f.trace.data[random_pick((uint64_t)_i, 100 + k, (unsigned)f.trace.size / 2)] ^=
+            (uint8_t)(1u << random_pick((uint64_t)_i, 200 + k, 8));
     decoded_feed(&bad, f.trace.data, f.trace.size, 5);
     size_t same = 0;
     while (same < good.block_count && same < bad.block_count &&

@@ -8,6 +8,7 @@
 #include "decoder/source/detail.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_etmv4.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdlib.h>
@@ -22,86 +23,75 @@ enum kind {
     ETE,
 };
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-    return x ^ x >> 33;
-}
-
-static unsigned pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return (unsigned)(mix(seed * 64 + what) % below);
-}
-
 /* Sizes and versions as real units have them, and some that none has. */
 static void random_unit(uint64_t seed, enum kind kind, struct etmv4_encoder_options *e)
 {
     static const uint32_t vmid_bytes[] = {0, 1, 2, 4};
-    unsigned minor = pick(seed, 0, kind == ETE ? 4 : 7);
+    unsigned minor = random_pick(seed, 0, kind == ETE ? 4 : 7);
     bool wide_vmid = kind == ETE || minor >= 1;
 
     e->devarch = 0x47704a13u + (minor << 16) + (kind == ETE ? 0x1000 : 0);
     e->m_profile = kind == M_PROFILE;
     e->idr0 = 1u << 5 | ETMV4_IDR0_CYCLES | 1u << 9 | ETMV4_IDR0_COMMOPT | 8u << 24;
-    if (kind == ETE && minor >= 1 && pick(seed, 1, 2))
+    if (kind == ETE && minor >= 1 && random_pick(seed, 1, 2))
         e->idr0 |= ETMV4_IDR0_MARKERS;
-    e->idr2 = 8 | pick(seed, 2, 9) << 25;
+    e->idr2 = 8 | random_pick(seed, 2, 9) << 25;
     if (kind == M_PROFILE)
-        e->idr2 = 4 | pick(seed, 2, 9) << 25;
+        e->idr2 = 4 | random_pick(seed, 2, 9) << 25;
     else
-        e->idr2 |= pick(seed, 3, 4) ? 4u << 5 : 0;
+        e->idr2 |= random_pick(seed, 3, 4) ? 4u << 5 : 0;
     if (kind != M_PROFILE)
-        e->idr2 |= vmid_bytes[pick(seed, 4, wide_vmid ? 4 : 2)] << 10;
-    if (pick(seed, 5, 2) && (kind == ETE || minor >= 3))
+        e->idr2 |= vmid_bytes[random_pick(seed, 4, wide_vmid ? 4 : 2)] << 10;
+    if (random_pick(seed, 5, 2) && (kind == ETE || minor >= 3))
         e->idr2 |= ETMV4_IDR2_WAIT_P0;
 }
 
 static void random_encoder(uint64_t seed, enum kind kind, struct etmv4_encoder_options *e)
 {
-    unsigned way = pick(seed, 10, 4);
+    unsigned way = random_pick(seed, 10, 4);
 
     random_unit(seed, kind, e);
-    e->configr = 1 | (pick(seed, 11, 2) ? ETMV4_CONFIG_CYCLES : 0) |
-                 (pick(seed, 12, 2) ? ETMV4_CONFIG_TIMESTAMP : 0) |
+    e->configr = 1 | (random_pick(seed, 11, 2) ? ETMV4_CONFIG_CYCLES : 0) |
+                 (random_pick(seed, 12, 2) ? ETMV4_CONFIG_TIMESTAMP : 0) |
                  (way == 0   ? ETMV4_CONFIG_BROADCAST
                   : way == 1 ? 0
                              : ETMV4_CONFIG_RETURN_STACK);
     if (e->idr2 >> 5 & 0x1f)
-        e->configr |= pick(seed, 13, 4) ? ETMV4_CONFIG_CONTEXT_ID : 0;
+        e->configr |= random_pick(seed, 13, 4) ? ETMV4_CONFIG_CONTEXT_ID : 0;
     if (e->idr2 >> 10 & 0x1f)
-        e->configr |= pick(seed, 14, 4) ? ETMV4_CONFIG_VMID : 0;
-    e->ccctlr = 4 + pick(seed, 15, 2) * pick(seed, 16, 300);
-    e->return_stack_depth = 1 + pick(seed, 17, ETMV4_MODEL_STACK_MAX);
-    e->sync_period = pick(seed, 18, 3) ? 64 + pick(seed, 19, 2000) : 0;
-    e->atoms_max = pick(seed, 20, 2) ? 25 : 1 + pick(seed, 21, 25);
-    e->flush_percent = pick(seed, 22, 2) * 20;
-    e->longer_percent = pick(seed, 23, 2) * 20;
-    e->repeat_percent = pick(seed, 24, 2) * 20;
-    e->ignore_percent = pick(seed, 25, 3) * 5;
-    e->source_percent = pick(seed, 26, 2) * 10;
-    e->zero_percent = pick(seed, 28, 2) * 60;
-    e->count_known_percent = pick(seed, 27, 2) * 100;
+        e->configr |= random_pick(seed, 14, 4) ? ETMV4_CONFIG_VMID : 0;
+    e->ccctlr = 4 + random_pick(seed, 15, 2) * random_pick(seed, 16, 300);
+    e->return_stack_depth = 1 + random_pick(seed, 17, ETMV4_MODEL_STACK_MAX);
+    e->sync_period = random_pick(seed, 18, 3) ? 64 + random_pick(seed, 19, 2000) : 0;
+    e->atoms_max = random_pick(seed, 20, 2) ? 25 : 1 + random_pick(seed, 21, 25);
+    e->flush_percent = random_pick(seed, 22, 2) * 20;
+    e->longer_percent = random_pick(seed, 23, 2) * 20;
+    e->repeat_percent = random_pick(seed, 24, 2) * 20;
+    e->ignore_percent = random_pick(seed, 25, 3) * 5;
+    e->source_percent = random_pick(seed, 26, 2) * 10;
+    e->zero_percent = random_pick(seed, 28, 2) * 60;
+    e->count_known_percent = random_pick(seed, 27, 2) * 100;
 }
 
 /* Elements that are told before they are certain, and taken back (IHI 0064H.b, speculation). Not on
  * M profile. */
 static void random_speculation(uint64_t seed, struct etmv4_encoder_options *e)
 {
-    if (e->m_profile || pick(seed, 30, 2))
+    if (e->m_profile || random_pick(seed, 30, 2))
         return;
-    e->idr8 = 1 + (pick(seed, 31, 2) ? pick(seed, 32, 8) : pick(seed, 32, 200));
-    e->wrong_percent = pick(seed, 33, 3) * 10;
-    e->mispredict_percent = pick(seed, 34, 3) * 10;
-    e->commit_percent = pick(seed, 35, 3) * 20;
-    if (pick(seed, 36, 2))
+    e->idr8 =
+        1 + (random_pick(seed, 31, 2) ? random_pick(seed, 32, 8) : random_pick(seed, 32, 200));
+    e->wrong_percent = random_pick(seed, 33, 3) * 10;
+    e->mispredict_percent = random_pick(seed, 34, 3) * 10;
+    e->commit_percent = random_pick(seed, 35, 3) * 20;
+    if (random_pick(seed, 36, 2))
         e->idr0 &= ~ETMV4_IDR0_COMMOPT;
 }
 
 static void random_options(uint64_t seed, struct random_etmv4_options *o)
 {
-    enum kind kind = (enum kind)(pick(seed, 40, KINDS) / 2);
-    unsigned states = 1 + pick(seed, 41, 7);
+    enum kind kind = (enum kind)(random_pick(seed, 40, KINDS) / 2);
+    unsigned states = 1 + random_pick(seed, 41, 7);
 
     random_etmv4_default_options(o);
     random_encoder(seed, kind, &o->encoder);
@@ -110,9 +100,9 @@ static void random_options(uint64_t seed, struct random_etmv4_options *o)
     o->a64 = kind != M_PROFILE && (states & 1);
     o->a32 = kind != M_PROFILE && (states & 2);
     o->t32 = kind == M_PROFILE || (states & 4);
-    o->branches = 5 + pick(seed, 42, 50);
-    o->back_to_back = pick(seed, 43, 2) * 40;
-    o->discards = pick(seed, 44, 2);
+    o->branches = 5 + random_pick(seed, 42, 50);
+    o->back_to_back = random_pick(seed, 43, 2) * 40;
+    o->discards = random_pick(seed, 44, 2);
     o->resets = kind == ETE;
     o->software = kind == ETE && (o->encoder.devarch >> 16 & 0xf) >= 3 ? 3 : 0;
 }

@@ -37,16 +37,16 @@ START_TEST(test_memory_shared)
     ck_assert_int_eq(execute_memory_write(&b, 0x1000, &v, 4), BT_OK); /* no RAM: no effect */
     ck_assert(!execute_memory_read(&b, 0x1000, &got, 4));
     for (uint32_t at = 0; at < 12; at += 4)
-        execute_memory_bound(&b, RAM + at, 1, 2);
+        execute_memory_bound(&b, RAM + at, 4, 1, 2);
     execute_memory_forget(&b);
     ck_assert(!execute_memory_read(&b, RAM + 256, &got, 2));
-    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, &got), 0);
-    execute_memory_bound(&b, RAM + 4, 5, 6); /* what was there before says nothing any more */
-    ck_assert_uint_eq(execute_memory_range(&b, RAM, &got), 0);
-    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, &got), 6);
+    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, 4, &got), 0);
+    execute_memory_bound(&b, RAM + 4, 4, 5, 6); /* what was there before says nothing any more */
+    ck_assert_uint_eq(execute_memory_range(&b, RAM, 4, &got), 0);
+    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, 4, &got), 6);
     ck_assert_uint_eq(got, 5);
     ck_assert_int_eq(execute_memory_write(&b, RAM + 4, NULL, 4), BT_OK);
-    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, &got), 0);
+    ck_assert_uint_eq(execute_memory_range(&b, RAM + 4, 4, &got), 0);
     execute_memory_release(&a);
     execute_memory_release(&b);
     ck_assert_uint_eq(budget.used, 0);
@@ -105,6 +105,52 @@ START_TEST(test_range)
         ck_assert(known ? !hit : around);
     }
     ck_assert_uint_eq(x.clobbers, 0);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* A halfword that was compared, and a signed byte, as they are loaded again. */
+START_TEST(test_parts)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.regs.value[1] = RAM;
+    ck_assert_int_eq(step(&x, 0x8808, 0x100, 0x102), BT_OK); /* LDRH r0, [r1] */
+    ck_assert_int_eq(step(&x, 0x2828, 0x102, 0x104), BT_OK); /* CMP r0, #40 */
+    ck_assert_int_eq(step(&x, 0xd905, 0x104, 0x112), BT_OK); /* BLS */
+    ck_assert_int_eq(step(&x, 0x880a, 0x112, 0x114), BT_OK); /* LDRH r2, [r1] */
+    ck_assert(!(x.regs.known & 4) && x.regs.bounded & 4);
+    ck_assert_uint_eq(x.regs.range[2], 40);
+    ck_assert_int_eq(step(&x, 0x780a, 0x114, 0x116), BT_OK); /* LDRB r2, [r1]: another width */
+    ck_assert_uint_eq(x.regs.range[2], 0xff);
+    ck_assert_int_eq(step(&x, 0xf080020f, 0x10a, 0x10e), BT_OK); /* EOR r2, r0, #15: up to 63 */
+    ck_assert_int_eq(step(&x, 0x708a, 0x10e, 0x110), BT_OK);     /* STRB r2, [r1, #2] */
+    ck_assert_int_eq(step(&x, 0xf9913002, 0x110, 0x114), BT_OK); /* LDRSB r3, [r1, #2] */
+    ck_assert(x.regs.bounded & 8 && x.regs.value[3] == 0 && x.regs.range[3] == 63);
+    ck_assert_int_eq(step(&x, 0xf9913001, 0x114, 0x118), BT_OK); /* LDRSB r3, [r1, #1] */
+    ck_assert(x.regs.bounded & 8 && x.regs.value[3] == 0xffffff80 && x.regs.range[3] == 0xff);
+    ck_assert_int_eq(step(&x, 0x8048, 0x118, 0x11a), BT_OK);     /* STRH r0, [r1, #2] */
+    ck_assert_int_eq(step(&x, 0xf9913002, 0x11a, 0x11e), BT_OK); /* LDRSB r3, [r1, #2] */
+    ck_assert_uint_eq(x.regs.range[3], 0xff);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
+/* `byte % 5`: a compiler that knows how great the quotient is masks it with AND. */
+START_TEST(test_remainder)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    x.regs.value[1] = RAM;
+    x.regs.value[3] = 0xcccccccd;
+    ck_assert_int_eq(step(&x, 0x7809, 0x100, 0x102), BT_OK);     /* LDRB r1, [r1] */
+    ck_assert_int_eq(step(&x, 0xfba12303, 0x102, 0x106), BT_OK); /* UMULL r2, r3, r1, r3 */
+    ck_assert_int_eq(step(&x, 0xf00302fc, 0x106, 0x10a), BT_OK); /* AND r2, r3, #0xfc */
+    ck_assert_int_eq(step(&x, 0xeb020293, 0x10a, 0x10e), BT_OK); /* ADD r2, r2, r3, LSR #2 */
+    ck_assert_int_eq(step(&x, 0x1a89, 0x10e, 0x110), BT_OK);     /* SUBS r1, r1, r2 */
+    ck_assert(x.regs.bounded & 2 && x.regs.value[1] == 0 && x.regs.range[1] == 4);
     execute_memory_release(&x.memory);
 }
 END_TEST
@@ -187,7 +233,7 @@ START_TEST(test_accesses)
     ck_assert_int_eq(step(&x, 0x9000, 0x108, 0x10a), BT_OK); /* STREQ r0, [sp] */
     ck_assert(told_count == 5 && tells(4, RAM + 0xff8, RAM + 0xffc, true, true));
     x.regs.known &= ~8u;
-    x.ways.open = false;
+    x.ways.flags = false;
     ck_assert_int_eq(step(&x, 0xf0030007, 0x10a, 0x10e), BT_OK); /* AND r0, r3, #7 */
     ck_assert_int_eq(step(&x, 0xf80d1000, 0x10e, 0x112), BT_OK); /* STRB r1, [sp, r0] */
     ck_assert_uint_eq(told_count, 6);
@@ -281,6 +327,8 @@ Suite *unit_suite(void)
     unit_case(s, "execute: memory that states share", test_memory_shared);
     unit_case(s, "execute: conditions, and what contradicts the path", test_conditions);
     unit_case(s, "execute: a store of which the range is known", test_range);
+    unit_case(s, "execute: halfwords and bytes of which the range is known", test_parts);
+    unit_case(s, "execute: a remainder whose quotient is masked", test_remainder);
     unit_case(s, "execute: both ways through an IT block", test_ways);
     unit_case(s, "execute: what is told of accesses", test_accesses);
     unit_case(s, "execute: writes of coprocessors that leave memory as it is", test_coprocessor);

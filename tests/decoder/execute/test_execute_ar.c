@@ -51,10 +51,13 @@ static void end(struct bench *b)
 
 static void step_to(struct bench *b, uint32_t opcode, uint32_t next)
 {
+    bool branch = opcode >> 24 == 0x1a;
+    enum bt_cond cond = !branch ? BT_COND_UNKNOWN : next == 0x104 ? BT_COND_FAIL : BT_COND_PASS;
     ck_assert_int_eq(execute_step(&b->x, &(struct execute_insn){.address = 0x100,
                                                                 .opcode = opcode,
                                                                 .isa = BT_ISA_A32,
                                                                 .size = 4,
+                                                                .cond = (uint8_t)cond,
                                                                 .next = next,
                                                                 .has_next = true}),
                      BT_OK);
@@ -190,6 +193,9 @@ START_TEST(test_ways)
     ck_assert(!((r->known | r->bounded) & 2));
     ck_assert(r->known & 0x10 && r->value[4] == 0x107);
     step(&b, 0xe3520000); /* cmp r2, #0 */
+    step(&b, 0x03a00001); /* moveq r0, #1: r2 is not */
+    ck_assert(r->bounded & 1 && r->value[0] == 16 && r->range[0] == 4);
+    step(&b, 0xe3520f46); /* cmp r2, #0x118 */
     step(&b, 0x03a00001); /* moveq r0, #1 */
     ck_assert(r->bounded & 1 && r->value[0] == 1 && r->range[0] == 19);
     step(&b, 0x23a00005); /* movcs r0, #5: another condition */
@@ -214,6 +220,134 @@ START_TEST(test_ways_interrupted)
 }
 END_TEST
 
+/* SETEND, which handlers do not inherit and interrupted code gets back: theirs is SCTLR.EE. */
+START_TEST(test_order)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, true);
+    uint32_t bytes = 0x44332211;
+    bool big = _i == 1 || _i == 2;
+    execute_memory_write(&b.x.memory, STACK, &bytes, 4);
+    r->value[1] = STACK;
+    if (_i == 2)
+        r->psr |= 0x200; /* before the halt */
+    r->known |= UINT64_C(1) << EXECUTE_SCTLR;
+    r->value[EXECUTE_SCTLR] = _i == 3 ? 0x02c50078 : 0x00c50078;
+    step(&b, _i == 1 ? 0xf1010200 : 0xe1a00000); /* setend be */
+    step(&b, 0xe5910000);                        /* ldr r0, [r1] */
+    ck_assert_uint_eq(r->value[0], big ? 0x11223344 : 0x44332211);
+    interrupt(&b);
+    step(&b, 0xe5912000); /* ldr r2, [r1] */
+    ck_assert_uint_eq(r->value[2], _i == 3 ? 0x11223344 : 0x44332211);
+    step_to(&b, 0xe25ef004, 0x8000); /* subs pc, lr, #4 */
+    step(&b, 0xe1d130b0);            /* ldrh r3, [r1] */
+    ck_assert_uint_eq(r->value[3], big ? 0x1122 : 0x2211);
+    ck_assert_uint_eq(r->known & 0xf, 0xf);
+    interrupt(&b);
+    r->known &= ~(UINT64_C(1) << (execute_bank_reg(EXECUTE_BANK_IRQ) + 2));
+    step_to(&b, 0xe25ef004, 0x8000);
+    r->value[1] = STACK;
+    r->known |= 2;
+    step(&b, 0xe5910000); /* ldr r0, [r1] */
+    ck_assert_uint_eq(r->known & 1, !_i);
+    end(&b);
+}
+END_TEST
+
+/* What is known of a word that is not is of the order in which it was stored or loaded. */
+START_TEST(test_order_of_ranges)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, true);
+    uint32_t word;
+    r->known &= ~UINT64_C(1);
+    r->value[1] = STACK;
+    step(&b, 0xe2000007); /* and r0, r0, #7 */
+    step(&b, 0xf1010200); /* setend be */
+    step(&b, 0xe5810000); /* str r0, [r1] */
+    step(&b, 0xe5913004); /* ldr r3, [r1, #4] */
+    step(&b, 0xf1010000); /* setend le */
+    step(&b, 0xe5912000); /* ldr r2, [r1] */
+    ck_assert(!((r->known | r->bounded) & 4));
+    step(&b, 0xe3530005); /* cmp r3, #5 */
+    step_to(&b, 0x1a000010, 0x104);
+    ck_assert(r->known & 8 && r->value[3] == 5);
+    ck_assert(!execute_memory_read(&b.x.memory, STACK + 4, &word, 4) || word == 0x05000000);
+    end(&b);
+}
+END_TEST
+
+/* Bits that are not there read as 0, whatever is written. */
+START_TEST(test_reserved)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, true);
+    r->value[1] = 0x00f00000;
+    step(&b, 0xe124f001); /* msr cpsr_s, r1 */
+    step(&b, 0xe10f0000); /* mrs r0, cpsr */
+    ck_assert(!(r->known & 1 && r->value[0] & 0x00f00000));
+    r->value[1] = 0x000f0000;
+    step(&b, 0xe124f001);
+    step(&b, 0xe10f0000);
+    ck_assert(r->known & 1 && r->value[0] == (SYSTEM | 0x000f0000));
+    end(&b);
+}
+END_TEST
+
+/* Handlers that put away what they interrupt and give it back: in SPSR alone, with SRS and RFE, by
+ * way of a register; the last one changes the flags. */
+START_TEST(test_ways_given_back)
+{
+    static const uint32_t handlers[4][9] = {
+        {0xe3a01000},                         /* mov r1, #0 */
+        {0xe24ee004, 0xf96d051f, 0xf102001f,  /* sub lr, lr, #4; srsdb sp!, #31; cps #31 */
+         0xe92d000f, 0xe3a00001, 0xe8bd000f}, /* push {r0-r3}; mov r0, #1; pop {r0-r3} */
+        {0xe24ee004, 0xe52de004, 0xe14fe000,  /* sub lr, lr, #4; push {lr}; mrs lr, SPSR */
+         0xe52de004, 0xe3a0e000, 0xe3500000,  /* push {lr}; mov lr, #0; cmp r0, #0 */
+         0xe49de004, 0xe16ff00e},             /* pop {lr}; msr SPSR_fsxc, lr */
+        {0xe168f001},                         /* msr SPSR_f, r1 */
+    };
+    static const uint32_t returns[4] = {0xe25ef004, 0xf8bd0a00, 0xe8fd8000, 0xe25ef004};
+    struct bench b;
+    struct execute_regs *r = begin(&b, false);
+    r->known &= ~UINT64_C(3);
+    step(&b, 0x03a00014); /* moveq r0, #20 */
+    interrupt(&b);
+    for (unsigned i = 0; i < 9 && handlers[_i][i]; i++)
+        step(&b, handlers[_i][i]);
+    step_to(&b, returns[_i], 0x8000); /* subs pc, lr, #4; rfeia sp!; ldm sp!, {pc}^ */
+    ck_assert_uint_eq(r->psr & SYSTEM, SYSTEM);
+    step(&b, 0x13a00010); /* movne r0, #16 */
+    ck_assert_int_eq(r->bounded & 1, _i != 3);
+    ck_assert(_i == 3 || (r->value[0] == 16 && r->range[0] == 4));
+    end(&b);
+}
+END_TEST
+
+/* The path shows whether it has stored; before that memory is one of two. */
+START_TEST(test_exclusive)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, true);
+    uint32_t word = 0x100, number;
+    r->value[3] = RAM + 0x40;
+    ck_assert_int_eq(execute_memory_write(&b.x.memory, RAM + 0x40, &word, 4), BT_OK);
+    step(&b, 0xe1832f91); /* strex r2, r1, [r3] */
+    ck_assert(!(r->known & 4) && r->bounded & 4 && r->value[2] == 0 && r->range[2] == 1);
+    ck_assert(!execute_memory_read(&b.x.memory, RAM + 0x40, &word, 4));
+    ck_assert_uint_eq(execute_memory_range(&b.x.memory, RAM + 0x40, 4, &number), 1);
+    ck_assert_uint_eq(number, 0x100);
+    step(&b, 0xe3520000); /* cmp r2, #0 */
+    if (_i == 2)
+        step(&b, 0xe58d1000); /* str r1, [sp]: not where one waits for the result */
+    step_to(&b, 0x1a000000, _i == 1 ? 0x108 : 0x104); /* bne */
+    ck_assert(r->known & 4 && r->value[2] == (_i == 1));
+    ck_assert_int_eq(execute_memory_read(&b.x.memory, RAM + 0x40, &word, 4), _i != 2);
+    ck_assert(_i == 2 || word == (_i ? 0x100 : 0x101));
+    end(&b);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_ar");
@@ -221,7 +355,12 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: a saved status whose flags are not known", test_partial, 0, 2);
     unit_cases(s, "execute: a status with constants", test_partial_constants, 0, 4);
     unit_cases(s, "execute: masks by security state", test_masks, 0, 3);
+    unit_cases(s, "execute: store-exclusive and what the path shows", test_exclusive, 0, 3);
     unit_case(s, "execute: both ways of A32 conditions", test_ways);
+    unit_cases(s, "execute: the order of data", test_order, 0, 4);
+    unit_case(s, "execute: ranges, and another order of data", test_order_of_ranges);
+    unit_case(s, "execute: reserved bits of the status", test_reserved);
     unit_cases(s, "execute: a handler between A32 conditions", test_ways_interrupted, 0, 2);
+    unit_cases(s, "execute: handlers that give A32 conditions back", test_ways_given_back, 0, 4);
     return s;
 }

@@ -301,7 +301,7 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
         }
     }
     for (unsigned k = 0; k < RAM_SIZE; k += 4) {
-        uint32_t number, word, range = execute_memory_range(&x->memory, RAM + k, &number);
+        uint32_t number, word, range = execute_memory_range(&x->memory, RAM + k, 4, &number);
         memcpy(&word, t->ram + k, 4);
         if (range && word - number > range) {
             printf("word %08x is %08x, said %08x or %x more\n", RAM + k, word, number, range);
@@ -331,21 +331,26 @@ static void draw_ranges(struct trial *t, struct execute_regs *r)
 /* The flags are of a comparison. */
 static void draw_compared(struct trial *t, struct execute_regs *r)
 {
-    unsigned k = draw(t) % 13;
-    uint32_t a = t->before[k], b = a + draw(t) % 7 - 3, d = a - b;
+    unsigned k = draw(t) % 13, how = draw(t) % 3;
+    uint32_t shift = how || draw(t) & 1 ? 0 : draw(t) & 7, v = t->before[k] + shift;
+    uint32_t with = how == EXECUTE_COMPARED_RESULT ? 0 : v + draw(t) % 7 - 3;
+    uint32_t a = how == EXECUTE_COMPARED_BY ? with : v, b = how == EXECUTE_COMPARED_BY ? v : with;
+    uint32_t d = a - b, carries = t->before[16] & 0x30000000u;
     if (draw(t) & 3)
         return;
-    t->before[16] = (t->before[16] & 0x0fffffff) | (d & 0x80000000u) | (d ? 0 : 0x40000000u) |
-                    (a >= b ? 0x20000000u : 0) | ((a ^ b) & (a ^ d)) >> 31 << 28;
-    r->compared = (uint8_t)(k + 1);
-    r->compared_with = b;
+    if (how != EXECUTE_COMPARED_RESULT)
+        carries = (a >= b ? 0x20000000u : 0) | ((a ^ b) & (a ^ d)) >> 31 << 28;
+    t->before[16] =
+        (t->before[16] & 0x0fffffff) | (d & 0x80000000u) | (d ? 0 : 0x40000000u) | carries;
+    r->compared = (struct execute_compared){
+        .with = with, .shift = shift, .reg = (uint8_t)(k + 1), .how = (uint8_t)how};
 }
 
 static void draw_bound(struct trial *t, struct execute_memory *m, unsigned at)
 {
     uint32_t word, range = 1 + (draw(t) & 0xff);
     memcpy(&word, t->ram + at, 4);
-    execute_memory_bound(m, RAM + at, word - draw(t) % (range + 1), range);
+    execute_memory_bound(m, RAM + at, 4, word - draw(t) % (range + 1), range);
 }
 
 /* FPSCR is often as programs have it, and known. */

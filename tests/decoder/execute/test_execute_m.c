@@ -289,6 +289,49 @@ START_TEST(test_frame_unknown)
 }
 END_TEST
 
+/* An interrupt between a comparison and its branch, which tells of the word that was compared:
+ * nothing; the handler looks at another word; it writes to that one; to what it comes back with. */
+START_TEST(test_compared_word)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1304);
+    uint32_t v;
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 0;
+    x.regs.value[EXECUTE_SP] = x.regs.value[EXECUTE_MSP];
+    x.regs.value[1] = RAM + 0x100;
+    x.regs.value[2] = RAM + 0x200;
+    x.regs.value[4] = x.regs.value[EXECUTE_SP] - 32;
+    ck_assert_int_eq(step(&x, 0x6808, 0x1300, 0x1302), BT_OK); /* LDR r0, [r1] */
+    ck_assert_int_eq(step(&x, 0x280f, 0x1302, 0x1304), BT_OK); /* CMP r0, #15 */
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    if (_i == 1) {
+        ck_assert_int_eq(step(&x, 0x6810, 0x8000, 0x8002), BT_OK); /* LDR r0, [r2] */
+        ck_assert_int_eq(step(&x, 0x2803, 0x8002, 0x8004), BT_OK); /* CMP r0, #3 */
+    } else if (_i == 2) {
+        ck_assert_int_eq(execute_memory_write(&x.memory, RAM + 0x100, NULL, 4), BT_OK);
+    } else if (_i == 3) {
+        ck_assert_int_eq(step(&x, 0x6022, 0x8000, 0x8002), BT_OK); /* STR r2, [r4] */
+    }
+    ck_assert_int_eq(step(&x, 0x4770, 0x8004, 0x1304), BT_OK); /* BX LR */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1304), BT_OK);
+    struct execute_insn beq = {.address = 0x1304,
+                               .opcode = 0xd001,
+                               .isa = BT_ISA_T32,
+                               .size = 2,
+                               .cond = BT_COND_PASS,
+                               .next = 0x130a,
+                               .has_next = true};
+    ck_assert_int_eq(execute_step(&x, &beq), BT_OK);
+    bool known = execute_memory_read(&x.memory, RAM + 0x100, &v, 4);
+    ck_assert_int_eq(known, _i < 2);
+    ck_assert(!known || v == 15);
+    ck_assert(!execute_memory_read(&x.memory, RAM + 0x200, &v, 4));
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Back to another place than the frame says. */
 START_TEST(test_frame_contradicts)
 {
@@ -528,6 +571,8 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: a handler behind another one", test_tail_chain, 0, 2);
     unit_cases(s, "execute: a handler behind a return", test_return_chain, 0, 2);
     unit_cases(s, "execute: frames of which something is not known", test_frame_unknown, 0, 2);
+    unit_cases(s, "execute: a word that was compared before an interrupt", test_compared_word, 0,
+               4);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     unit_case(s, "execute: a handler that was interrupted before it began", test_third_handler);
     unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);

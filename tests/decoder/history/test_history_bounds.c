@@ -5,6 +5,7 @@
  * however long it is. */
 #include "decoder/flow/flow.h"
 #include "decoder/history/history_internal.h"
+#include "tests/support/random_next.h"
 #include "tests/support/random_sample.h"
 #include "tests/support/unit_main.h"
 
@@ -38,7 +39,7 @@ struct fixture {
 
 static unsigned pick(struct fixture *x, unsigned what, unsigned below)
 {
-    return random_sample_pick(x->kept_size + x->total, what, below);
+    return random_pick(x->kept_size + x->total, what, below);
 }
 
 static int read_kept(void *ctx, uint64_t offset, uint8_t *out, size_t len)

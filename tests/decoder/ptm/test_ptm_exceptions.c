@@ -1,29 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests decoder/ptm/ptm_flow.c. */
 /* PTM model, exceptions: worked examples and the tables of IHI 0035B 5.2.3, byte for byte. */
-#include "tests/support/encoder_script.h"
-#include "tests/support/unit_main.h"
-
-#define ASYNC   "00 00 00 00 00 80 "
-#define ON_1000 ASYNC "08 00 10 00 00 21 "
-
-/* Secure, A32, trace on at `address` (bit 0: T32). */
-static void start(struct script *s, uint32_t etmcr, uint32_t etmidr, uint32_t etmccer,
-                  uint32_t address)
-{
-    struct ptm_encoder_options o;
-
-    script_options(&o, etmcr, etmidr, etmccer);
-    ck_assert(script_start(s, &o));
-    script_at(s, address);
-    script_trace_on(s);
-}
-
-static void finish(struct script *s, const char *hex)
-{
-    ck_assert_str_eq(script_hex(s), hex);
-    script_end(s);
-}
+#include "tests/support/encoder_script_case.h"
 
 START_TEST(test_e7)
 {

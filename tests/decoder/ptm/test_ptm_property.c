@@ -7,6 +7,7 @@
 #include "decoder/source/detail.h"
 #include "tests/support/decoded.h"
 #include "tests/support/random_flow.h"
+#include "tests/support/random_next.h"
 #include "tests/support/unit_main.h"
 
 #include <stdio.h>
@@ -15,54 +16,41 @@
 
 #define DEFAULT_FLOWS 60
 
-static uint64_t mix(uint64_t x)
-{
-    x = (x ^ x >> 31) * 0x7fb5d329728ea185u;
-    x = (x ^ x >> 27) * 0x81dadef4bc2dd44du;
-    return x ^ x >> 33;
-}
-
-static unsigned pick(uint64_t seed, unsigned what, unsigned below)
-{
-    return (unsigned)(mix(seed * 64 + what) % below);
-}
-
 static void random_encoder(uint64_t seed, struct random_flow_options *o)
 {
     static const uint32_t idrs[2] = {PTM_IDR_A9, PTM_IDR_A15};
     struct ptm_encoder_options *e = &o->encoder;
-    bool v11 = pick(seed, 0, 4) != 0;
+    bool v11 = random_pick(seed, 0, 4) != 0;
     e->etmidr = idrs[v11];
     e->etmccer = PTM_CCER_TIMESTAMP | PTM_CCER_RETURN_STACK;
-    if (pick(seed, 1, 2))
+    if (random_pick(seed, 1, 2))
         e->etmccer |= PTM_CCER_DMB_DSB;
-    if (v11 && pick(seed, 2, 2))
+    if (v11 && random_pick(seed, 2, 2))
         e->etmccer |= PTM_CCER_BINARY_TIME;
-    if (v11 && pick(seed, 3, 2))
+    if (v11 && random_pick(seed, 3, 2))
         e->etmccer |= PTM_CCER_TIMESTAMP_64;
-    if (v11 && pick(seed, 4, 2))
+    if (v11 && random_pick(seed, 4, 2))
         e->etmccer |= PTM_CCER_VIRTUALIZATION;
-    e->etmcr = PTM_CR_CONTEXT_ID(pick(seed, 5, 4));
-    if (pick(seed, 6, 2))
+    e->etmcr = PTM_CR_CONTEXT_ID(random_pick(seed, 5, 4));
+    if (random_pick(seed, 6, 2))
         e->etmcr |= PTM_CR_CYCLE_ACCURATE;
-    if (pick(seed, 7, 2))
+    if (random_pick(seed, 7, 2))
         e->etmcr |= PTM_CR_TIMESTAMP;
     if (e->etmccer & PTM_CCER_VIRTUALIZATION)
-        e->etmcr |= pick(seed, 8, 2) ? PTM_CR_VMID : 0;
-    unsigned way = pick(seed, 9, 4);
+        e->etmcr |= random_pick(seed, 8, 2) ? PTM_CR_VMID : 0;
+    unsigned way = random_pick(seed, 9, 4);
     e->etmcr |= way == 0 ? PTM_CR_BROADCAST : way == 1 ? 0 : PTM_CR_RETURN_STACK;
-    e->return_stack_depth = 1 + pick(seed, 10, PTM_RETURN_STACK_MAX);
-    e->sync_period = pick(seed, 11, 3) ? 64 + pick(seed, 12, 2000) : 0;
-    e->isync_delay = pick(seed, 13, 8);
+    e->return_stack_depth = 1 + random_pick(seed, 10, PTM_RETURN_STACK_MAX);
+    e->sync_period = random_pick(seed, 11, 3) ? 64 + random_pick(seed, 12, 2000) : 0;
+    e->isync_delay = random_pick(seed, 13, 8);
     e->zeros_min = 5;
-    e->zeros_max = 5 + pick(seed, 14, 20);
-    e->atoms_max = 1 + pick(seed, 15, 5);
-    e->atoms_random = pick(seed, 16, 2);
-    e->longer_percent = pick(seed, 17, 2) * 20;
-    e->ignore_percent = pick(seed, 18, 3) * 5;
-    e->no_block_updates = pick(seed, 19, 4) == 0;
-    e->update_is_not_base = pick(seed, 20, 8) == 0;
-    e->vmid_after_isync = pick(seed, 21, 2);
+    e->zeros_max = 5 + random_pick(seed, 14, 20);
+    e->atoms_max = 1 + random_pick(seed, 15, 5);
+    e->atoms_random = random_pick(seed, 16, 2);
+    e->longer_percent = random_pick(seed, 17, 2) * 20;
+    e->ignore_percent = random_pick(seed, 18, 3) * 5;
+    e->no_block_updates = random_pick(seed, 19, 4) == 0;
+    e->vmid_after_isync = random_pick(seed, 21, 2);
 }
 
 static void random_options(uint64_t seed, struct random_flow_options *o)
@@ -70,15 +58,15 @@ static void random_options(uint64_t seed, struct random_flow_options *o)
     random_flow_default_options(o);
     random_encoder(seed, o);
     o->instructions = 2000;
-    unsigned isa = pick(seed, 30, 4);
+    unsigned isa = random_pick(seed, 30, 4);
     o->a32 = isa != 0;
     o->t32 = isa != 1;
-    o->t32_vectors = pick(seed, 31, 3) == 0;
-    o->it_blocks = pick(seed, 32, 2);
-    o->hvc_insns = (o->encoder.etmccer & PTM_CCER_VIRTUALIZATION) && pick(seed, 33, 2);
-    o->large_blocks = pick(seed, 34, 4) == 0;
-    o->back_to_back = pick(seed, 35, 2) * 40;
-    o->waypoints = 5 + pick(seed, 36, 50);
+    o->t32_vectors = random_pick(seed, 31, 3) == 0;
+    o->it_blocks = random_pick(seed, 32, 2);
+    o->hvc_insns = (o->encoder.etmccer & PTM_CCER_VIRTUALIZATION) && random_pick(seed, 33, 2);
+    o->large_blocks = random_pick(seed, 34, 4) == 0;
+    o->back_to_back = random_pick(seed, 35, 2) * 40;
+    o->waypoints = 5 + random_pick(seed, 36, 50);
 }
 
 static void fill_image(const struct random_flow *f, struct code_image *image)
@@ -204,7 +192,6 @@ static void configure(const struct random_flow_options *o, struct stream_config 
     ck_assert_int_eq(ptm_config_from_regs(&config->ptm, o->encoder.etmcr, o->encoder.etmidr,
                                           o->encoder.etmccer, 0x10),
                      0);
-    config->ptm.update_keeps_base = o->encoder.update_is_not_base;
 }
 
 static void check_flow(uint64_t seed)
@@ -266,8 +253,8 @@ START_TEST(damage_never_reaches_behind_the_next_sync)
     uint8_t *damaged = malloc(f.trace.size);
     memcpy(damaged, f.trace.data, f.trace.size);
     for (unsigned k = 0; k < 20; k++) /* in the first half only */
-        damaged[pick((uint64_t)_i, 100 + k, (unsigned)f.trace.size / 2)] ^=
-            (uint8_t)(1u << pick((uint64_t)_i, 200 + k, 8));
+        damaged[random_pick((uint64_t)_i, 100 + k, (unsigned)f.trace.size / 2)] ^=
+            (uint8_t)(1u << random_pick((uint64_t)_i, 200 + k, 8));
     decoded_feed(&bad, damaged, f.trace.size, 5);
     /* The last blocks are the same ones: synchronisation was found again. */
     size_t same = 0;

@@ -460,39 +460,95 @@ START_TEST(test_task_waits)
 }
 END_TEST
 
+/* The same, entered with exception `number` behind 0x8010; the handler is at 0x8200. */
+static void begin_served(struct path *p, uint16_t number)
+{
+    begin(p, BT_ISA_T32);
+    for (unsigned k = 0; k < 8; k++)
+        add(p, 0xbf00, BT_COND_PASS);
+    p->events[0] = (struct bt_event){
+        .position = p->w.count,
+        .kind = BT_EVENT_EXCEPTION,
+        .u.exception = {
+            .number = number, .return_address = p->next, .has_return = true, .m_profile = true}};
+    p->w.event_count = 1;
+    p->next = 0x8200;
+    put_frame(p, 0x80, 0x8010);
+    p->ram[37] = 0x8123; /* LR */
+    p->w.infer = VALUES_INFER_ALL;
+    p->w.m_profile = true;
+    p->w.ram = &all;
+    p->w.ram_count = 1;
+    p->w.final[13] = p->w.final_msp = RAM + 0xc0;
+    p->w.final[14] = 0xfffffffd;
+    p->w.final_psp = RAM + 0x80;
+    p->w.final_cpsr = 0x01000000 | number;
+    p->w.final_stacks_known = p->w.final_cpsr_known = true;
+}
+
 /* Its frame at the halt: a service may have written there what it did not find. */
 START_TEST(test_task_served)
 {
-    for (unsigned number = 11; number < 15; number += 3) {
+    for (uint16_t number = 11; number < 15; number += 3) {
         struct path p;
         struct values_answer a;
-        begin(&p, BT_ISA_T32);
-        for (unsigned k = 0; k < 8; k++)
-            add(&p, 0xbf00, BT_COND_PASS);
-        p.events[0] = (struct bt_event){.position = p.w.count,
-                                        .kind = BT_EVENT_EXCEPTION,
-                                        .u.exception = {.number = (uint16_t)number,
-                                                        .return_address = p.next,
-                                                        .has_return = true,
-                                                        .m_profile = true}};
-        p.w.event_count = 1;
-        p.next = 0x8200;
+        begin_served(&p, number);
         add(&p, 0x6019, BT_COND_PASS); /* str r1, [r3] */
         add(&p, 0x2300, BT_COND_PASS); /* movs r3, #0 */
-        put_frame(&p, 0x80, 0x8010);
-        p.ram[37] = 0x8123; /* LR */
-        p.w.infer = VALUES_INFER_ALL;
-        p.w.m_profile = true;
-        p.w.ram = &all;
-        p.w.ram_count = 1;
-        p.w.final[13] = p.w.final_msp = RAM + 0xc0;
-        p.w.final[14] = 0xfffffffd;
-        p.w.final_psp = RAM + 0x80;
-        p.w.final_cpsr = 0x01000000 | number;
-        p.w.final_stacks_known = p.w.final_cpsr_known = true;
         struct values *r = work(&p);
         ck_assert(is_known(r, 7, 13, RAM + 0xa0));
         ck_assert_int_eq(values_register(r, 7, 14, &a), number == 14);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* A service that has stored the return address there may have made the frame. */
+START_TEST(test_task_moved)
+{
+    for (unsigned word = 5; word < 7; word++) {
+        struct path p;
+        struct values_answer a;
+        begin_served(&p, 11);
+        add(&p, 0xf2400380, BT_COND_PASS);         /* movw r3, #0x80 */
+        add(&p, 0xf2c20300, BT_COND_PASS);         /* movt r3, #0x2000 */
+        add(&p, 0x6019 | word << 6, BT_COND_PASS); /* str r1, [r3, #4 * word] */
+        add(&p, 0xf3838809, BT_COND_PASS);         /* msr psp, r3 */
+        add(&p, 0x2300, BT_COND_PASS);             /* movs r3, #0 */
+        p.w.final[1] = p.ram[0x20 + word];
+        struct values *r = work(&p);
+        ck_assert_int_eq(values_register(r, 7, 13, &a), word == 5);
+        values_free(r);
+    }
+}
+END_TEST
+
+/* Code that gives its own stack pointer another number: what it had saved may lie where it pushes
+ * next, though it is popped in the end. */
+START_TEST(test_moves_own_stack)
+{
+    for (unsigned moves = 0; moves < 2; moves++) {
+        struct path p;
+        struct values_answer a;
+        begin(&p, BT_ISA_T32);
+        add(&p, 0x2405, BT_COND_PASS);                          /* movs r4, #5 */
+        add(&p, 0xb410, BT_COND_PASS);                          /* push {r4} */
+        add(&p, 0x466f, BT_COND_PASS);                          /* mov r7, sp */
+        add(&p, moves ? 0xf38c8809 : 0xf3bf8f6f, BT_COND_PASS); /* msr psp, r12; isb */
+        add(&p, 0xb420, BT_COND_PASS);                          /* push {r5} */
+        add(&p, 0xbf00, BT_COND_PASS);
+        add(&p, 0x46bd, BT_COND_PASS); /* mov sp, r7 */
+        add(&p, 0xbc10, BT_COND_PASS); /* pop {r4} */
+        add(&p, 0x2401, BT_COND_PASS); /* movs r4, #1 */
+        add(&p, 0x603a, BT_COND_PASS); /* str r2, [r7] */
+        p.w.infer = VALUES_INFER_ALL;
+        p.w.m_profile = true;
+        p.w.final[4] = 1;
+        p.w.final[7] = RAM + 0x3c;
+        p.w.final[13] = RAM + 0x40;
+        struct values *r = work(&p);
+        ck_assert(is_known(r, 2, 13, RAM + 0x3c));
+        ck_assert_int_eq(values_word(r, 5, RAM + 0x3c, &a), !moves);
         values_free(r);
     }
 }
@@ -784,6 +840,8 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile, a task that waits", test_task_waits);
     unit_case(s, "values: M-profile, what a handler has stored of a task", test_task_kept);
     unit_case(s, "values: M-profile, a task whose service runs", test_task_served);
+    unit_case(s, "values: M-profile, a service makes a frame", test_task_moved);
+    unit_case(s, "values: M-profile, code that moves its own stack", test_moves_own_stack);
     unit_case(s, "values: a floating-point instruction that faults", test_begun_floats);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
     unit_case(s, "values: M-profile frame with floating-point registers", test_exception_floats);

@@ -402,10 +402,10 @@ START_TEST(test_ports)
     ck_assert_int_eq(coresight_tpiu_parallel(&b->bus, page(4), true, 2), 0);
     ck_assert_uint_eq(b->regs[4][1], 2);
     ck_assert_uint_eq(b->regs[4][0xf0 / 4], 0);
-    ck_assert_int_eq(coresight_tpiu_swo(&b->bus, page(4), false, 84, true), 0);
+    ck_assert_int_eq(coresight_tpiu_swo(&b->bus, page(4), 84, true), 0);
     ck_assert_uint_eq(b->regs[4][0xf0 / 4], 2);
     ck_assert_uint_eq(b->regs[4][0x10 / 4], 83);
-    ck_assert_int_eq(coresight_tpiu_swo(&b->bus, page(4), false, 0, true), BT_ERR_INVAL);
+    ck_assert_int_eq(coresight_tpiu_swo(&b->bus, page(4), 0, true), BT_ERR_INVAL);
     /* One whose flush never ends. */
     b->kind[5] = PAGE_STUCK_TPIU;
     ck_assert_int_eq(coresight_tpiu_stop(&b->bus, page(5)), BT_ERR_IO);

@@ -104,7 +104,7 @@ START_TEST(test_reset)
     ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP, 2), 0);
     if (_i & 2)
         ck_assert_int_eq(cortex_m_resume(&b->core), 0);
-    ck_assert_int_eq(cortex_m_reset(&b->core, kind, true), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, kind), 0);
     ck_assert_uint_eq(b->board.system.counters.resets, 1);
     struct target_core_status s = bench_status(b);
     ck_assert_int_eq(s.state, TARGET_CORE_HALTED);
@@ -117,12 +117,14 @@ START_TEST(test_reset)
     ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
     ck_assert_uint_eq(s.pc, LOOP);
     /* Run: the breakpoint holds from the first instruction on. */
-    ck_assert_int_eq(cortex_m_reset(&b->core, kind, false), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, kind), 0);
+    ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     s = bench_wait(b);
     ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
     ck_assert_uint_eq(b->board.sim.reg[0], 0);
     ck_assert_int_eq(cortex_m_remove(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP, 2), 0);
-    ck_assert_int_eq(cortex_m_reset(&b->core, kind, false), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, kind), 0);
+    ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
     bench_free(b);
 }

@@ -275,7 +275,7 @@ START_TEST(test_no_reset)
     uint64_t begin = b->now;
     bench_change(b, AIRCR)->drop = true;
     b->board.probe.options.nreset = NULL;
-    ck_assert_int_eq(cortex_m_reset(&b->core, kind, true), BT_ERR_IO);
+    ck_assert_int_eq(cortex_m_reset(&b->core, kind), BT_ERR_IO);
     ck_assert_uint_lt(b->now - begin, 1000 * CORTEX_M_LIMIT_MS + 100000);
     bench_reports(b, "reset did not work");
     ck_assert_int_eq(bench_status(b).state, TARGET_CORE_RUNNING);
@@ -288,7 +288,7 @@ START_TEST(test_dead_in_reset)
 {
     struct probe_bench *b = bench_attached();
     b->dead_in_reset = true;
-    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, true), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN), 0);
     ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
     ck_assert_int_eq(bench_status(b).reason, TARGET_HALT_INTERRUPT);
     ck_assert_uint_eq(b->board.system.counters.resets, 2);
@@ -301,11 +301,11 @@ START_TEST(test_reset_unseen)
 {
     struct probe_bench *b = bench_halted();
     bench_change(b, DHCSR)->clear = S_RESET_ST;
-    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM), 0);
     ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
     ck_assert_int_eq(bench_status(b).reason, TARGET_HALT_INTERRUPT);
     bench_change(b, AIRCR)->drop = true;
-    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true), BT_ERR_IO);
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM), BT_ERR_IO);
     bench_free(b);
 }
 END_TEST
@@ -329,7 +329,8 @@ START_TEST(test_forgetful)
     struct probe_bench *b = bench_attached();
     ck_assert_int_eq(cortex_m_insert(&b->core, TARGET_BREAKPOINT_HARDWARE, LOOP - 2, 2), 0);
     b->board.probe.options.nreset = forgetful_reset;
-    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, false), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN), 0);
+    ck_assert_int_eq(cortex_m_resume(&b->core), 0);
     struct target_core_status s = bench_wait(b);
     ck_assert_int_eq(s.reason, TARGET_HALT_HWBREAK);
     ck_assert_uint_eq(s.pc, LOOP - 2);
@@ -347,7 +348,7 @@ START_TEST(test_under_reset)
     ck_assert(b->board.held);
     ck_assert_int_eq(mem_ap_init(&b->ap, &b->dp, 0), 0);
     ck_assert_int_eq(cortex_m_attach(&b->core), 0);
-    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN, true), 0);
+    ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_PIN), 0);
     ck_assert(!b->board.held);
     ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
     bench_free(b);

@@ -83,7 +83,7 @@ START_TEST(test_reset_line)
         snprintf(text, sizeof text, "noack=60,skip=%u", skip);
         ck_assert_int_eq(probe_board_faults(&b->board, text), 0);
         uint64_t begin = b->now;
-        int rc = cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true);
+        int rc = cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM);
         ck_assert_uint_lt(b->now - begin, 20000000);
         passed += rc == 0 && b->board.dap.faults.no_ack == 0;
         memset(&b->board.dap.faults, 0, sizeof b->board.dap.faults);
@@ -91,7 +91,7 @@ START_TEST(test_reset_line)
             ck_assert_uint_eq(bench_status(b).pc, 0x08000040);
         else
             ck_assert_int_eq(rc, BT_ERR_IO);
-        ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM, true), 0);
+        ck_assert_int_eq(cortex_m_reset(&b->core, CORTEX_M_RESET_SYSTEM), 0);
         bench_free(b);
     }
     ck_assert_uint_gt(passed, 0);

@@ -32,8 +32,7 @@ static void setup(struct flash_bench *f, uint32_t ram_size)
     ck_assert_int_eq(cortex_m_halt(&f->bench->core), 0);
     int rc = flash_algorithm_open(ALGORITHM, &f->algorithm, &why);
     ck_assert_msg(rc == 0, "%s", why.text);
-    ck_assert_int_eq(
-        flash_run_init(&f->run, f->algorithm, &f->bench->core, RAM, ram_size, 25000000), 0);
+    ck_assert_int_eq(flash_run_init(&f->run, f->algorithm, &f->bench->core, RAM, ram_size), 0);
 }
 
 static void teardown(struct flash_bench *f)
@@ -201,11 +200,10 @@ START_TEST(test_order_and_place)
     ck_assert_int_eq(flash_run_erase(&f.run, 63 * SECTOR, SECTOR + 1), BT_ERR_RANGE);
     reports(&f, "outside of the flash");
     ck_assert_int_eq(flash_run_end(&f.run), 0);
-    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM, 1024, 0),
-                     BT_ERR_RANGE);
+    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM, 1024), BT_ERR_RANGE);
     ck_assert_uint_gt(small.result, 1024);
     flash_run_release(&small);
-    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM + 2, RAM_SIZE, 0),
+    ck_assert_int_eq(flash_run_init(&small, f.algorithm, &f.bench->core, RAM + 2, RAM_SIZE),
                      BT_ERR_INVAL);
     flash_run_release(&small);
     ck_assert_int_eq(cortex_m_insert(&f.bench->core, TARGET_BREAKPOINT_SOFTWARE, RAM + 0x8000, 2),

@@ -200,7 +200,7 @@ static void setup(void)
     target_init(&f.t, &fake_ops, &events, NULL);
     target_opening(&f.t);
     f.t.core_count = 2;
-    target_opened(&f.t, BT_OK, TARGET_HALTED);
+    target_opened(&f.t, TARGET_HALTED);
     target_tick(&f.t, 1000);
     LOG("ready 0;");
 }
@@ -589,7 +589,7 @@ START_TEST(test_lost)
     ck_assert_int_eq(ask(&bob, TARGET_READ_MEMORY, 0), BT_ERR_IO);
     ask(&ann, TARGET_READ_MEMORY, 0);
     LOG("");
-    target_opened(&f.t, BT_OK, TARGET_HALTED);
+    target_opened(&f.t, TARGET_HALTED);
     LOG("ready 0;mem 0;");
     ask(NULL, TARGET_READ_MEMORY, 0);
     target_hold_clients(&f.t, true);
@@ -597,10 +597,10 @@ START_TEST(test_lost)
     LOG("ann=-7 the connection to the target is lost;own=-7 the connection to the target is lost;"
         "ann: go on;bob: go on;lost;");
     target_opening(&f.t);
-    target_opened(&f.t, BT_ERR_FORMAT, TARGET_HALTED);
+    target_lost(&f.t, BT_ERR_FORMAT);
     LOG("ready -6;");
     target_opening(&f.t);
-    target_opened(&f.t, BT_OK, TARGET_HALTED);
+    target_opened(&f.t, TARGET_HALTED);
     f.lost_when_resumed = true;
     run(&ann);
     LOG("ready 0;resumed;ann: lost;lost;");

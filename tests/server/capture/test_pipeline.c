@@ -75,9 +75,6 @@ START_TEST(everything_arrives)
     ck_assert_int_eq(pipeline_new(&x.config, &p), 0);
     push_all(p, _i ? &x.frames : &x.flow.trace, true);
     ck_assert(pipeline_drain(p, 20000));
-    struct pipeline_stats idle;
-    pipeline_stats(p, &idle);
-    ck_assert(idle.idle);
     pipeline_lock(p);
     ck_assert_uint_eq(history_end(pipeline_history(p, 0)), x.flow.traced_count);
     struct history_totals totals;
@@ -87,7 +84,7 @@ START_TEST(everything_arrives)
     struct pipeline_stats s;
     pipeline_stats(p, &s);
     ck_assert_uint_eq(s.dropped, 0);
-    ck_assert_uint_eq(s.captured, s.decoded);
+    ck_assert_uint_eq(s.decoded, _i ? x.frames.size : x.flow.trace.size);
     ck_assert(s.aligned);
     if (_i)
         ck_assert(s.seen[0x10]);
@@ -186,7 +183,7 @@ START_TEST(a_full_ring_is_one_gap)
     struct pipeline_stats s;
     pipeline_stats(p, &s);
     ck_assert_uint_eq(s.dropped, dropped);
-    ck_assert_uint_eq(s.captured, s.decoded + s.dropped);
+    ck_assert_uint_eq(s.decoded, x.flow.trace.size - dropped);
     pipeline_free(p);
     tear_down(&x);
 }
@@ -321,9 +318,7 @@ START_TEST(a_slow_recorder_beside_the_decoder)
     end_holding(&r);
     ck_assert_int_eq(s.error, 0);
     ck_assert_uint_eq(s.waiting, 0);
-    ck_assert_uint_eq(s.lost, lost);
-    ck_assert_uint_eq(s.captured, r.seen);
-    ck_assert_uint_eq(s.captured, s.decoded + s.dropped);
+    ck_assert_uint_eq(r.seen, s.decoded + s.dropped);
     const struct gap_entry *gaps;
     uint64_t bytes = 0;
     pipeline_lock(p);
@@ -386,7 +381,6 @@ START_TEST(losses_in_order)
     pipeline_unlock(p);
     ck_assert(pipeline_drain(p, 20000));
     pipeline_stats(p, &s);
-    ck_assert_uint_eq(s.lost, lost);
     ck_assert_uint_eq(s.decoded, at);
     ck_assert_uint_gt(at, 100);
     const struct gap_entry *gaps;

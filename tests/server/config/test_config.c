@@ -283,7 +283,8 @@ START_TEST(command_words)
     ck_assert_str_eq(config.command[5], "/lib/board.so,d=.");
     config_release(&config);
 
-    refuse("[target]\ncommand = a \"b\n", "dir/b.conf:2: command: a double quote is not closed");
+    refuse("[target]\ncommand = a \"b\n",
+           "dir/b.conf:2: command: 'b': a double quote is not closed");
     refuse("[target]\ncommand = \"\" b\n", "dir/b.conf:2: command: the program's name is empty...");
 }
 END_TEST

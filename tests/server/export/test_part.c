@@ -9,6 +9,7 @@
 #include "drivers/virtual/encoder/frame_builder.h"
 #include "server/export/merge.h"
 #include "server/export/part.h"
+#include "tests/support/random_next.h"
 #include "tests/support/random_sample.h"
 #include "tests/support/unit_main.h"
 
@@ -46,20 +47,19 @@ struct fixture {
 static void put_in_frames(struct fixture *t)
 {
     struct frame_builder b;
-    struct frame_options o = {.seed = t->seed,
-                              .repeat_id_period = random_sample_pick(t->seed, 41, 2) * 8};
+    struct frame_options o = {.seed = t->seed, .repeat_id_period = random_pick(t->seed, 41, 2) * 8};
     frame_builder_init(&b, &o, &t->frames);
     for (size_t at = 0, turn = 0; at < t->sample.size; turn++) {
-        size_t n = 1 + random_sample_pick(t->seed + turn, 42, 400), left = t->sample.size - at;
+        size_t n = 1 + random_pick(t->seed + turn, 42, 400), left = t->sample.size - at;
         n = n < left ? n : left;
         ck_assert_int_eq(frame_builder_write(&b, ID, t->sample.bytes + at, n), 0);
-        for (unsigned i = random_sample_pick(t->seed + turn, 43, 60); i > 0; i--)
+        for (unsigned i = random_pick(t->seed + turn, 43, 60); i > 0; i--)
             ck_assert_int_eq(frame_builder_put(&b, ID + 1, (uint8_t)i), 0);
         at += n;
     }
     ck_assert_int_eq(frame_builder_flush(&b), 0);
-    for (unsigned i = random_sample_pick(t->seed, 44, 2) * 5; i > 0; i--)
-        t->frames.data[random_sample_pick(t->seed + i, 45, (unsigned)t->frames.size)] ^=
+    for (unsigned i = random_pick(t->seed, 44, 2) * 5; i > 0; i--)
+        t->frames.data[random_pick(t->seed + i, 45, (unsigned)t->frames.size)] ^=
             (uint8_t)(1u << i % 8);
 }
 
@@ -68,7 +68,7 @@ static void set_up(struct fixture *t, enum stream_protocol protocol, uint64_t se
     memset(t, 0, sizeof *t);
     t->seed = seed;
     ck_assert_int_eq(random_sample_init(&t->sample, protocol, seed), 0);
-    bool frames = random_sample_pick(seed, 40, 2);
+    bool frames = random_pick(seed, 40, 2);
     if (frames)
         put_in_frames(t);
     t->source = (struct recording_source){
@@ -243,7 +243,7 @@ static bool merge_parts(struct merge *merged, uint64_t seed, unsigned parts, enu
     for (unsigned i = 0; i < parts; i++)
         paths[i] = part_path(i);
     for (unsigned i = parts - 1; i > 0; i--) {
-        unsigned other = random_sample_pick(seed + i, 46, i + 1);
+        unsigned other = random_pick(seed + i, 46, i + 1);
         char *path = paths[i];
         paths[i] = paths[other];
         paths[other] = path;
@@ -298,7 +298,7 @@ static void check_protocol(enum stream_protocol protocol)
     ck_assert_ptr_nonnull(mkdtemp(folder));
     for (unsigned i = 0; i < flows(); i++) {
         set_up(&t, protocol, seed + i);
-        check_parts(&t, i % 2 ? 16 : 2 + random_sample_pick(seed + i, 47, PARTS_MAX - 2),
+        check_parts(&t, i % 2 ? 16 : 2 + random_pick(seed + i, 47, PARTS_MAX - 2),
                     i % 4 < 2 ? MERGE_PAIRS : MERGE_CALLS);
         joined += t.joined;
         parts += t.parts;

@@ -6,6 +6,7 @@
  * counts and events as one decode. */
 #include "server/history/parallel.h"
 #include "tests/support/decoded.h"
+#include "tests/support/random_next.h"
 #include "tests/support/random_sample.h"
 #include "tests/support/unit_main.h"
 
@@ -27,7 +28,7 @@ struct joins {
 static void feed_all(struct decoded *d, struct parallel *p, const struct random_sample *s,
                      uint64_t seed)
 {
-    size_t half = random_sample_pick(seed, 50, (unsigned)s->size);
+    size_t half = random_pick(seed, 50, (unsigned)s->size);
     for (unsigned part = 0; part < 2; part++) {
         const uint8_t *from = s->bytes + part * half;
         size_t size = part ? s->size - half : half;
@@ -35,7 +36,7 @@ static void feed_all(struct decoded *d, struct parallel *p, const struct random_
             ck_assert_int_eq(parallel_feed(p, from, size), 0);
         else
             stream_feed(&d->stream, from, size, &d->sink);
-        if (part || random_sample_pick(seed, 51, 4))
+        if (part || random_pick(seed, 51, 4))
             continue;
         if (p)
             ck_assert_int_eq(parallel_drain(p), 0);
@@ -62,8 +63,8 @@ static void check_counts(const struct stream *one, const struct stream *many, ui
 static void check_sample(const struct random_sample *s, uint64_t seed, struct joins *joins)
 {
     static struct decoded one, many;
-    struct parallel_options o = {.threads = 1 + random_sample_pick(seed, 52, 3),
-                                 .piece_bytes = 1024 + random_sample_pick(seed, 53, 2048),
+    struct parallel_options o = {.threads = 1 + random_pick(seed, 52, 3),
+                                 .piece_bytes = 1024 + random_pick(seed, 53, 2048),
                                  .want_blocks = true,
                                  .joined = &joins->joined};
     decoded_init(&one, &s->config, &s->image);

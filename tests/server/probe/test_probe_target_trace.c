@@ -4,6 +4,7 @@
  * target's trace: board file, probe, debug port, sink. All in one process.
  */
 #include <string.h>
+#include <unistd.h>
 
 #include "decoder/port/formatter.h"
 #include "drivers/probe/cmsis_dap/cmsis_dap.h"
@@ -129,8 +130,7 @@ static void open_board(const char *text)
     probe.rom = CS_ROM;
     probe.is_open = true;
     if (config.sink == CONFIG_SINK_SWO) {
-        ck_assert_int_eq(
-            cmsis_dap_swo_init(&swo, &dap, NULL, CMSIS_DAP_SWO_UART, config.swo_rate, NULL), 0);
+        ck_assert_int_eq(cmsis_dap_swo_init(&swo, &dap, NULL, config.swo_rate, NULL), 0);
         probe.swo = cmsis_dap_swo_stream(&swo);
     }
 }
@@ -544,6 +544,61 @@ START_TEST(swo_overrun)
 }
 END_TEST
 
+/* A port that has something at each of so many looks, as one behind a slow line has. */
+static struct {
+    struct trace_sink sink;
+    unsigned looks;
+} slow;
+
+static int slow_start(void *self, const struct trace_sink *sink)
+{
+    (void)self;
+    slow.sink = *sink;
+    return BT_OK;
+}
+
+static int slow_poll(void *self, unsigned timeout_ms)
+{
+    (void)self;
+    usleep(timeout_ms * 1000);
+    if (slow.looks > 0) {
+        slow.looks--;
+        slow.sink.bytes(slow.sink.user, (const uint8_t *)"", 1);
+    }
+    return BT_OK;
+}
+
+static int slow_stop(void *self)
+{
+    (void)self;
+    return BT_OK;
+}
+
+/* What is left of `looks` that take 2 ms each behind a halt that waits for `drain_ms`. */
+static unsigned drained_slowly(const char *text, unsigned looks)
+{
+    static const struct trace_stream_ops ops = {
+        .start = slow_start, .poll = slow_poll, .stop = slow_stop};
+    open_all(text);
+    probe.swo = (struct trace_stream){.ops = &ops};
+    slow.looks = 0;
+    resume();
+    slow.looks = looks;
+    halted();
+    close_all();
+    return slow.looks;
+}
+
+START_TEST(swo_drain_limit)
+{
+    ck_assert_uint_eq(drained_slowly(SWO "drain_ms = 60000\n" CPU, 300), 0);
+    ck_assert_uint_eq(got.lost, 0);
+    ck_assert_uint_gt(drained_slowly(SWO "drain_ms = 20\n" CPU, 300), 200);
+    ck_assert_uint_eq(got.lost, 1);
+    ck_assert_int_eq(got.cause, BT_GAP_LOST_BYTES);
+}
+END_TEST
+
 START_TEST(swo_rate_must_fit)
 {
     open_all(PROBE "[trace]\nsink = swo\nswo_rate = 2M\ntrace_clock = 9M\n" CPU);
@@ -588,6 +643,7 @@ Suite *unit_suite(void)
     unit_case(s, "probe_target_trace: SWO with an ITM alone", itm_alone);
     unit_case(s, "probe_target_trace: SWO with an ITM beside the ETM", itm_beside_etm);
     unit_case(s, "probe_target_trace: SWO overruns", swo_overrun);
+    unit_case(s, "probe_target_trace: a halt waits [trace] drain_ms for SWO", swo_drain_limit);
     unit_case(s, "probe_target_trace: a rate that the clock does not give", swo_rate_must_fit);
     unit_case(s, "probe_target_trace: pins of the TPIU", tpiu_pins);
     return s;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define HALTS (MTB_LOOP_MAX / MTB_LOOP_LONG)
-#define NEWER 3u /* halts whose stretches are looked at */
+#define NEWER 3u /* halts whose segments are looked at */
 
 static const uint16_t program[] = {
     0x4440, /*       add r0, r8 */

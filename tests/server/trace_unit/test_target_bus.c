@@ -92,7 +92,7 @@ static void run(void (*user)(struct coresight_bus *bus), bool big_endian)
     target_init(&t.target, &fake_ops, &fake_events, NULL);
     t.target.deadline_ms = DEADLINE_MS;
     target_opening(&t.target);
-    target_opened(&t.target, BT_OK, TARGET_HALTED);
+    target_opened(&t.target, TARGET_HALTED);
     ck_assert_int_eq(uv_loop_init(&t.loop), 0);
     uv_timer_init(&t.loop, &t.clock);
     uv_timer_start(&t.clock, on_clock, 0, DEADLINE_MS / 4);

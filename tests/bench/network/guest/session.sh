@@ -27,7 +27,7 @@ debug() {
     shift 2
     for word; do words+=(-ex "$word"); done
     timeout "$seconds" gdb-multiarch -q -nx -batch $configs/virtual/crash-m3.elf \
-        -ex 'set remotetimeout 60' "${words[@]}" 2>&1
+        -ex 'set remotetimeout 300' "${words[@]}" 2>&1
 }
 
 ip link set lo up
@@ -35,10 +35,10 @@ ip link set lo up
 systemctl start btraced.socket
 { ls -l /run/btraced.sock; systemctl show -p ActiveState btraced.service; } >socket 2>&1
 
-# until COMMAND...: half a minute at most.
+# until COMMAND...: some minutes at most.
 until_true() {
     local n
-    for n in {1..30}; do
+    for n in {1..300}; do
         "$@" && return
         sleep 1
     done
@@ -63,10 +63,10 @@ editor() {
 readme editor
 readme 'btraced serve' >checked 2>&1
 mkdir -p /run/systemd/system/btraced.service.d
-printf '[Service]\nMemoryDenyWriteExecute=no\n' >/run/systemd/system/btraced.service.d/qemu.conf
+printf '[Service]\nMemoryDenyWriteExecute=no\nTimeoutStartSec=1200\nTimeoutStopSec=300\n' >/run/systemd/system/btraced.service.d/qemu.conf
 systemctl daemon-reload
 { readme 'systemctl enable' && systemctl is-enabled btraced.socket; } >enabled 2>&1
-debug 60 'target extended-remote /run/btraced.sock' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
+debug 300 'target extended-remote /run/btraced.sock' 'break main' continue reverse-stepi 'monitor clients' 'monitor record start rec' stepi >session
 { show; ps -o user= -o comm= -C btraced,qemu-system-arm; ls -l /var/lib/btraced; } >running 2>&1
 grep -E 'NoNewPrivs|CapEff|Seccomp:' "/proc/$(systemctl show -p MainPID --value btraced)/status" >rights
 { systemctl reload btraced && systemctl stop btraced.service && show; } >stopped 2>&1
@@ -78,9 +78,9 @@ printf '[tls]\nca = ca.pem\ncert = server.pem\nkey = server.key\nallow = alice\n
 echo '127.0.0.1 lab-7' >>/etc/hosts
 export SYSTEMD_EDITOR=/run/out/socket-editor
 { readme 'systemctl edit' && readme 'systemctl restart' && systemctl cat btraced.socket; } >edited 2>&1
-debug 60 "$(cat connect)" 'break main' continue 'monitor clients' >over-tls
+debug 300 "$(cat connect)" 'break main' continue 'monitor clients' >over-tls
 mv desk/.config/btraced/cert.pem desk/alice.pem
-debug 30 "$(cat connect)" 'info registers pc' >without-certificate
+debug 300 "$(cat connect)" 'info registers pc' >without-certificate
 systemctl stop btraced.service
 
 # An error in the board file.

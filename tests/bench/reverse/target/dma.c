@@ -3,12 +3,10 @@
  * A Cortex-M33 of mps2-an505 whose RAM a PL081 writes, too, as DMA does: samples of a counter that
  * nobody knows, and blocks that are copied. An interrupt comes now and then.
  */
+#include "tick_m.h"
+
 typedef unsigned int u32;
 
-#define REGISTER(address) (*(volatile u32 *)(address))
-#define SYST_CSR          REGISTER(0xe000e010u)
-#define SYST_RVR          REGISTER(0xe000e014u)
-#define SYST_CVR          REGISTER(0xe000e018u)
 #define DMA               0x50110000u
 #define DMA_CONFIGURATION REGISTER(DMA + 0x30)
 #define DMA_SOURCE        REGISTER(DMA + 0x100)
@@ -22,37 +20,12 @@ typedef unsigned int u32;
 #define SAMPLES 16u
 #define COPIED  5u
 
-extern u32 stack_top[];
-
-void start(void);
-void unexpected(void);
-void tick(void);
-
 volatile u32 ticks, rounds, highest, samples[SAMPLES], results[8], table[32], known[64];
 volatile struct {
     u32 before, copy[COPIED], behind;
 } block;
 
 static u32 converted[SAMPLES];
-
-__attribute__((section(".vectors"), used)) static void (*const vectors[])(void) = {
-    (void (*)(void))stack_top,
-    start,
-    unexpected,
-    unexpected,
-    unexpected,
-    unexpected,
-    unexpected,
-    unexpected,
-    0,
-    0,
-    0,
-    unexpected,
-    unexpected,
-    0,
-    unexpected,
-    tick,
-};
 
 __attribute__((noinline)) static u32 input(void)
 {
@@ -97,22 +70,12 @@ void tick(void)
 
 __attribute__((naked)) void unexpected(void)
 {
-    __asm__("cpsid i\n"
-            "    movs r0, #0x18\n"
-            "    ldr r1, =0x20026\n"
-            "    .global halt_here\n"
-            "halt_here:\n"
-            "1:\n"
-            "    bkpt 0xab\n"
-            "    b 1b\n"
-            "    .ltorg\n");
+    FINISH_M;
 }
 
 void start(void)
 {
-    SYST_RVR = TICK;
-    SYST_CVR = 0;
-    SYST_CSR = 7;
+    begin_ticks();
     block.before = block.behind = 1;
     for (u32 round = 0; round < ROUNDS; round++) {
         rounds++;

@@ -6,6 +6,7 @@
  * either length. TASKS, STEPS, TICK, INTERRUPT: how many. TICKS: it ends then at the latest.
  */
 #include "kernel.h"
+#include "finish_m.h"
 
 #define REGISTER(address) (*(volatile u32 *)(address))
 #define SYST_CSR          REGISTER(0xe000e010u)
@@ -330,15 +331,7 @@ NOINLINE void set_bit(volatile u32 *word, u32 bit, u32 value)
 
 __attribute__((naked)) void finished(void)
 {
-    __asm__("cpsid i\n"
-            "    movs r0, #0x18\n"
-            "    ldr r1, =0x20026\n"
-            "    .global halt_here\n"
-            "halt_here:\n"
-            "1:\n"
-            "    bkpt 0xab\n"
-            "    b 1b\n"
-            "    .ltorg\n");
+    FINISH_M;
 }
 
 NOINLINE void count_step(void)

@@ -62,7 +62,7 @@ struct task tasks[TASKS];
 struct task *volatile current;
 volatile u32 ticks, interrupts, steps, nesting, switches, interrupted, yield_wanted;
 u32 queue[QUEUE];
-volatile u32 queue_in, queue_out;
+volatile u32 queue_in, queue_out, latest_bit;
 #ifdef NO_INPUT
 volatile u32 input_number;
 #endif
@@ -250,6 +250,7 @@ NOINLINE u32 coroutine_step(u32 value)
 NOINLINE void set_bit(volatile u32 *word, u32 bit, u32 value)
 {
     *word = (*word & ~(1u << (bit & 31))) | (value & 1) << (bit & 31);
+    __atomic_exchange_n(&latest_bit, bit, __ATOMIC_SEQ_CST); /* exclusives */
 }
 
 NOINLINE void count_step(void)

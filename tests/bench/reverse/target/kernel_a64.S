@@ -51,27 +51,8 @@ upper_vectors: // of EL2 and EL3
     vector .
     .endr
     .balign 4096
-// Devices; of memory 2 MB of pages, which tasks may read where there is code, else write, and blocks.
-table:
-    .quad 0x60000000000401, second_table + 3
-    .fill 510, 8, 0
-second_table:
-    .quad third_table + 3
-    .set page, 0x40200000
-    .rept 511
-    .quad page + 0x745
-    .set page, page + 0x200000
-    .endr
-third_table:
-    .set page, 0x40000000
-    .rept 512
-    .if page >= 0x40080000 && page < 0x400a0000
-    .quad page + 0x7c7
-    .else
-    .quad page + 0x747
-    .endif
-    .set page, page + 0x1000
-    .endr
+    .set unmapped, 0
+#include "tables_a64.inc"
 
     .text
 function start

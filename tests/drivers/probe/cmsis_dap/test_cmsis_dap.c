@@ -58,6 +58,25 @@ START_TEST(test_open_old_answers)
 }
 END_TEST
 
+/* Not one of them is taken for that to the next question, on whichever side of a timeout it comes.
+ */
+START_TEST(test_open_late_answers)
+{
+    for (unsigned ms = 0; ms < 400; ms += 5) {
+        struct bench b;
+        b.p = probe_new(_i, 64, 64, 4);
+        b.p->late_ms = ms;
+        ck_assert_int_eq(probe_open(b.p, &b.dap), 0);
+        ck_assert_uint_eq(b.dap.packet_size, 64);
+        ck_assert_uint_eq(b.dap.packet_count, 4);
+        ck_assert_str_eq(b.dap.vendor, "ACME");
+        ck_assert_str_eq(b.dap.firmware, "");
+        ck_assert_uint_eq(b.p->waiting, 0);
+        free(b.p);
+    }
+}
+END_TEST
+
 START_TEST(test_open_full_packets)
 {
     struct bench b;
@@ -350,8 +369,7 @@ START_TEST(test_swo_by_command)
     const struct trace_sink sink = {.user = h, .bytes = hear_bytes, .lost = hear_loss};
     setup(&b, _i);
     b.p->swo_baud = 2010000;
-    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, CMSIS_DAP_SWO_UART, 2000000, &actual),
-                     0);
+    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, 2000000, &actual), 0);
     ck_assert_uint_eq(actual, 2010000);
     ck_assert_uint_eq(b.p->swo_transport, 1);
     struct trace_stream t = cmsis_dap_swo_stream(&swo);
@@ -366,8 +384,6 @@ START_TEST(test_swo_by_command)
     b.p->swo_status = 0xc1;
     ck_assert_int_eq(t.ops->poll(t.self, 0), 0);
     ck_assert_uint_eq(h->losses, 1);
-    ck_assert_uint_eq(swo.overruns, 1);
-    ck_assert_uint_eq(swo.errors, 1);
     fill_swo(b.p, 17);
     ck_assert_int_eq(t.ops->stop(t.self), 0);
     ck_assert_uint_eq(h->length, 3027);
@@ -422,8 +438,7 @@ START_TEST(test_swo_stream)
     const struct trace_sink sink = {.user = h, .bytes = hear_bytes, .lost = hear_loss};
     setup(&b, 3);
     b.p->swo_baud = 4000000;
-    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, &stream, CMSIS_DAP_SWO_UART, 4000000, NULL),
-                     0);
+    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, &stream, 4000000, NULL), 0);
     ck_assert_uint_eq(b.p->swo_transport, 2);
     struct trace_stream t = cmsis_dap_swo_stream(&swo);
     ck_assert_int_eq(t.ops->start(t.self, &sink), 0);
@@ -462,15 +477,10 @@ START_TEST(test_swo_refused)
     uint32_t actual;
     setup(&b, 3);
     b.p->swo_baud = 2100000; /* 5 % off */
-    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, CMSIS_DAP_SWO_UART, 2000000, &actual),
-                     BT_ERR_RANGE);
+    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, 2000000, &actual), BT_ERR_RANGE);
     ck_assert_uint_eq(actual, 2100000);
     b.p->swo_baud = 0;
-    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, CMSIS_DAP_SWO_UART, 2000000, &actual),
-                     BT_ERR_RANGE);
-    ck_assert_int_eq(
-        cmsis_dap_swo_init(&swo, &b.dap, NULL, CMSIS_DAP_SWO_MANCHESTER, 2000000, &actual),
-        BT_ERR_UNSUPPORTED);
+    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, 2000000, &actual), BT_ERR_RANGE);
     free(b.p);
 }
 END_TEST
@@ -512,7 +522,7 @@ START_TEST(test_swo_overrun)
     const struct trace_sink sink = {.user = h, .bytes = hear_bytes, .lost = hear_loss};
     setup(&b, _i);
     b.p->swo_baud = 2000000;
-    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, CMSIS_DAP_SWO_UART, 2000000, NULL), 0);
+    ck_assert_int_eq(cmsis_dap_swo_init(&swo, &b.dap, NULL, 2000000, NULL), 0);
     struct trace_stream t = cmsis_dap_swo_stream(&swo);
     ck_assert_int_eq(t.ops->start(t.self, &sink), 0);
     size_t room = b.dap.packet_size - 4;
@@ -542,6 +552,8 @@ Suite *unit_suite(void)
     Suite *s = suite_create("cmsis_dap");
     unit_cases(s, "cmsis_dap: open each kind of probe", test_open, 0, KIND_COUNT);
     unit_case(s, "cmsis_dap: answers to a client that died are thrown away", test_open_old_answers);
+    unit_cases(s, "cmsis_dap: opened, with a first answer that is late", test_open_late_answers, 0,
+               2);
     unit_case(s, "cmsis_dap: a probe that hears full packets only", test_open_full_packets);
     unit_case(s, "cmsis_dap: ways opening fails", test_open_failures);
     unit_cases(s, "cmsis_dap: small commands", test_small_commands, 0, KIND_COUNT);

@@ -60,6 +60,7 @@ struct probe {
     void (*spoil)(struct answer *a);
     bool gone;
     bool silent;
+    unsigned late_ms;   /* the first answer is */
     unsigned waited_ms; /* for answers that did not come */
 };
 
@@ -271,10 +272,12 @@ static inline int probe_receive(void *self, uint8_t *data, size_t capacity, size
     if (p->gone)
         return BT_ERR_IO;
     ck_assert_uint_eq(capacity % p->usb_packet, 0);
-    if (p->waiting == 0) {
+    if (p->waiting == 0 || p->late_ms > timeout_ms) {
+        p->late_ms -= p->late_ms > timeout_ms ? timeout_ms : 0;
         p->waited_ms += timeout_ms;
         return USB_TIMED_OUT;
     }
+    p->late_ms = 0;
     struct answer *a = &p->queue[p->head];
     ck_assert_uint_le(a->length, capacity);
     memcpy(data, a->bytes, a->length);

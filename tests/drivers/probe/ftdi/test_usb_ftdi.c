@@ -328,12 +328,6 @@ START_TEST(test_faults)
 }
 END_TEST
 
-static uint32_t next_random(uint32_t *state)
-{
-    random_next(state);
-    return *state >> 16;
-}
-
 /* Whatever a host sends: statuses make sense, nothing is written behind a buffer,
  * and it answers. */
 START_TEST(test_nonsense)
@@ -344,23 +338,23 @@ START_TEST(test_nonsense)
         .layout = ftdi_layout_find(_i & 1 ? "kt-link" : "minimodule-swd")});
     start_mpsse();
     for (unsigned n = 0; n < 2000; n++) {
-        uint8_t endpoint = next_random(&state) & 1 ? 0x02 : 0x04;
-        size_t size = next_random(&state) % sizeof bytes;
+        uint8_t endpoint = random_next16(&state) & 1 ? 0x02 : 0x04;
+        size_t size = random_next16(&state) % sizeof bytes;
         size_t taken = 0;
         for (size_t i = 0; i < size; i++)
-            bytes[i] = (uint8_t)next_random(&state);
+            bytes[i] = (uint8_t)random_next16(&state);
         int status = usb_device_out(&ftdi->device, endpoint, bytes, size, &taken);
         ck_assert(status == 0 || status == USB_DEVICE_WAIT);
         ck_assert(taken <= size && (status != 0 || taken == size));
-        now += next_random(&state) % 20000;
-        size = next_random(&state) % 2048;
-        status = receive(next_random(&state) & 1 ? 0x81 : 0x83, size);
+        now += random_next16(&state) % 20000;
+        size = random_next16(&state) % 2048;
+        status = receive(random_next16(&state) & 1 ? 0x81 : 0x83, size);
         ck_assert(status == 0 || status == USB_DEVICE_WAIT || status == -EOVERFLOW);
         ck_assert_uint_le(actual, size);
-        if (next_random(&state) % 64 == 0)
-            status = control(next_random(&state) & 1 ? 0x40 : 0xc0,
-                             (uint8_t)(next_random(&state) % 0x93), next_random(&state),
-                             next_random(&state) % 4, 2);
+        if (random_next16(&state) % 64 == 0)
+            status = control(random_next16(&state) & 1 ? 0x40 : 0xc0,
+                             (uint8_t)(random_next16(&state) % 0x93), random_next16(&state),
+                             random_next16(&state) % 4, 2);
         ck_assert(status <= USB_DEVICE_WAIT);
     }
     set(0x00, 0, 1);

@@ -253,7 +253,6 @@ static void expect_frames(const char *hex, const char *wanted, size_t calls)
         expect_same(r.text.s, wanted);
         if (cut == 0)
             ck_assert_uint_eq(r.calls, calls);
-        ck_assert_uint_eq(r.formatter.unattributed, 0);
     }
     orbflow_frames_free(f);
 }
@@ -279,12 +278,6 @@ START_TEST(frames)
 }
 END_TEST
 
-static uint32_t next_random(uint32_t *state)
-{
-    random_next(state);
-    return *state >> 16;
-}
-
 static void pack_and_read(uint32_t seed)
 {
     static struct read_back r;
@@ -299,16 +292,16 @@ static void pack_and_read(uint32_t seed)
     formatter_init(&r.formatter, FORMATTER_ALIGNED);
     for (unsigned k = 0; k < 200; k++) {
         uint8_t data[64];
-        uint8_t id = (uint8_t)(1 + next_random(&random) % 3);
-        size_t length = next_random(&random) % (k % 5 ? 4 : sizeof data);
+        uint8_t id = (uint8_t)(1 + random_next16(&random) % 3);
+        size_t length = random_next16(&random) % (k % 5 ? 4 : sizeof data);
         for (size_t i = 0; i < length; i++)
-            data[i] = (uint8_t)next_random(&random);
+            data[i] = (uint8_t)random_next16(&random);
         size_t n = frame_packer_put(&p, id, data, length, out + used);
         ck_assert_uint_le(n, FRAME_PACKER_ROOM(length));
         used += n;
         if (length)
             report_bytes(&wanted, id, data, length);
-        if (next_random(&random) % 16 == 0)
+        if (random_next16(&random) % 16 == 0)
             used += frame_packer_flush(&p, out + used);
     }
     used += frame_packer_flush(&p, out + used);

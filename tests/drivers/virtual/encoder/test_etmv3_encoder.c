@@ -7,32 +7,10 @@
  */
 #include <string.h>
 
-#include "tests/support/etmv3_script.h"
-#include "tests/support/unit_main.h"
+#include "tests/support/etmv3_script_case.h"
 
 #define ASYNC "00 00 00 00 00 80 "
 #define CA    ETMV3_CR_CYCLE_ACCURATE
-
-static void start(struct etmv3_script *s, uint32_t etmcr, uint32_t etmidr, uint32_t address)
-{
-    struct etmv3_encoder_options o;
-
-    etmv3_script_options(&o, etmcr, etmidr);
-    ck_assert(etmv3_script_start(s, &o, address));
-}
-
-static void start_on(struct etmv3_script *s, uint32_t etmcr, uint32_t etmidr, uint32_t address)
-{
-    start(s, etmcr, etmidr, address);
-    etmv3_script_on(s, 5);
-    s->mark = s->out.size;
-}
-
-static void finish(struct etmv3_script *s, const char *hex)
-{
-    ck_assert_str_eq(etmv3_script_hex(s), hex);
-    etmv3_script_end(s);
-}
 
 /* Nothing executed in between: only the packet of the branch is wanted. */
 static void goes_to(struct etmv3_script *s, uint32_t target)

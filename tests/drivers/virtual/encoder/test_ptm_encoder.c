@@ -4,31 +4,9 @@
  * PTM model: the worked examples of the pft-E cases, byte for byte, but for those with exceptions
  * (test_ptm_exceptions.c) and E32, a damaged stream.
  */
-#include "tests/support/encoder_script.h"
-#include "tests/support/unit_main.h"
+#include "tests/support/encoder_script_case.h"
 
 #define CCER_BARRIERS (PTM_CCER_A15 | PTM_CCER_DMB_DSB)
-#define ASYNC         "00 00 00 00 00 80 "
-#define ON_1000       ASYNC "08 00 10 00 00 21 "
-
-/* Secure, A32, trace on at `address` (bit 0: T32). */
-static void start(struct script *s, uint32_t etmcr, uint32_t etmidr, uint32_t etmccer,
-                  uint32_t address)
-{
-    struct ptm_encoder_options o;
-
-    script_options(&o, etmcr, etmidr, etmccer);
-    ck_assert(script_start(s, &o));
-    script_at(s, address);
-    script_trace_on(s);
-}
-
-static void finish(struct script *s, const char *hex)
-{
-    ck_assert_str_eq(script_hex(s), hex);
-    script_end(s);
-}
-
 /* Conditional branches to the next word, one a letter E or N; then the header. */
 static void atoms(struct script *s, const char *letters)
 {

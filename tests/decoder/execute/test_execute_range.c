@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What programs do with numbers from outside, of which only spans are known (execute_range.c,
+ * execute_remainder.c): random sequences of instructions, run once with all known and once with
+ * some of it not. What the second one says of registers, flags and memory holds for the first one,
+ * whose instructions test_execute_differential.c holds against an emulator. EXECUTE_SEED,
+ * EXECUTE_INSNS in the environment: sequences.
+ */
+#include "decoder/execute/execute.h"
+#include "tests/support/unit_main.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RAM      0x20000000u
+#define RAM_SIZE 0x100u
+#define LENGTH   40u
+#define REGS     8u /* r0 to r5 hold numbers, r6 and r7 addresses of RAM */
+
+struct trial {
+    uint64_t seed;
+    struct execute known, spans;
+    uint64_t ran, bounded, wrong, lost, remainders, parts;
+};
+
+static uint32_t draw(struct trial *t)
+{
+    t->seed ^= t->seed << 13;
+    t->seed ^= t->seed >> 7;
+    t->seed ^= t->seed << 17;
+    return (uint32_t)(t->seed >> 16);
+}
+
+static enum execute_memory_kind kind(void *context, uint64_t address, uint64_t *from, uint64_t *to,
+                                     const uint8_t **bytes)
+{
+    bool ram = address - RAM < RAM_SIZE;
+    (void)context;
+    (void)bytes;
+    *from = ram ? RAM : address < RAM ? 0 : RAM + RAM_SIZE;
+    *to = ram ? RAM + RAM_SIZE : address < RAM ? RAM : UINT64_C(1) << 32;
+    return ram ? EXECUTE_MEMORY_RAM : EXECUTE_MEMORY_OTHER;
+}
+
+/* Small ones, those around a sign, and any. */
+static uint32_t draw_number(struct trial *t)
+{
+    switch (draw(t) & 7) {
+    case 0:
+        return draw(t);
+    case 1:
+        return 0u - (draw(t) & 0xff);
+    case 2:
+        return 0x80000000u + (draw(t) & 15) - 8;
+    default:
+        return draw(t) & (draw(t) & 1 ? 0xfff : 0x1f);
+    }
+}
+
+static void begin(struct trial *t, struct execute_budget *budget)
+{
+    t->known = (struct execute){.core = {.profile = EXECUTE_PROFILE_AR}};
+    execute_memory_init(&t->known.memory, budget, kind, t);
+    t->known.regs.known = 0x7fff;
+    t->known.regs.psr_known = UINT32_MAX;
+    t->known.regs.psr = 0x1f | (draw(t) & 0xf8000000u);
+    t->spans = t->known;
+    for (unsigned i = 0; i < REGS; i++) {
+        struct execute_regs *r = &t->spans.regs;
+        uint32_t v = draw_number(t), range = draw(t) & (draw(t) & 1 ? 0xff : 0xffffff);
+        bool address = i >= 6;
+        v = address ? RAM + (draw(t) & 0x3c) : v;
+        t->known.regs.value[i] = r->value[i] = v;
+        if (address || !(draw(t) & 3))
+            continue;
+        r->known &= ~(UINT64_C(1) << i);
+        if (!range || draw(t) & 1)
+            continue;
+        r->value[i] = (uint32_t)(v - draw(t) % (range + 1));
+        r->range[i] = range;
+        r->bounded |= 1u << i;
+    }
+    for (unsigned k = 0; k < RAM_SIZE; k += 4) {
+        uint32_t word = draw_number(t);
+        ck_assert(!execute_memory_write(&t->known.memory, RAM + k, &word, 4));
+        if (draw(t) & 3)
+            ck_assert(!execute_memory_write(&t->spans.memory, RAM + k, &word, 4));
+        else if (draw(t) & 1)
+            execute_memory_bound(&t->spans.memory, RAM + k, 1, word & 0xf0, 15);
+        else
+            execute_memory_bound(&t->spans.memory, RAM + k, 2, word & 0xfff8, 7);
+    }
+    if (draw(t) & 1)
+        t->spans.regs.psr_known &= ~(draw(t) & 0xf0000000u);
+}
+
+/* Reciprocals as compilers have them, and others. */
+static uint32_t draw_magic(struct trial *t)
+{
+    static const uint32_t magics[] = {0xcccccccdu, 0xaaaaaaabu, 0x51eb851fu, 0x38e38e39u,
+                                      0x24924925u, 0x66666667u, 0x10624dd3u, 0x80000001u};
+    return draw(t) & 7 ? magics[draw(t) % 8] : draw(t);
+}
+
+static uint32_t data(uint32_t op, bool flags, uint32_t rn, uint32_t rd, uint32_t operand)
+{
+    return op << 21 | (uint32_t)flags << 20 | rn << 16 | rd << 12 | operand;
+}
+
+/* A32, without its condition. */
+static uint32_t draw_opcode(struct trial *t)
+{
+    uint32_t a = draw(t) % 6, b = draw(t) % 6, c = draw(t) % 6, d = draw(t) % 6, n = draw(t) & 31;
+    uint32_t moved = b | (draw(t) & 1 ? (draw(t) & 7) << 7 | (draw(t) & 3) << 5 : 0);
+    switch (draw(t) % 24) {
+    case 0: /* two operands: AND to BIC, with or without flags, but for what compares */
+    case 1:
+    case 2:
+        return data(draw(t) & 1 ? draw(t) % 8 : 12 + draw(t) % 4, draw(t) & 1, a, c, moved);
+    case 3:
+    case 4:
+        return data(draw(t) & 1 ? draw(t) % 5 : 12 + draw(t) % 4, draw(t) & 1, a, c,
+                    1u << 25 | (draw(t) & 0xff));
+    case 5: /* TST, TEQ, CMP, CMN */
+    case 6:
+    case 7:
+        return data(draw(t) & 3 ? 10 : 8 + draw(t) % 4, true, a, 0,
+                    draw(t) & 3 ? 1u << 25 | (draw(t) & 0x1f) : b);
+    case 8: /* MUL, MLA, MLS, UMULL, SMULL */
+        return 0x00000090u | (draw(t) & 1) << 21 | d << 16 | c << 12 | b << 8 | a;
+    case 9:
+        return 0x00600090u | d << 16 | c << 12 | b << 8 | a;
+    case 10:
+        return 0x00800090u | (draw(t) & 1) << 22 | c << 16 | (c + 1) % 6 << 12 | b << 8 | a;
+    case 11: /* UDIV, SDIV */
+        return 0x0710f010u | (draw(t) & 1) << 21 | d << 16 | b << 8 | a;
+    case 12: /* SSAT, USAT */
+        return 0x06a00010u | (draw(t) & 1) << 22 | n << 16 | d << 12 |
+               (draw(t) & 1 ? (draw(t) & 31) << 7 | (draw(t) & 1) << 6 : 0) | a;
+    case 13: /* SXTB to UXTAH */
+        return 0x06a00070u | (draw(t) & 1) << 20 | (draw(t) & 1) << 22 |
+               (draw(t) & 1 ? 15u : b) << 16 | d << 12 | (draw(t) & 3 ? 0 : draw(t) & 3) << 10 | a;
+    case 14: /* UBFX, SBFX */
+        return 0x07a00050u | (draw(t) & 1) << 22 | (draw(t) % (32 - n)) << 16 | d << 12 | n << 7 |
+               a;
+    case 15: /* CLZ */
+        return 0x016f0f10u | d << 12 | a;
+    case 16: /* LDR, STR, LDRB, STRB: at a register, or a number behind */
+    case 17:
+    case 18:
+        return 0x05800000u | (draw(t) & 1) << 20 | (draw(t) & 1) << 22 | (6 + (draw(t) & 1)) << 16 |
+               d << 12 | (draw(t) & 0x7c);
+    case 19:
+    case 20:
+        return 0x07800000u | (draw(t) & 1) << 20 | (draw(t) & 1) << 22 | (6 + (draw(t) & 1)) << 16 |
+               d << 12 | (draw(t) & 3) << 7 | a;
+    case 21: /* LDRH, LDRSB, LDRSH, STRH */
+        return 0x018000b0u | (draw(t) & 1) << 20 | 6u << 16 | d << 12 | a;
+    case 22:
+        return 0x01d000d0u | (draw(t) & 1) << 5 | 7u << 16 | d << 12 | (draw(t) & 0xe);
+    default: /* MVN, MOV of a shifted register; SETEND now and then */
+        if (!(draw(t) & 31))
+            return 0xf1010000u | (draw(t) & 1) << 9;
+        return data(draw(t) & 1 ? 13 : 15, draw(t) & 1, 0, c, moved);
+    }
+}
+
+static bool step(struct trial *t, uint32_t opcode, uint32_t at)
+{
+    static const uint32_t pass[] = {0x40000000u, 0x20000000u, 0x80000000u, 0x10000000u};
+    struct execute_insn i = {.address = 0x1000 + 4 * at,
+                             .opcode = opcode,
+                             .isa = BT_ISA_A32,
+                             .size = 4,
+                             .next = 0x1004 + 4 * at,
+                             .has_next = true};
+    uint32_t cond = opcode >> 28, psr = t->known.regs.psr;
+    bool n = psr >> 31, z = psr >> 30 & 1, c = psr >> 29 & 1, v = psr >> 28 & 1, holds = true;
+    if (cond < 8)
+        holds = ((psr & pass[cond >> 1]) != 0) != (cond & 1);
+    else if (cond < 14)
+        holds = (cond >> 1 == 4 ? c && !z : cond >> 1 == 5 ? n == v : n == v && !z) != (cond & 1);
+    int error = execute_step(&t->known, &i);
+    if (error || (t->known.regs.known & 0xff) != 0xff || t->known.clobbers ||
+        (t->known.regs.psr_known & 0xf0000000u) != 0xf0000000u)
+        return false; /* such as a division by zero */
+    if (cond < 14 && draw(t) & 1)
+        i.cond = holds ? BT_COND_PASS : BT_COND_FAIL;
+    error = execute_step(&t->spans, &i);
+    if (error) {
+        printf("error %d\n", error);
+        t->wrong++;
+    }
+    t->ran++;
+    return !error;
+}
+
+static void compare(struct trial *t)
+{
+    const struct execute_regs *is = &t->known.regs, *said = &t->spans.regs;
+    for (unsigned k = 0; k < REGS; k++) {
+        uint32_t apart = (uint32_t)is->value[k] - (uint32_t)said->value[k];
+        bool known = said->known >> k & 1, bounded = !known && said->bounded >> k & 1;
+        t->bounded += bounded;
+        if ((known && apart) || (bounded && apart > said->range[k])) {
+            printf("r%u is %08x, said %08x or %x more\n", k, (uint32_t)is->value[k],
+                   (uint32_t)said->value[k], known ? 0 : said->range[k]);
+            t->wrong++;
+        }
+    }
+    if ((is->psr ^ said->psr) & said->psr_known & 0xf0000000u) {
+        printf("flags are %08x, said %08x known %08x\n", is->psr, said->psr, said->psr_known);
+        t->wrong++;
+    }
+    for (unsigned k = 0; k < RAM_SIZE; k++) {
+        uint8_t byte, told;
+        uint32_t number;
+        if (execute_memory_read(&t->known.memory, RAM + k, &byte, 1) &&
+            execute_memory_read(&t->spans.memory, RAM + k, &told, 1) && byte != told) {
+            printf("byte %x is %02x, said %02x\n", k, byte, told);
+            t->wrong++;
+        }
+        for (unsigned width = 1; width <= 4; width *= 2) {
+            uint32_t range = execute_memory_range(&t->spans.memory, RAM + k, width, &number),
+                     there = 0;
+            if (!range || !execute_memory_read(&t->known.memory, RAM + k, &there, width))
+                continue;
+            t->parts += width < 4;
+            if (there - number > range) {
+                printf("%u bytes at %x are %x, said %x or %x more\n", width, k, there, number,
+                       range);
+                t->wrong++;
+            }
+        }
+    }
+}
+
+/* A remainder as compilers make it, among other instructions. */
+static unsigned draw_remainder(struct trial *t, uint32_t *code)
+{
+    uint32_t magic = draw_magic(t), shift = draw(t) % 6, x = draw(t) % 3, n = 0;
+    uint32_t divisor =
+        (uint32_t)(((UINT64_C(1) << (32 + shift)) + magic - 1) / (magic ? magic : 1));
+    code[n++] = 0x03000000u | (magic >> 12 & 15) << 16 | 3u << 12 | (magic & 0xfff);
+    code[n++] = 0x03400000u | (magic >> 28) << 16 | 3u << 12 | (magic >> 16 & 0xfff);
+    code[n++] = 0x00834090u | 3u << 8 | x;
+    if (draw(t) & 1 || !shift) {
+        code[n++] = 0x01a03003u | shift << 7 | (shift ? 1u << 5 : 0);
+        code[n++] = 0x03005000u | (divisor >> 12 & 15) << 16 | (divisor & 0xfff);
+        code[n++] = 0x00650093u | 5u << 8 | x << 12 | 5u << 16; /* MLS r5, r3, r5, rx */
+    } else {
+        uint32_t low = (1u << shift) - 1;
+        code[n++] =
+            draw(t) & 1 ? 0x02034000u | (0xffu & ~low) : 0x03c34000u | low; /* AND, BIC r4, r3 */
+        code[n++] = 0x00844003u | shift << 7 | 1u << 5; /* ADD r4, r4, r3, LSR: 2^n + 1 */
+        code[n++] = 0x00455004u | x << 16 | 5u << 12;
+        code[n - 1] = 0x00405004u | x << 16;
+    }
+    return n;
+}
+
+/* `a || b` as compilers make it of two comparisons, and what compares that. */
+static unsigned draw_either(struct trial *t, uint32_t *code)
+{
+    uint32_t cond[2] = {draw(t) % 14, draw(t) % 14}, n = 0;
+    code[n++] = 0xe3500000u | (draw(t) % 3) << 16 | (draw(t) & 0x1f);
+    code[n++] = 0x03a03000u | cond[0] << 28 | (draw(t) & 1);
+    code[n++] = 0x03a03000u | (cond[0] ^ 1) << 28 | (draw(t) & 1);
+    code[n++] = 0xe3500000u | (draw(t) % 3) << 16 | (draw(t) & 0x1f);
+    code[n++] = 0x03833001u | cond[1] << 28;
+    code[n++] = 0xe3530000u | (draw(t) & 1);
+    code[n++] = (draw(t) & 1) << 28 | 0x02844001u; /* which is told */
+    return n;
+}
+
+static void try_one(struct trial *t)
+{
+    struct execute_budget budget = {.limit = 1 << 20};
+    uint32_t code[LENGTH];
+    unsigned kind_of = draw(t) & 3, made, at = 0;
+    unsigned count = made = kind_of > 1    ? draw_remainder(t, code)
+                            : kind_of == 1 ? draw_either(t, code)
+                                           : 0;
+    uint64_t wrong = t->wrong;
+    while (count < LENGTH)
+        code[count++] = draw_opcode(t);
+    begin(t, &budget);
+    for (; at < LENGTH && t->wrong == wrong; at++) {
+        uint32_t cond = at > 8 && draw(t) & 1 ? draw(t) % 14 : 14;
+        code[at] |= kind_of == 1 && at < made ? 0 : cond << 28;
+        if (!step(t, code[at], at))
+            break;
+        compare(t);
+        t->remainders += at == 5 && t->spans.regs.bounded >> 5 & 1;
+    }
+    t->lost += t->spans.clobbers != 0;
+    for (unsigned k = 0; t->wrong != wrong && k <= at && k < LENGTH; k++)
+        printf("  %08x\n", code[k]);
+    execute_memory_release(&t->known.memory);
+    execute_memory_release(&t->spans.memory);
+}
+
+START_TEST(test_sequences)
+{
+    struct trial t = {.seed = (uint64_t)time(NULL) * 2654435761u | 1};
+    const char *seed = getenv("EXECUTE_SEED"), *many = getenv("EXECUTE_INSNS");
+    uint64_t count = many ? strtoull(many, NULL, 0) : 20000;
+    t.seed = seed ? strtoull(seed, NULL, 0) | 1 : t.seed;
+    printf("EXECUTE_SEED=%llu\n", (unsigned long long)t.seed);
+    for (uint64_t k = 0; k < count && t.wrong < 8; k++)
+        try_one(&t);
+    printf("%llu instructions, %llu registers bounded, %llu remainders, memory lost in %llu "
+           "sequences\n",
+           (unsigned long long)t.ran, (unsigned long long)t.bounded,
+           (unsigned long long)t.remainders, (unsigned long long)t.lost);
+    ck_assert_uint_eq(t.wrong, 0);
+    ck_assert_uint_gt(t.bounded, t.ran / 2);
+    ck_assert_uint_gt(t.parts, t.ran);
+    ck_assert_uint_gt(t.remainders, count / 10);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *s = suite_create("execute_range");
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    unit_case(s, "execute: spans hold along random sequences", test_sequences);
+    return s;
+}
