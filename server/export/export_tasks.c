@@ -62,7 +62,8 @@ static void search_lose(struct task_search *s, uint64_t position)
     for (unsigned i = 0; i < 2; i++)
         if (queues[i]->count && queues[i]->of[0].position < position)
             position = queues[i]->of[0].position;
-    for (; t->count && t->list[t->count - 1].position > s->position; t->count--)
+    uint64_t certain = position < s->position ? position : s->position;
+    for (; t->count && t->list[t->count - 1].position > certain; t->count--)
         if (t->list[t->count - 1].position < position)
             position = t->list[t->count - 1].position;
     s->told.count = s->ran.count = 0;
@@ -193,10 +194,12 @@ static void search_block(struct task_search *s, const struct bt_block *b, uint64
 /* Trace of the core may be missing there. */
 static void search_path_event(struct task_search *s, const struct bt_event *e)
 {
+    bool gap = e->kind == BT_EVENT_GAP;
     bool off = e->kind == BT_EVENT_TRACE_ON && e->cause != BT_GAP_NONE && e->cause != BT_GAP_DEBUG;
-    if (e->kind != BT_EVENT_GAP && !off)
+    if (!gap && !off)
         return;
-    search_lose(s, e->position);
+    uint64_t doubtful = gap ? e->u.gap.doubtful : 0; /* they may be no instructions of this task */
+    search_lose(s, e->position - (doubtful < e->position ? doubtful : e->position));
     s->blind = true;
 }
 
