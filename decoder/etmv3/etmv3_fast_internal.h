@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two loops of the fast path share. Private to decoder/etmv3_fast*.c. */
+/* What the two loops of the fast path share. Private to decoder/etmv3. */
 #ifndef DECODER_ETMV3_FAST_INTERNAL_H
 #define DECODER_ETMV3_FAST_INTERNAL_H
 

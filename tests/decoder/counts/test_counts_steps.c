@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tests counts_times.c on what decoders count in steps (code_steps.c): random executions, encoded
- * with random options and damaged at random places, are counted as if each block were, and their
- * transfers and events told alike. */
+ * Tests counts_times.c on what decoders count in steps (code_steps.c, etmv3_steps.c): random
+ * executions, encoded with random options and damaged at random places, are counted as if each
+ * block were, and their transfers and events told alike. */
 #include "decoder/counts/counts_table.h"
 #include "decoder/stream/stream_join.h"
 #include "tests/support/random_sample.h"
