@@ -170,10 +170,11 @@ static void describe_a64(struct board_insn *insn, uint64_t address, uint32_t opc
         insn->flags |= BOARD_INSN_EXCEPTION_RETURN;
 }
 
+/* An indirect branch starts slowly: SP in front of it tells whether it has led to itself. */
 static void chain(struct board_insn *insn, const struct board_insn *before)
 {
-    if (before && before->cls == WAYPOINT_NONE && before->flags == 0 &&
-        before->address + before->size == insn->address)
+    if (insn->cls != WAYPOINT_INDIRECT && before && before->cls == WAYPOINT_NONE &&
+        before->flags == 0 && before->address + before->size == insn->address)
         insn->before = before;
 }
 

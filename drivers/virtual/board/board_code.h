@@ -38,7 +38,8 @@ struct board_insn {
     uint8_t cls;        /* enum waypoint_class */
     uint8_t condition;  /* as in A32 opcodes; BOARD_COND_ALWAYS also for CBZ, CBNZ */
     uint8_t flags;
-    /* The instruction in front in the same block if it does nothing but run on to this one. */
+    /* The instruction in front in the same block if it does nothing but run on to this one, and
+     * this one is no indirect branch. */
     const struct board_insn *before;
 };
 

@@ -44,6 +44,7 @@ struct taken {
     uint32_t preferred; /* stacked: return address, PSR, LR */
     uint32_t psr;
     uint32_t lr;
+    uint32_t stack; /* SP that was interrupted */
 };
 
 /*
@@ -192,9 +193,10 @@ static bool pop_frame(const struct board_cpu *c, struct stacks *s, struct taken 
         frame += callee_context(t->exc_return);
     if (!read_frame(c, frame, t))
         return false;
-    if (!process)
-        *top = frame + (t->exc_return & RETURN_BASIC ? BASIC_FRAME : EXTENDED_FRAME) +
+    t->stack = frame + (t->exc_return & RETURN_BASIC ? BASIC_FRAME : EXTENDED_FRAME) +
                (t->psr & PSR_PADDED ? 4 : 0);
+    if (!process)
+        *top = t->stack;
     return true;
 }
 
@@ -283,7 +285,7 @@ static bool board_exception_m_commit(struct board_cpu *c, const struct board_ins
 {
     const struct board_place back = {
         .address = first->preferred, .isa = BT_ISA_T32, .has_psr = true, .psr = first->psr};
-    bool indirect;
+    bool indirect, popped;
 
     if (!interrupted_nonsecure(c, first) && board_cpu_through_gate(c, pending, back))
         pending = NULL;
@@ -300,9 +302,10 @@ static bool board_exception_m_commit(struct board_cpu *c, const struct board_ins
     }
     if (!pending)
         return back.address == c->next.address;
+    popped = indirect && c->has_stack && c->stack != first->stack; /* and returned to itself */
     if (!indirect && board_cpu_follows(pending, back)) {
         board_cpu_commit(c, pending, back);
-    } else if (back.address == pending->address) {
+    } else if (back.address == pending->address && !popped) {
         *cancelled = pending; /* a fault, or it will start again */
     } else if (indirect) {
         c->function_returns = c->nonsecure && !interrupted_nonsecure(c, first);
