@@ -31,7 +31,7 @@ decoder/calls
 decoder/source
 decoder/library
 
-layer drivers: decoder/include/btrace/types.h decoder/base/array.h decoder/base/search.h
+layer drivers: decoder/include/btrace/types.h decoder/base/array.h decoder/base/bytes.h decoder/base/search.h
 drivers/base
 drivers/target
 drivers/probe
@@ -57,7 +57,7 @@ layer drivers/virtual: decoder/include/btrace/types.h
 drivers/virtual/encoder
 drivers/virtual/board
 
-layer protocol: decoder/include/btrace/types.h decoder/base/array.h drivers/target
+layer protocol: decoder/include/btrace/types.h decoder/base/array.h decoder/base/bytes.h drivers/target
 protocol/rsp
 protocol/remote
 protocol/session

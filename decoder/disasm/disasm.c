@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/disasm/disasm.h"
+#include "decoder/base/bytes.h"
 #include "decoder/program/insn.h"
 #include "disasm_a64.h"
 
@@ -163,26 +164,20 @@ void disasm_free(struct disasm *d)
     free(d);
 }
 
-static void put_half(uint8_t *out, uint32_t half)
-{
-    out[0] = (uint8_t)half;
-    out[1] = (uint8_t)(half >> 8);
-}
-
 /* Bytes as capstone wants them. In an IT block an IT instruction for this one alone goes ahead. */
 static size_t encode(uint8_t *out, enum bt_isa isa, uint32_t opcode, unsigned size, uint8_t it_cond)
 {
     size_t n = 0;
     if (it_cond != DISASM_NO_IT) {
-        put_half(out, 0xbf08u | (uint32_t)it_cond << 4);
+        bytes_set_half(out, 0xbf08u | (uint32_t)it_cond << 4);
         n = 2;
     }
     bool thumb = isa == BT_ISA_T32 || isa == BT_ISA_T32EE;
     if (size == 2) {
-        put_half(out + n, opcode);
+        bytes_set_half(out + n, opcode);
     } else {
-        put_half(out + n, thumb ? opcode >> 16 : opcode);
-        put_half(out + n + 2, thumb ? opcode : opcode >> 16);
+        bytes_set_half(out + n, thumb ? opcode >> 16 : opcode);
+        bytes_set_half(out + n + 2, thumb ? opcode : opcode >> 16);
     }
     return n + size;
 }

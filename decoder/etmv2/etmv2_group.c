@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Packets of a group: IHI 0014Q 6.4, 6.5 and 6.7.1. */
+#include "decoder/base/bytes.h"
 #include "etmv2_internal.h"
 
 #include <string.h>
@@ -215,8 +216,7 @@ static enum etmv2_parsed parse_tfo(struct etmv2 *p, struct cursor *c, struct etm
     k->number = header.reason;
     if (etmv2_group_context_id(p, c, k) != ETMV2_DONE || c->end - c->p < 4)
         return ETMV2_NEED_MORE;
-    uint32_t address =
-        c->p[0] | (uint32_t)c->p[1] << 8 | (uint32_t)c->p[2] << 16 | (uint32_t)c->p[3] << 24;
+    uint32_t address = bytes_word(c->p);
     uint8_t isa = address & 1 ? BT_ISA_T32 : BT_ISA_A32;
     c->p += 4;
     k->value = address &= ~1u;

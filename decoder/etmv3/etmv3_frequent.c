@@ -40,11 +40,6 @@ static struct usual etmv3_frequent_usual(const struct etmv3 *p)
                           .partial = p->base.known ? 0 : ETMV3_PARTIAL};
 }
 
-static inline uint64_t etmv3_frequent_load(const uint8_t *b)
-{
-    return packet_word(b) | (uint64_t)packet_word(b + 4) << 32;
-}
-
 /*
  * A branch of any length, with or without a byte of exception information, that changes no state.
  * Takes no branches that depend on which it is: nobody could predict them. 0: it is another one,
@@ -54,7 +49,7 @@ static inline __attribute__((always_inline)) unsigned
 usual_branch(struct usual *u, bool alternative, const uint8_t *at, uint64_t offset,
              struct etmv3_packet *k)
 {
-    uint64_t w = etmv3_frequent_load(at),
+    uint64_t w = bytes_double(at),
              stop = ~w & UINT64_C(0x8080808080); /* the lowest: in the last byte */
     if ((w & 0xffff) == 0x0001u || !stop)        /* 01 00: the end of the capture? */
         return 0;

@@ -46,7 +46,7 @@ static inline bool etmv3_short_branch(const struct etmv3_form *f, const uint8_t 
 {
     if (end - b < 4)
         return false;
-    uint32_t w = packet_word(b);
+    uint32_t w = bytes_word(b);
     uint32_t stop = ~w & 0x80808080u;                 /* the lowest bit: in the last byte */
     if (!(w & 1) || (w & 0xffff) == 0x0001u || !stop) /* 01 00: the end of the capture? */
         return false;

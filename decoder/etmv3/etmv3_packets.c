@@ -52,7 +52,7 @@ static bool etmv3_address_bytes(bool alternative, struct packet_cursor *c, struc
 /* The same where five bytes are at hand: most exceptions have as many. */
 static inline void address_at_hand(bool alternative, struct packet_cursor *c, struct address *a)
 {
-    uint32_t w = packet_word(c->p), stop = ~w & 0x80808080u;
+    uint32_t w = bytes_word(c->p), stop = ~w & 0x80808080u;
     if (stop) {
         unsigned place = (unsigned)__builtin_ctz(stop);
         bool short_byte = alternative && place > 7;

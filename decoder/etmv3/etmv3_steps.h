@@ -78,7 +78,7 @@ void etmv3_position_unfold(struct etmv3_position *s, const struct bt_block *base
 /* The next P-headers, up to STEP_HEADERS; returns how many. */
 static ALWAYS_INLINE uint32_t etmv3_headers_at(const uint8_t *at, uint32_t *headers)
 {
-    uint32_t word = packet_word(at);
+    uint32_t word = bytes_word(at);
     uint64_t other = ((word & 0x81818181) ^ 0x80808080) | (uint64_t)1 << 32;
     uint32_t bits = (uint32_t)__builtin_ctzll(other) & ~7u;
     *headers = word & (uint32_t)(((uint64_t)1 << bits) - 1);

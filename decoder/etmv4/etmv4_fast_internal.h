@@ -91,7 +91,7 @@ etmv4_near_address(const struct etmv4_address *last, uint8_t header, const uint8
     }
     if (h > 0xf || form->size == 0 || end - at < 4)
         return false;
-    uint32_t w = packet_word(at), bits, mask;
+    uint32_t w = bytes_word(at), bits, mask;
     unsigned more = w >> 7 & 1 & ~(unsigned)form->full;
     if (form->isa_bit) {
         bits = (w & 0x7f) << 1 | (w & 0xffffff00);

@@ -99,19 +99,12 @@ extern const struct etmv4_form etmv4_forms[ETMV4_HDR_ATOM];
 /* Packets as far as their headers tell; kind 0 and n 0: others. */
 extern const struct etmv4_packet etmv4_packets[256];
 
-static inline uint64_t etmv4_bytes8(const uint8_t *b)
-{
-    return b[0] | (uint64_t)b[1] << 8 | (uint64_t)b[2] << 16 | (uint64_t)b[3] << 24 |
-           (uint64_t)b[4] << 32 | (uint64_t)b[5] << 40 | (uint64_t)b[6] << 48 |
-           (uint64_t)b[7] << 56;
-}
-
 /* IHI 0064H.b chapter 6: the address whose payload is at `at`, 8 bytes being there. Nothing depends
  * on its form but data: which one comes cannot be predicted. */
 static inline void etmv4_take_place(const struct etmv4_form *form, struct etmv4_address last[3],
                                     const uint8_t *at, struct etmv4_packet *k)
 {
-    uint64_t w = etmv4_bytes8(at);
+    uint64_t w = bytes_double(at);
     const struct etmv4_address *base = &last[form->which];
     uint64_t bits = (w & 0x7f) << form->shift | (w & form->second) << (form->shift - 1) |
                     (w & ~(uint64_t)0xffff);

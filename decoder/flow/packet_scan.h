@@ -12,6 +12,7 @@
 #define DECODER_PACKET_SCAN_H
 
 #include "btrace/types.h"
+#include "decoder/base/bytes.h"
 
 #include <string.h>
 
@@ -85,11 +86,6 @@ static inline bool packet_number(struct packet_cursor *c, unsigned n, uint32_t *
     for (unsigned i = 0; i < n; i++)
         *value |= (uint32_t)*c->p++ << 8 * i;
     return true;
-}
-
-static inline uint32_t packet_word(const uint8_t *b)
-{
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
 }
 
 /*

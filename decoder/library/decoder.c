@@ -174,10 +174,10 @@ static void take_packet(void *ctx, const struct stream_packet *packet)
     const struct source_protocol *protocol = d->live->protocol;
     char text[DETAIL_MAX] = "";
     struct detail detail = {text, 0};
-    protocol->describe(&d->live->config, packet->packet, &detail);
+    const char *name = protocol->describe(&d->live->config, packet->packet, &detail);
     const struct bt_packet out = {.offset = packet->offset,
                                   .size = packet->size,
-                                  .name = protocol->name(packet->packet),
+                                  .name = name,
                                   .detail = text,
                                   .skipped = packet->skipped};
     d->handout.sink.packet(d->handout.sink.ctx, &out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/mtb/mtb.h"
+#include "decoder/base/bytes.h"
 
 #include <string.h>
 
@@ -23,15 +24,10 @@ void mtb_discontinuity(struct mtb *p)
     p->count = 0;
 }
 
-static uint32_t mtb_word(const uint8_t *b)
-{
-    return b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
-}
-
 /* Bit 0 of the source is A, that of the destination S. */
 static void mtb_take_packet(const struct mtb *p, struct mtb_packet *k)
 {
-    uint32_t source = mtb_word(p->bytes), destination = mtb_word(p->bytes + 4);
+    uint32_t source = bytes_word(p->bytes), destination = bytes_word(p->bytes + 4);
     *k = (struct mtb_packet){.offset = p->offset - MTB_PACKET,
                              .source = source & ~1u,
                              .destination = destination & ~1u,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "decoder/port/formatter.h"
+#include "decoder/base/bytes.h"
 
-#include <endian.h>
 #include <string.h>
 
 #define FULL_SYNC 0xffffff7fu /* last four bytes, newest in the low byte */
@@ -132,19 +132,6 @@ struct frame {
 #define EVEN_BITS 0x00ff00ff00ff00ffu
 #define EVEN_IDS  0x00fe00fe00fe00feu
 
-static inline uint64_t load_half(const uint8_t *p)
-{
-    uint64_t v; /* by shifts alone compilers do not always make it one load */
-    memcpy(&v, p, sizeof v);
-    return le64toh(v);
-}
-
-static inline void store_half(uint8_t *p, uint64_t v)
-{
-    v = htole64(v);
-    memcpy(p, &v, sizeof v);
-}
-
 /* Bit 0 of each even byte that has the ID 0 or one above FORMATTER_ID_MAX. No branches: nobody
  * could predict how many IDs a frame has. */
 static inline uint64_t special_ids(uint64_t half)
@@ -191,8 +178,8 @@ static ALWAYS_INLINE void take_data(struct formatter *f, struct gather *g, struc
         return;
     }
     struct slot *s = slot_for(g, f->id, f->frame_offset);
-    store_half(s->data + s->len, data.low);
-    store_half(s->data + s->len + 8, data.high);
+    bytes_set_double(s->data + s->len, data.low);
+    bytes_set_double(s->data + s->len + 8, data.high);
     s->len += len;
 }
 
@@ -206,8 +193,9 @@ static inline bool is_source(uint8_t id)
 static inline void store_from(struct slot *s, const uint8_t *bytes, unsigned begin, unsigned aux)
 {
     unsigned bits = aux >> (begin + 1) / 2, odd = begin % 2 * 8;
-    store_half(s->data + s->len, load_half(bytes + begin) | spread_bits(bits) << odd);
-    store_half(s->data + s->len + 8, load_half(bytes + begin + 8) | spread_bits(bits >> 4) << odd);
+    bytes_set_double(s->data + s->len, bytes_double(bytes + begin) | spread_bits(bits) << odd);
+    bytes_set_double(s->data + s->len + 8, bytes_double(bytes + begin + 8) | spread_bits(bits >> 4)
+                                                                                 << odd);
 }
 
 /* The same as take_mixed_frame() where all IDs are those of sources, straight from the input, of
@@ -265,7 +253,7 @@ static __attribute__((noinline)) bool take_mixed_frame(struct formatter *f, stru
 /* `bytes`: two frames' bytes can be read, of which the first is the frame. */
 static ALWAYS_INLINE void take_frame(struct formatter *f, struct gather *g, const uint8_t *bytes)
 {
-    struct frame frame = {load_half(bytes), load_half(bytes + 8)};
+    struct frame frame = {bytes_double(bytes), bytes_double(bytes + 8)};
     unsigned aux = (unsigned)(frame.high >> 56);
     unsigned ids = even_bits(frame.low) | even_bits(frame.high) << 4;
     f->frames++;
@@ -370,7 +358,7 @@ static size_t take_split_frame(struct formatter *f, struct gather *g, const uint
     size_t syncs = 0, begin = 0;
     if (f->mode != FORMATTER_SYNC || len < 2 * SPLIT_MAX + FORMATTER_FRAME)
         return 0;
-    uint64_t low = load_half(data), high = load_half(data + 8), ffs;
+    uint64_t low = bytes_double(data), high = bytes_double(data + 8), ffs;
     while ((ffs = even_ffs(low)) != 0 || even_ffs(high)) {
         /* From its first FF on the frame is what stands a pair further on. */
         const uint8_t *from = data + 2 * ++syncs;
@@ -378,14 +366,14 @@ static size_t take_split_frame(struct formatter *f, struct gather *g, const uint
         uint64_t before = ((uint64_t)1 << bit) - 1;
         if (((ffs ? low : high) >> bit & 0xffff) != 0x7fff || syncs > SPLIT_MAX)
             return begin;
-        low = ffs ? (low & before) | (load_half(from) & ~before) : low;
-        high = (ffs ? 0 : high & before) | (load_half(from + 8) & ~(ffs ? 0 : before));
+        low = ffs ? (low & before) | (bytes_double(from) & ~before) : low;
+        high = (ffs ? 0 : high & before) | (bytes_double(from + 8) & ~(ffs ? 0 : before));
         unsigned leads = ffs && bit == 0 && begin == 2 * syncs - 2 ? 2 : 0;
         begin += leads;
         f->offset += leads;
     }
-    store_half(bytes, low);
-    store_half(bytes + 8, high);
+    bytes_set_double(bytes, low);
+    bytes_set_double(bytes + 8, high);
     f->frame_offset = f->offset;
     f->offset += 2 * syncs + FORMATTER_FRAME - begin;
     take_frame(f, g, bytes);
@@ -398,8 +386,8 @@ static size_t take_whole_frames(struct formatter *f, struct gather *g, const uin
                                 size_t len)
 {
     size_t i = 0;
-    while (len - i >= 2 * FORMATTER_FRAME && f->aligned && !even_ffs(load_half(data + i)) &&
-           !even_ffs(load_half(data + i + 8))) {
+    while (len - i >= 2 * FORMATTER_FRAME && f->aligned && !even_ffs(bytes_double(data + i)) &&
+           !even_ffs(bytes_double(data + i + 8))) {
         f->frame_offset = f->offset;
         f->offset += FORMATTER_FRAME;
         take_frame(f, g, data + i);

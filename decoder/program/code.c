@@ -2,6 +2,7 @@
 /* The program image, and the cache of its instructions: ranges up to the next waypoint. */
 #include "decoder/program/code.h"
 #include "decoder/base/array.h"
+#include "decoder/base/bytes.h"
 #include "decoder/program/code_image.h"
 #include "decoder/program/code_steps.h"
 #include "insn_plain.h"
@@ -550,7 +551,7 @@ static inline void grow_hash(struct growing *g, uint32_t size, bool wide)
 static void grow_plain_words(struct growing *g, const uint8_t *at, uint64_t room, enum bt_isa isa)
 {
     for (; room >= 4; at += 4, room -= 4) {
-        uint32_t op = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+        uint32_t op = bytes_word(at);
         if (!(isa == BT_ISA_A64 ? insn_a64_plain(op) : insn_a32_plain(op)))
             return;
         grow_hash(g, 4, isa != BT_ISA_A64);
@@ -561,7 +562,7 @@ static void grow_plain_halves(struct growing *g, const uint8_t *at, uint64_t roo
 {
     uint32_t size;
     for (; room >= 4; at += size, room -= size) {
-        uint32_t h1 = at[0] | (uint32_t)at[1] << 8, h2 = at[2] | (uint32_t)at[3] << 8;
+        uint32_t h1 = bytes_half(at), h2 = bytes_half(at + 2);
         size = insn_t32_size((uint16_t)h1);
         if (!(size == 2 ? insn_t16_plain(h1) : insn_t32_plain(h1, h2)))
             return;

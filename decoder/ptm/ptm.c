@@ -97,7 +97,7 @@ static int parse_isync(struct ptm *p, struct packet_cursor *c, struct ptm_packet
     if (c->end - c->p < 6)
         return PACKET_NEED_MORE;
     const uint8_t *b = c->p + 1;
-    uint32_t address = packet_word(b);
+    uint32_t address = bytes_word(b);
     uint8_t info = b[4];
     c->p += 6;
     k->number = info >> 5 & 3;

@@ -59,7 +59,7 @@ static inline bool ptm_short_address(uint32_t base, unsigned shift, const uint8_
 {
     if (len < 4)
         return false;
-    uint32_t w = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t w = bytes_word(b);
     uint32_t stop = ~w & 0x80808080u; /* the lowest bit: in the last byte */
     if (!stop)
         return false;

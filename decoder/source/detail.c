@@ -19,6 +19,12 @@ void detail_add(struct detail *d, const char *format, ...)
         d->len = DETAIL_MAX - 1;
 }
 
+void detail_flag(struct detail *d, const char *key, bool set)
+{
+    if (set)
+        detail_add(d, "%s=1", key);
+}
+
 void detail_target(struct detail *d, bool partial, uint64_t address, enum bt_isa isa)
 {
     if (partial)
@@ -154,8 +160,7 @@ static void detail_add_exception(struct detail *d, const struct bt_exception *x)
         detail_add(d, "vector=0x%08" PRIx64, x->vector);
         detail_add(d, "isa=%s", bt_isa_name((enum bt_isa)x->vector_isa));
     }
-    if (x->canceled)
-        detail_add(d, "canceled=1");
+    detail_flag(d, "canceled", x->canceled);
 }
 
 static void detail_add_access(struct detail *d, const struct bt_access *a)
@@ -168,8 +173,7 @@ static void detail_add_access(struct detail *d, const struct bt_access *a)
     if (a->back)
         detail_add(d, "access=%s", a->store ? "store" : "load");
     detail_add(d, "back=%u", a->back);
-    if (a->failed)
-        detail_add(d, "failed=1");
+    detail_flag(d, "failed", a->failed);
 }
 
 static void detail_add_stimulus(struct detail *d, const struct bt_stimulus *s)
@@ -180,8 +184,7 @@ static void detail_add_stimulus(struct detail *d, const struct bt_stimulus *s)
     if (s->bits)
         detail_add(d, "value=0x%" PRIx64, s->value);
     detail_add(d, "bits=%u", s->bits);
-    if (s->marked)
-        detail_add(d, "marked=1");
+    detail_flag(d, "marked", s->marked);
     if (s->has_time)
         detail_add(d, "time=0x%" PRIx64, s->time);
 }
@@ -222,8 +225,7 @@ static void detail_add_local_time(struct detail *d, const struct bt_local_time *
     detail_add(d, "value=%" PRIu64, t->value);
     detail_add(d, "passed=%" PRIu32, t->passed);
     detail_add(d, "relation=%s", detail_relation(t->relation));
-    if (t->doubtful)
-        detail_add(d, "doubtful=1");
+    detail_flag(d, "doubtful", t->doubtful);
 }
 
 static void detail_add_event(struct detail *d, const struct bt_event *e)
@@ -253,8 +255,7 @@ static void detail_add_event(struct detail *d, const struct bt_event *e)
         break;
     case BT_EVENT_TIMESTAMP:
         detail_add(d, "value=0x%" PRIx64, e->u.timestamp.value);
-        if (e->u.timestamp.rate_changed)
-            detail_add(d, "freq=1");
+        detail_flag(d, "freq", e->u.timestamp.rate_changed);
         break;
     case BT_EVENT_SOFTWARE:
         detail_add(d, "el=%u", e->u.software.level);

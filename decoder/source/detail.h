@@ -16,6 +16,9 @@ struct detail {
 
 void detail_add(struct detail *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* "key=1", if it is set. */
+void detail_flag(struct detail *d, const char *key, bool set);
+
 /* Where a branch goes; the raw value of a timestamp with so many bits, and if valid the whole;
  * bytes of a packet, if there are any. */
 void detail_target(struct detail *d, bool partial, uint64_t address, enum bt_isa isa);

@@ -31,10 +31,9 @@ struct source_protocol {
      * how the stream reads, for the message when it makes no sense. */
     uint32_t (*sync_period)(const struct stream_config *config);
     const char *registers;
-    /* The `packet` column: "a-sync", "branch" ... */
-    const char *(*name)(const void *packet);
-    /* The `detail` column. */
-    void (*describe)(const struct stream_config *config, const void *packet, struct detail *d);
+    /* Returns the `packet` column: "a-sync", "branch" ..., and fills the `detail` column. */
+    const char *(*describe)(const struct stream_config *config, const void *packet,
+                            struct detail *d);
 };
 
 /* The protocol of a device type, or NULL. */

@@ -38,36 +38,31 @@ static uint32_t source_etmv3_sync_period(const struct stream_config *config)
     return config->etmv3.sync_period;
 }
 
-static const char *etmv3_name(const void *packet)
-{
-    static const char *const names[] = {
-        [ETMV3_ATOM] = "atom",
-        [ETMV3_BRANCH] = "branch",
-        [ETMV3_ISYNC] = "i-sync",
-        [ETMV3_CYCLE_COUNT] = "cycle-count",
-        [ETMV3_CONTEXT] = "context-id",
-        [ETMV3_VMID] = "vmid",
-        [ETMV3_TIMESTAMP] = "timestamp",
-        [ETMV3_TRIGGER] = "trigger",
-        [ETMV3_IGNORE] = "ignore",
-        [ETMV3_EXC_ENTRY] = "exception-entry",
-        [ETMV3_EXC_RETURN] = "exception-return",
-        [ETMV3_DATA] = "data",
-        [ETMV3_PLACEHOLDER] = "data-placeholder",
-        [ETMV3_OOO_DATA] = "data-out-of-order",
-        [ETMV3_NOT_TRACED] = "data-not-traced",
-        [ETMV3_STORE_FAILED] = "store-failed",
-        [ETMV3_SUPPRESSED] = "data-suppressed",
-        [ETMV3_ASYNC] = "a-sync",
-        [ETMV3_END] = "end",
-        [ETMV3_RESERVED] = "reserved",
-        [ETMV3_MALFORMED] = "malformed",
-        [ETMV3_UNSYNCED] = "unsynced",
-        [ETMV3_INCOMPLETE] = "incomplete",
-    };
-    unsigned kind = ((const struct etmv3_packet *)packet)->kind;
-    return kind < sizeof names / sizeof *names ? names[kind] : "?";
-}
+static const char *const etmv3_names[] = {
+    [ETMV3_ATOM] = "atom",
+    [ETMV3_BRANCH] = "branch",
+    [ETMV3_ISYNC] = "i-sync",
+    [ETMV3_CYCLE_COUNT] = "cycle-count",
+    [ETMV3_CONTEXT] = "context-id",
+    [ETMV3_VMID] = "vmid",
+    [ETMV3_TIMESTAMP] = "timestamp",
+    [ETMV3_TRIGGER] = "trigger",
+    [ETMV3_IGNORE] = "ignore",
+    [ETMV3_EXC_ENTRY] = "exception-entry",
+    [ETMV3_EXC_RETURN] = "exception-return",
+    [ETMV3_DATA] = "data",
+    [ETMV3_PLACEHOLDER] = "data-placeholder",
+    [ETMV3_OOO_DATA] = "data-out-of-order",
+    [ETMV3_NOT_TRACED] = "data-not-traced",
+    [ETMV3_STORE_FAILED] = "store-failed",
+    [ETMV3_SUPPRESSED] = "data-suppressed",
+    [ETMV3_ASYNC] = "a-sync",
+    [ETMV3_END] = "end",
+    [ETMV3_RESERVED] = "reserved",
+    [ETMV3_MALFORMED] = "malformed",
+    [ETMV3_UNSYNCED] = "unsynced",
+    [ETMV3_INCOMPLETE] = "incomplete",
+};
 
 static const char *isa_name(uint8_t state)
 {
@@ -108,10 +103,8 @@ static void source_etmv3_add_branch(struct detail *d, const struct etmv3_packet 
         detail_add(d, "sec=%s", security_name(k->isa_state));
     if (k->flags & (ETMV3_HAS_INFO | ETMV3_INLINE))
         detail_add(d, "exception=%u", k->number);
-    if (k->flags & ETMV3_INLINE)
-        detail_add(d, "inline=1");
-    if (k->flags & ETMV3_CANCEL)
-        detail_add(d, "cancel=1");
+    detail_flag(d, "inline", k->flags & ETMV3_INLINE);
+    detail_flag(d, "cancel", k->flags & ETMV3_CANCEL);
     if (k->flags & ETMV3_RESUME)
         detail_add(d, "resume=%u", k->extra);
 }
@@ -145,8 +138,7 @@ static void source_etmv3_add_data(struct detail *d, const struct etmv3_packet *k
         if (k->extra < 32)
             detail_add(d, "bits=%u", k->extra);
     }
-    if (k->flags & ETMV3_BIG_ENDIAN)
-        detail_add(d, "be=1");
+    detail_flag(d, "be", k->flags & ETMV3_BIG_ENDIAN);
     if (k->flags & ETMV3_HAS_VALUE)
         detail_add(d, "value=0x%" PRIx64, k->value);
 }
@@ -169,8 +161,7 @@ static void source_etmv3_add_fields(struct detail *d, const struct etmv3_config 
         break;
     case ETMV3_TIMESTAMP:
         detail_timestamp(d, k->value, k->n, k->flags & ETMV3_TS_VALID, config->timestamp_gray);
-        if (k->flags & ETMV3_TS_FREQ)
-            detail_add(d, "freq=1");
+        detail_flag(d, "freq", k->flags & ETMV3_TS_FREQ);
         break;
     case ETMV3_VMID:
         detail_add(d, "vmid=0x%02" PRIx64, k->value);
@@ -194,12 +185,14 @@ static void source_etmv3_add_fields(struct detail *d, const struct etmv3_config 
     }
 }
 
-static void describe_etmv3(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_etmv3(const struct stream_config *config, const void *packet,
+                                  struct detail *d)
 {
     const struct etmv3_packet *k = packet;
     source_etmv3_add_fields(d, &config->etmv3, k);
     if (k->flags & ETMV3_HAS_CONTEXT)
         detail_add(d, "cid=0x%x", k->context);
+    return k->kind < sizeof etmv3_names / sizeof *etmv3_names ? etmv3_names[k->kind] : "?";
 }
 
 const struct source_protocol source_etmv3 = {
@@ -208,6 +201,5 @@ const struct source_protocol source_etmv3 = {
     .configure = configure_etmv3,
     .sync_period = source_etmv3_sync_period,
     .registers = "ETMCR, ETMIDR and ETMCCER",
-    .name = etmv3_name,
     .describe = describe_etmv3,
 };

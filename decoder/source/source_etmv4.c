@@ -55,44 +55,39 @@ static int configure_etmv4(const struct bt_source *source, struct stream_config 
     return BT_OK;
 }
 
-static const char *etmv4_name(const void *packet)
-{
-    static const char *const names[] = {
-        [ETMV4_ATOM] = "atom",
-        [ETMV4_ADDRESS] = "address",
-        [ETMV4_CONTEXT] = "context",
-        [ETMV4_EXCEPTION] = "exception",
-        [ETMV4_EXC_RETURN] = "exception-return",
-        [ETMV4_FUNC_RETURN] = "function-return",
-        [ETMV4_TRACE_INFO] = "trace-info",
-        [ETMV4_TRACE_ON] = "trace-on",
-        [ETMV4_DISCARD] = "discard",
-        [ETMV4_OVERFLOW] = "overflow",
-        [ETMV4_RESYNC] = "resync",
-        [ETMV4_CYCLES] = "cycle-count",
-        [ETMV4_COMMIT] = "commit",
-        [ETMV4_CANCEL] = "cancel",
-        [ETMV4_MISPREDICT] = "mispredict",
-        [ETMV4_Q] = "q",
-        [ETMV4_SOURCE] = "source-address",
-        [ETMV4_TIMESTAMP] = "timestamp",
-        [ETMV4_MARKER] = "timestamp-marker",
-        [ETMV4_EVENT] = "event",
-        [ETMV4_INSTRUMENTATION] = "instrumentation",
-        [ETMV4_TRANSACTION] = "transaction",
-        [ETMV4_FUTURE_FLUSH] = "branch-future-flush",
-        [ETMV4_DATA_SYNC] = "data-sync-marker",
-        [ETMV4_CONDITION] = "conditional",
-        [ETMV4_IGNORE] = "ignore",
-        [ETMV4_ASYNC] = "a-sync",
-        [ETMV4_RESERVED] = "reserved",
-        [ETMV4_MALFORMED] = "malformed",
-        [ETMV4_UNSYNCED] = "unsynced",
-        [ETMV4_INCOMPLETE] = "incomplete",
-    };
-    unsigned kind = ((const struct etmv4_packet *)packet)->kind;
-    return kind < sizeof names / sizeof *names ? names[kind] : "?";
-}
+static const char *const etmv4_names[] = {
+    [ETMV4_ATOM] = "atom",
+    [ETMV4_ADDRESS] = "address",
+    [ETMV4_CONTEXT] = "context",
+    [ETMV4_EXCEPTION] = "exception",
+    [ETMV4_EXC_RETURN] = "exception-return",
+    [ETMV4_FUNC_RETURN] = "function-return",
+    [ETMV4_TRACE_INFO] = "trace-info",
+    [ETMV4_TRACE_ON] = "trace-on",
+    [ETMV4_DISCARD] = "discard",
+    [ETMV4_OVERFLOW] = "overflow",
+    [ETMV4_RESYNC] = "resync",
+    [ETMV4_CYCLES] = "cycle-count",
+    [ETMV4_COMMIT] = "commit",
+    [ETMV4_CANCEL] = "cancel",
+    [ETMV4_MISPREDICT] = "mispredict",
+    [ETMV4_Q] = "q",
+    [ETMV4_SOURCE] = "source-address",
+    [ETMV4_TIMESTAMP] = "timestamp",
+    [ETMV4_MARKER] = "timestamp-marker",
+    [ETMV4_EVENT] = "event",
+    [ETMV4_INSTRUMENTATION] = "instrumentation",
+    [ETMV4_TRANSACTION] = "transaction",
+    [ETMV4_FUTURE_FLUSH] = "branch-future-flush",
+    [ETMV4_DATA_SYNC] = "data-sync-marker",
+    [ETMV4_CONDITION] = "conditional",
+    [ETMV4_IGNORE] = "ignore",
+    [ETMV4_ASYNC] = "a-sync",
+    [ETMV4_RESERVED] = "reserved",
+    [ETMV4_MALFORMED] = "malformed",
+    [ETMV4_UNSYNCED] = "unsynced",
+    [ETMV4_INCOMPLETE] = "incomplete",
+};
 
 /* "EEN", oldest first. */
 static void source_etmv4_add_atoms(struct detail *d, const struct etmv4_packet *k)
@@ -132,8 +127,7 @@ static void add_exception(struct detail *d, const struct etmv4_packet *k)
     static const char *const addresses[] = {"none", "return", "target"};
     detail_add(d, "type=%u", k->number);
     detail_add(d, "address=%s", addresses[k->n]);
-    if (k->flags & ETMV4_PENDING)
-        detail_add(d, "pending=1");
+    detail_flag(d, "pending", k->flags & ETMV4_PENDING);
 }
 
 static void add_trace_info(struct detail *d, const struct etmv4_packet *k)
@@ -154,8 +148,7 @@ static void add_speculation(struct detail *d, const struct etmv4_packet *k)
     source_etmv4_add_atoms(d, k);
     if (k->kind != ETMV4_MISPREDICT)
         detail_add(d, "count=%u", k->commit);
-    if (k->kind == ETMV4_CANCEL && (k->flags & ETMV4_MISPREDICTS))
-        detail_add(d, "mispredict=1");
+    detail_flag(d, "mispredict", k->kind == ETMV4_CANCEL && (k->flags & ETMV4_MISPREDICTS));
 }
 
 static void source_etmv4_add_fields(struct detail *d, const struct etmv4_config *config,
@@ -224,9 +217,12 @@ static void source_etmv4_add_fields(struct detail *d, const struct etmv4_config 
     }
 }
 
-static void describe_etmv4(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_etmv4(const struct stream_config *config, const void *packet,
+                                  struct detail *d)
 {
-    source_etmv4_add_fields(d, &config->etmv4, packet);
+    const struct etmv4_packet *k = packet;
+    source_etmv4_add_fields(d, &config->etmv4, k);
+    return k->kind < sizeof etmv4_names / sizeof *etmv4_names ? etmv4_names[k->kind] : "?";
 }
 
 const struct source_protocol source_etmv4 = {
@@ -234,6 +230,5 @@ const struct source_protocol source_etmv4 = {
     .types = {"ETM4", "ETMv4", "ETE"},
     .configure = configure_etmv4,
     .registers = "TRCCONFIGR, TRCIDR0 or TRCIDR2",
-    .name = etmv4_name,
     .describe = describe_etmv4,
 };

@@ -25,34 +25,29 @@ static int configure_itm(const struct bt_source *source, struct stream_config *c
     return BT_OK;
 }
 
-static const char *itm_name(const void *packet)
-{
-    static const char *const names[] = {
-        [ITM_ASYNC] = "sync",
-        [ITM_OVERFLOW] = "overflow",
-        [ITM_LOCAL_TIME] = "local-time",
-        [ITM_GLOBAL_LOW] = "global-time-low",
-        [ITM_GLOBAL_HIGH] = "global-time-high",
-        [ITM_PAGE] = "page",
-        [ITM_EXTENSION] = "extension",
-        [ITM_SOFTWARE] = "software",
-        [ITM_COUNTERS] = "counters",
-        [ITM_PMU] = "pmu-overflow",
-        [ITM_EXCEPTION] = "exception",
-        [ITM_SAMPLE] = "pc-sample",
-        [ITM_DATA_PC] = "data-pc",
-        [ITM_DATA_MATCH] = "data-match",
-        [ITM_DATA_ADDRESS] = "data-address",
-        [ITM_DATA_VALUE] = "data-value",
-        [ITM_HARDWARE] = "hardware",
-        [ITM_RESERVED] = "reserved",
-        [ITM_MALFORMED] = "malformed",
-        [ITM_UNSYNCED] = "unsynced",
-        [ITM_INCOMPLETE] = "incomplete",
-    };
-    const struct itm_packet *k = packet;
-    return k->kind < sizeof names / sizeof *names ? names[k->kind] : "?";
-}
+static const char *const itm_names[] = {
+    [ITM_ASYNC] = "sync",
+    [ITM_OVERFLOW] = "overflow",
+    [ITM_LOCAL_TIME] = "local-time",
+    [ITM_GLOBAL_LOW] = "global-time-low",
+    [ITM_GLOBAL_HIGH] = "global-time-high",
+    [ITM_PAGE] = "page",
+    [ITM_EXTENSION] = "extension",
+    [ITM_SOFTWARE] = "software",
+    [ITM_COUNTERS] = "counters",
+    [ITM_PMU] = "pmu-overflow",
+    [ITM_EXCEPTION] = "exception",
+    [ITM_SAMPLE] = "pc-sample",
+    [ITM_DATA_PC] = "data-pc",
+    [ITM_DATA_MATCH] = "data-match",
+    [ITM_DATA_ADDRESS] = "data-address",
+    [ITM_DATA_VALUE] = "data-value",
+    [ITM_HARDWARE] = "hardware",
+    [ITM_RESERVED] = "reserved",
+    [ITM_MALFORMED] = "malformed",
+    [ITM_UNSYNCED] = "unsynced",
+    [ITM_INCOMPLETE] = "incomplete",
+};
 
 static void itm_add_value(struct detail *d, const struct itm_packet *k)
 {
@@ -68,10 +63,8 @@ static void itm_add_time(struct detail *d, const struct itm_packet *k)
         return;
     }
     detail_add(d, "bits=%u", k->bits);
-    if (k->flags & ITM_CLOCK_CHANGE)
-        detail_add(d, "freq=1");
-    if (k->flags & ITM_WRAP)
-        detail_add(d, "wrap=1");
+    detail_flag(d, "freq", k->flags & ITM_CLOCK_CHANGE);
+    detail_flag(d, "wrap", k->flags & ITM_WRAP);
 }
 
 static void itm_add_sample(struct detail *d, const struct itm_packet *k)
@@ -93,7 +86,8 @@ static void itm_add_comparator(struct detail *d, const struct itm_packet *k)
         detail_add(d, "access=%s", k->flags & ITM_WRITE ? "store" : "load");
 }
 
-static void describe_itm(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_itm(const struct stream_config *config, const void *packet,
+                                struct detail *d)
 {
     const struct itm_packet *k = packet;
     (void)config;
@@ -149,6 +143,7 @@ static void describe_itm(const struct stream_config *config, const void *packet,
     case ITM_OVERFLOW:
         break;
     }
+    return k->kind < sizeof itm_names / sizeof *itm_names ? itm_names[k->kind] : "?";
 }
 
 const struct source_protocol source_itm = {
@@ -157,6 +152,5 @@ const struct source_protocol source_itm = {
     .types = {"ITM"},
     .configure = configure_itm,
     .registers = "ITMTCR",
-    .name = itm_name,
     .describe = describe_itm,
 };

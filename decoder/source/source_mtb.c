@@ -19,26 +19,22 @@ static int configure_mtb(const struct bt_source *source, struct stream_config *c
     return error;
 }
 
-static const char *mtb_name(const void *packet)
-{
-    static const char *const names[] = {
-        [MTB_BRANCH] = "branch", [MTB_EXCEPTION] = "exception", [MTB_INCOMPLETE] = "incomplete"};
-    const struct mtb_packet *k = packet;
-    return k->kind <= MTB_INCOMPLETE ? names[k->kind] : "?";
-}
+static const char *const mtb_names[] = {
+    [MTB_BRANCH] = "branch", [MTB_EXCEPTION] = "exception", [MTB_INCOMPLETE] = "incomplete"};
 
-static void describe_mtb(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_mtb(const struct stream_config *config, const void *packet,
+                                struct detail *d)
 {
     const struct mtb_packet *k = packet;
     (void)config;
     if (k->kind == MTB_INCOMPLETE) {
         detail_add(d, "count=%" PRIu32, k->source);
-        return;
+    } else {
+        detail_add(d, "from=0x%08" PRIx32, k->source);
+        detail_add(d, "address=0x%08" PRIx32, k->destination);
+        detail_flag(d, "start", k->start);
     }
-    detail_add(d, "from=0x%08" PRIx32, k->source);
-    detail_add(d, "address=0x%08" PRIx32, k->destination);
-    if (k->start)
-        detail_add(d, "start=1");
+    return k->kind < sizeof mtb_names / sizeof *mtb_names ? mtb_names[k->kind] : "?";
 }
 
 const struct source_protocol source_mtb = {
@@ -46,6 +42,5 @@ const struct source_protocol source_mtb = {
     .types = {"MTB"},
     .configure = configure_mtb,
     .registers = "POSITION and MASTER",
-    .name = mtb_name,
     .describe = describe_mtb,
 };

@@ -129,30 +129,19 @@ static int configure_etmv1(const struct bt_source *source, struct stream_config 
     return error ? error : source_port_layout(source, &config->etmv1.port, why, size);
 }
 
-static const char *etmv1_name(const void *packet)
-{
-    static const char *const statuses[8] = {"IE", "ID", "IN", "WT", "BE", "BD", "TR", "TD"};
-    static const char *const names[] = {
-        [ETMV1_CYCLE] = "cycle",
-        [ETMV1_ADDRESS] = "address",
-        [ETMV1_MALFORMED] = "malformed",
-        [ETMV1_INCOMPLETE] = "incomplete",
-        [ETMV1_END] = "end",
-    };
-    const struct etmv1_packet *k = packet;
-    if (k->kind == ETMV1_CYCLE)
-        return statuses[k->status & 7];
-    return k->kind < sizeof names / sizeof *names ? names[k->kind] : "?";
-}
+static const char *const etmv1_statuses[8] = {"IE", "ID", "IN", "WT", "BE", "BD", "TR", "TD"};
+static const char *const etmv1_names[] = {
+    [ETMV1_ADDRESS] = "address",
+    [ETMV1_MALFORMED] = "malformed",
+    [ETMV1_INCOMPLETE] = "incomplete",
+    [ETMV1_END] = "end",
+};
 
 static void etmv1_add_cycle(struct detail *d, const struct etmv1_packet *k)
 {
-    if (k->flags & ETMV1_TRIGGER)
-        detail_add(d, "trigger=1");
-    if (k->flags & ETMV1_SYNC)
-        detail_add(d, "sync=1");
-    if (k->flags & ETMV1_COUNTED)
-        detail_add(d, "wait=1");
+    detail_flag(d, "trigger", k->flags & ETMV1_TRIGGER);
+    detail_flag(d, "sync", k->flags & ETMV1_SYNC);
+    detail_flag(d, "wait", k->flags & ETMV1_COUNTED);
 }
 
 static void etmv1_add_address(struct detail *d, const struct etmv1_packet *k)
@@ -167,14 +156,15 @@ static void etmv1_add_address(struct detail *d, const struct etmv1_packet *k)
     detail_raw(d, k->raw, k->raw_len);
 }
 
-static void describe_etmv1(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_etmv1(const struct stream_config *config, const void *packet,
+                                  struct detail *d)
 {
     const struct etmv1_packet *k = packet;
     (void)config;
     switch ((enum etmv1_kind)k->kind) {
     case ETMV1_CYCLE:
         etmv1_add_cycle(d, k);
-        break;
+        return etmv1_statuses[k->status & 7];
     case ETMV1_ADDRESS:
         etmv1_add_address(d, k);
         break;
@@ -187,6 +177,7 @@ static void describe_etmv1(const struct stream_config *config, const void *packe
     case ETMV1_END:
         break;
     }
+    return k->kind < sizeof etmv1_names / sizeof *etmv1_names ? etmv1_names[k->kind] : "?";
 }
 
 const struct source_protocol source_etmv1 = {
@@ -194,7 +185,6 @@ const struct source_protocol source_etmv1 = {
     .types = {"ETM1", "ETMv1"},
     .configure = configure_etmv1,
     .registers = "ETMCR and ETMCCR",
-    .name = etmv1_name,
     .describe = describe_etmv1,
 };
 
@@ -293,36 +283,27 @@ static const char *etmv2_status_name(const struct etmv2_packet *k)
     return k->flags & ETMV2_TFO_CYCLE ? "TFO" : names[k->status & 0xf];
 }
 
-static const char *etmv2_name(const void *packet)
-{
-    static const char *const names[] = {
-        [ETMV2_TFO] = "tfo-packet",
-        [ETMV2_BRANCH] = "branch",
-        [ETMV2_DATA] = "data",
-        [ETMV2_NOT_TRACED] = "data-not-traced",
-        [ETMV2_MISS] = "load-miss",
-        [ETMV2_MISS_DATA] = "load-miss-data",
-        [ETMV2_CONTEXT] = "context-id",
-        [ETMV2_RESERVED] = "reserved",
-        [ETMV2_DESYNC] = "desync",
-        [ETMV2_UNSYNCED] = "unsynced",
-        [ETMV2_INCOMPLETE] = "incomplete",
-        [ETMV2_END] = "end",
-    };
-    const struct etmv2_packet *k = packet;
-    if (k->kind == ETMV2_STATUS)
-        return etmv2_status_name(k);
-    return k->kind < sizeof names / sizeof *names ? names[k->kind] : "?";
-}
+static const char *const etmv2_names[] = {
+    [ETMV2_TFO] = "tfo-packet",
+    [ETMV2_BRANCH] = "branch",
+    [ETMV2_DATA] = "data",
+    [ETMV2_NOT_TRACED] = "data-not-traced",
+    [ETMV2_MISS] = "load-miss",
+    [ETMV2_MISS_DATA] = "load-miss-data",
+    [ETMV2_CONTEXT] = "context-id",
+    [ETMV2_RESERVED] = "reserved",
+    [ETMV2_DESYNC] = "desync",
+    [ETMV2_UNSYNCED] = "unsynced",
+    [ETMV2_INCOMPLETE] = "incomplete",
+    [ETMV2_END] = "end",
+};
 
 static void etmv2_add_status(struct detail *d, const struct etmv2_packet *k)
 {
     if (k->flags & ETMV2_TFO_CYCLE)
         detail_add(d, "n=%" PRIu64, k->value);
-    if (k->flags & ETMV2_TRIGGER)
-        detail_add(d, "trigger=1");
-    if ((k->flags & ETMV2_WAITING) && !(k->flags & ETMV2_TFO_CYCLE))
-        detail_add(d, "wait=1");
+    detail_flag(d, "trigger", k->flags & ETMV2_TRIGGER);
+    detail_flag(d, "wait", (k->flags & ETMV2_WAITING) && !(k->flags & ETMV2_TFO_CYCLE));
 }
 
 static void etmv2_add_tfo(struct detail *d, const struct etmv2_packet *k)
@@ -339,15 +320,15 @@ static void etmv2_add_data(struct detail *d, const struct etmv2_packet *k)
 {
     if (k->kind == ETMV2_MISS || k->kind == ETMV2_MISS_DATA)
         detail_add(d, "tag=%u", k->n);
-    if (k->flags & ETMV2_FIRST)
-        detail_add(d, "first=1");
+    detail_flag(d, "first", k->flags & ETMV2_FIRST);
     if (k->flags & ETMV2_HAS_ADDRESS)
         detail_add(d, "address=0x%08" PRIx32, k->address);
     if (k->flags & ETMV2_HAS_VALUE)
         detail_add(d, "value=0x%" PRIx64, k->value);
 }
 
-static void describe_etmv2(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_etmv2(const struct stream_config *config, const void *packet,
+                                  struct detail *d)
 {
     const struct etmv2_packet *k = packet;
     (void)config;
@@ -360,8 +341,7 @@ static void describe_etmv2(const struct stream_config *config, const void *packe
         break;
     case ETMV2_BRANCH:
         detail_target(d, false, k->value, (enum bt_isa)k->isa);
-        if (k->flags & ETMV2_CANCEL)
-            detail_add(d, "cancel=1");
+        detail_flag(d, "cancel", k->flags & ETMV2_CANCEL);
         break;
     case ETMV2_RESERVED:
         detail_add(d, "byte=0x%02" PRIx64, k->value);
@@ -376,9 +356,11 @@ static void describe_etmv2(const struct stream_config *config, const void *packe
     }
     if (k->flags & ETMV2_HAS_CONTEXT)
         detail_add(d, "cid=0x%x", k->context);
-    if (k->flags & ETMV2_MORE)
-        detail_add(d, "more=1");
+    detail_flag(d, "more", k->flags & ETMV2_MORE);
     detail_raw(d, k->raw, k->raw_len);
+    if (k->kind == ETMV2_STATUS)
+        return etmv2_status_name(k);
+    return k->kind < sizeof etmv2_names / sizeof *etmv2_names ? etmv2_names[k->kind] : "?";
 }
 
 const struct source_protocol source_etmv2 = {
@@ -386,6 +368,5 @@ const struct source_protocol source_etmv2 = {
     .types = {"ETM2", "ETMv2"},
     .configure = configure_etmv2,
     .registers = "ETMCR and ETMIDR",
-    .name = etmv2_name,
     .describe = describe_etmv2,
 };

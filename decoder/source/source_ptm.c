@@ -28,28 +28,23 @@ static uint32_t source_ptm_sync_period(const struct stream_config *config)
     return 1024; /* the reset value of ETMSYNCFR */
 }
 
-static const char *ptm_name(const void *packet)
-{
-    static const char *const names[] = {
-        [PTM_ATOM] = "atom",
-        [PTM_BRANCH] = "branch",
-        [PTM_ISYNC] = "i-sync",
-        [PTM_UPDATE] = "waypoint-update",
-        [PTM_TIMESTAMP] = "timestamp",
-        [PTM_CONTEXT] = "context-id",
-        [PTM_VMID] = "vmid",
-        [PTM_EXC_RETURN] = "exception-return",
-        [PTM_TRIGGER] = "trigger",
-        [PTM_IGNORE] = "ignore",
-        [PTM_ASYNC] = "a-sync",
-        [PTM_RESERVED] = "reserved",
-        [PTM_MALFORMED] = "malformed",
-        [PTM_UNSYNCED] = "unsynced",
-        [PTM_INCOMPLETE] = "incomplete",
-    };
-    unsigned kind = ((const struct ptm_packet *)packet)->kind;
-    return kind < sizeof names / sizeof *names ? names[kind] : "?";
-}
+static const char *const ptm_names[] = {
+    [PTM_ATOM] = "atom",
+    [PTM_BRANCH] = "branch",
+    [PTM_ISYNC] = "i-sync",
+    [PTM_UPDATE] = "waypoint-update",
+    [PTM_TIMESTAMP] = "timestamp",
+    [PTM_CONTEXT] = "context-id",
+    [PTM_VMID] = "vmid",
+    [PTM_EXC_RETURN] = "exception-return",
+    [PTM_TRIGGER] = "trigger",
+    [PTM_IGNORE] = "ignore",
+    [PTM_ASYNC] = "a-sync",
+    [PTM_RESERVED] = "reserved",
+    [PTM_MALFORMED] = "malformed",
+    [PTM_UNSYNCED] = "unsynced",
+    [PTM_INCOMPLETE] = "incomplete",
+};
 
 static void source_ptm_add_target(struct detail *d, const struct ptm_packet *k)
 {
@@ -93,8 +88,7 @@ static void source_ptm_add_fields(struct detail *d, const struct ptm_config *con
         break;
     case PTM_TIMESTAMP:
         detail_timestamp(d, k->value, k->n, k->flags & PTM_TS_VALID, config->timestamp_gray);
-        if (k->flags & PTM_TS_FREQ)
-            detail_add(d, "freq=1");
+        detail_flag(d, "freq", k->flags & PTM_TS_FREQ);
         break;
     case PTM_ASYNC:
         if (k->size > 64)
@@ -116,7 +110,8 @@ static void source_ptm_add_fields(struct detail *d, const struct ptm_config *con
     }
 }
 
-static void describe_ptm(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_ptm(const struct stream_config *config, const void *packet,
+                                struct detail *d)
 {
     const struct ptm_packet *k = packet;
     source_ptm_add_fields(d, &config->ptm, k);
@@ -124,6 +119,7 @@ static void describe_ptm(const struct stream_config *config, const void *packet,
         detail_add(d, "cycles=%u", k->cycles);
     if (k->flags & PTM_HAS_CONTEXT)
         detail_add(d, "cid=0x%x", k->context);
+    return k->kind < sizeof ptm_names / sizeof *ptm_names ? ptm_names[k->kind] : "?";
 }
 
 const struct source_protocol source_ptm = {
@@ -132,6 +128,5 @@ const struct source_protocol source_ptm = {
     .configure = configure_ptm,
     .sync_period = source_ptm_sync_period,
     .registers = "ETMCR and ETMIDR",
-    .name = ptm_name,
     .describe = describe_ptm,
 };

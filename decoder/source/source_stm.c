@@ -18,29 +18,24 @@ static int configure_stm(const struct bt_source *source, struct stream_config *c
     return BT_OK;
 }
 
-static const char *stm_name(const void *packet)
-{
-    static const char *const names[STM_KINDS] = {
-        [STM_NULL] = "null",
-        [STM_ASYNC] = "async",
-        [STM_VERSION] = "version",
-        [STM_MASTER] = "master",
-        [STM_CHANNEL] = "channel",
-        [STM_DATA] = "data",
-        [STM_FLAG] = "flag",
-        [STM_TRIGGER] = "trigger",
-        [STM_USER] = "user",
-        [STM_FREQUENCY] = "frequency",
-        [STM_MASTER_ERROR] = "master-error",
-        [STM_GLOBAL_ERROR] = "global-error",
-        [STM_RESERVED] = "reserved",
-        [STM_MALFORMED] = "malformed",
-        [STM_UNSYNCED] = "unsynced",
-        [STM_INCOMPLETE] = "incomplete",
-    };
-    const struct stm_packet *k = packet;
-    return k->kind < STM_KINDS ? names[k->kind] : "?";
-}
+static const char *const stm_names[] = {
+    [STM_NULL] = "null",
+    [STM_ASYNC] = "async",
+    [STM_VERSION] = "version",
+    [STM_MASTER] = "master",
+    [STM_CHANNEL] = "channel",
+    [STM_DATA] = "data",
+    [STM_FLAG] = "flag",
+    [STM_TRIGGER] = "trigger",
+    [STM_USER] = "user",
+    [STM_FREQUENCY] = "frequency",
+    [STM_MASTER_ERROR] = "master-error",
+    [STM_GLOBAL_ERROR] = "global-error",
+    [STM_RESERVED] = "reserved",
+    [STM_MALFORMED] = "malformed",
+    [STM_UNSYNCED] = "unsynced",
+    [STM_INCOMPLETE] = "incomplete",
+};
 
 static void stm_add_time(struct detail *d, const struct stm_packet *k)
 {
@@ -96,15 +91,16 @@ static void stm_add_fields(struct detail *d, const struct stm_packet *k)
     }
 }
 
-static void describe_stm(const struct stream_config *config, const void *packet, struct detail *d)
+static const char *describe_stm(const struct stream_config *config, const void *packet,
+                                struct detail *d)
 {
     const struct stm_packet *k = packet;
     (void)config;
     stm_add_fields(d, k);
-    if (k->flags & STM_MARKED)
-        detail_add(d, "marked=1");
+    detail_flag(d, "marked", k->flags & STM_MARKED);
     stm_add_time(d, k);
     stm_add_nibbles(d, k);
+    return k->kind < sizeof stm_names / sizeof *stm_names ? stm_names[k->kind] : "?";
 }
 
 const struct source_protocol source_stm = {
@@ -113,6 +109,5 @@ const struct source_protocol source_stm = {
     .types = {"STM"},
     .configure = configure_stm,
     .registers = "STMTCSR",
-    .name = stm_name,
     .describe = describe_stm,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The MEM-AP's own registers, and runs of accesses to DRW. */
 #include "drivers/adi/mem_ap.h"
+#include "decoder/base/bytes.h"
 
 /* CSW fields. */
 #define CSW_SIZE_MASK  0x07u
@@ -331,20 +332,6 @@ static unsigned shift_of(uint64_t address)
     return 8 * (unsigned)(address & 3);
 }
 
-static void put_bytes(uint8_t *bytes, uint32_t value, size_t count)
-{
-    for (size_t k = 0; k < count; k++)
-        bytes[k] = (uint8_t)(value >> (8 * k));
-}
-
-static uint32_t get_bytes(const uint8_t *bytes, size_t count)
-{
-    uint32_t value = 0;
-    for (size_t k = 0; k < count; k++)
-        value |= (uint32_t)bytes[k] << (8 * k);
-    return value;
-}
-
 /* How many whole items of `step` bytes of the rest stay within the wrap block. */
 static size_t in_block(uint64_t address, size_t step, size_t left)
 {
@@ -369,11 +356,11 @@ static int sized_words(const struct sized *s, uint64_t address, uint8_t *bytes, 
     const struct mem_ap_run run = {
         .address = address, .mode = mode, .step = 4, .write = s->write, .retry = s->retry};
     for (size_t k = 0; k < words; k++)
-        part[k] = s->write ? get_bytes(bytes + 4 * k, 4) : 0;
+        part[k] = s->write ? bytes_word(bytes + 4 * k) : 0;
     int error = mem_ap_run(s->ap, &run, part, words);
     size_t good = error == 0 ? words : (size_t)(s->ap->fault_address - address) / 4;
     for (size_t k = 0; !s->write && k < good; k++)
-        put_bytes(bytes + 4 * k, part[k], 4);
+        bytes_set_word(bytes + 4 * k, part[k]);
     return error;
 }
 
@@ -385,13 +372,14 @@ static int sized_lanes(const struct sized *s, uint64_t address, uint8_t *bytes, 
     const struct mem_ap_run run = {
         .address = address, .mode = mode, .step = s->size, .write = s->write, .retry = s->retry};
     for (size_t k = 0; k < count; k++)
-        part[k] = s->write
-                      ? get_bytes(bytes + s->size * k, s->size) << shift_of(address + s->size * k)
-                      : 0;
+        part[k] = s->write ? (uint32_t)bytes_number(bytes + s->size * k, s->size, false)
+                                 << shift_of(address + s->size * k)
+                           : 0;
     int error = mem_ap_run(s->ap, &run, part, count);
     size_t good = error == 0 ? count : (size_t)(s->ap->fault_address - address) / s->size;
     for (size_t k = 0; !s->write && k < good; k++)
-        put_bytes(bytes + s->size * k, part[k] >> shift_of(address + s->size * k), s->size);
+        bytes_set_number(bytes + s->size * k, s->size, false,
+                         part[k] >> shift_of(address + s->size * k));
     return error;
 }
 
@@ -458,7 +446,7 @@ static int read_in_word(struct mem_ap *ap, uint64_t address, uint8_t *bytes, siz
                                    .retry = true};
     int error = mem_ap_run(ap, &run, &word, 1);
     if (error == 0)
-        put_bytes(bytes, word >> shift_of(address), count);
+        bytes_set_number(bytes, (unsigned)count, false, word >> shift_of(address));
     else
         ap->fault_address = address;
     return error;

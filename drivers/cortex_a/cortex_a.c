@@ -2,6 +2,7 @@
 /* Attaching to a Cortex-A, its locks and power; halting, stepping, resuming and resetting it.
  * DDI 0406C.d part C. */
 #include "drivers/cortex_a/cortex_a.h"
+#include "decoder/base/bytes.h"
 
 #include <stdio.h>
 
@@ -262,7 +263,7 @@ static bool bkpt_at(struct cortex_a *core, uint32_t address)
     if (cortex_a_breakpoint_at(core, address) ||
         cortex_a_read_memory(core, address, b, thumb ? 2 : 4) != 0)
         return false;
-    uint32_t code = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t code = bytes_word(b);
     return thumb ? (code & BKPT_THUMB_MASK) == BKPT_THUMB : (code & BKPT_ARM_MASK) == BKPT_ARM;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cortex_a_internal.h"
+#include "decoder/base/bytes.h"
 
 #define CONTROL_ON       0x7u /* enabled, in any mode */
 #define CONTROL_BAS      5u
@@ -259,7 +260,7 @@ static bool next_access(struct cortex_a *core, struct cortex_a_access *access)
     uint32_t pc = core->values[CORTEX_A_PC];
     if (cortex_a_read_memory(core, pc, b, 4) != 0 && cortex_a_read_memory(core, pc, b, 2) != 0)
         return false;
-    uint32_t code = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    uint32_t code = bytes_word(b);
     if (cortex_a_thumb(core))
         code = (code & 0xf800) >= 0xe800 ? code << 16 | code >> 16 : code & 0xffff;
     return core->find_access && core->find_access(code, core->values, access);

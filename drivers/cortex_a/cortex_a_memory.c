@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cortex_a_internal.h"
+#include "decoder/base/bytes.h"
 
 #define A_NOTHING    0xe1a00000u /* mov r0, r0 */
 #define A_READ_DFSR  0xee150f10u
@@ -44,18 +45,12 @@ static int cortex_a_explain(struct cortex_a *core, int error, uint32_t address, 
 
 static void put_value(const struct cortex_a *core, uint8_t *bytes, uint32_t value, unsigned size)
 {
-    bool big = (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0;
-    for (unsigned k = 0; k < size; k++)
-        bytes[big ? size - 1 - k : k] = (uint8_t)(value >> 8 * k);
+    bytes_set_number(bytes, size, (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0, value);
 }
 
 static uint32_t get_value(const struct cortex_a *core, const uint8_t *bytes, unsigned size)
 {
-    bool big = (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0;
-    uint32_t value = 0;
-    for (unsigned k = 0; k < size; k++)
-        value |= (uint32_t)bytes[big ? size - 1 - k : k] << 8 * k;
-    return value;
+    return (uint32_t)bytes_number(bytes, size, (core->values[CORTEX_A_CPSR] & CPSR_BIG) != 0);
 }
 
 /* Single accesses. */

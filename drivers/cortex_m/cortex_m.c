@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Attaching to a Cortex-M; halting, stepping, resuming and resetting it. DDI 0403E.e chapter C1. */
 #include "drivers/cortex_m/cortex_m.h"
+#include "decoder/base/bytes.h"
 
 #include "cortex_m_internal.h"
 
@@ -201,7 +202,7 @@ static uint16_t instruction_at(struct cortex_m *core, uint32_t address)
     uint8_t bytes[2] = {0};
     if (cortex_m_read_memory(core, address, bytes, sizeof bytes) != 0)
         return 0;
-    return (uint16_t)(bytes[0] | bytes[1] << 8);
+    return (uint16_t)bytes_half(bytes);
 }
 
 static enum target_halt_reason breakpoint_reason(struct cortex_m *core, uint32_t pc)

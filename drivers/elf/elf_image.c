@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/elf/elf_image.h"
+#include "decoder/base/bytes.h"
 
 #include "decoder/base/search.h"
 
@@ -52,11 +53,8 @@ static uint32_t take_u32(struct cursor *c)
         c->p = c->end;
         return 0;
     }
-    const uint8_t *b = c->p;
     c->p += 4;
-    if (c->big_endian)
-        return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-    return (uint32_t)b[3] << 24 | (uint32_t)b[2] << 16 | (uint32_t)b[1] << 8 | b[0];
+    return (uint32_t)bytes_number(c->p - 4, 4, c->big_endian);
 }
 
 static uint64_t take_uleb(struct cursor *c)

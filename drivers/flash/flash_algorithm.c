@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/flash/flash_algorithm.h"
+#include "decoder/base/bytes.h"
 
 #include "drivers/base/file_load.h"
 
@@ -58,11 +59,6 @@ struct reader {
     bool found[FLASH_FUNCTIONS];
     struct message *why;
 };
-
-static uint32_t flash_get32(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 /* Sections and symbols. */
 
@@ -253,11 +249,11 @@ static int read_sectors(struct reader *r)
     const uint8_t *entry = r->data + r->device_offset + DEVICE_SECTORS;
     uint64_t room = (r->device_room - DEVICE_SECTORS) / SECTOR_ENTRY;
     uint64_t count = 0;
-    while (count < room && (flash_get32(entry + SECTOR_ENTRY * count) != SECTOR_END ||
-                            flash_get32(entry + SECTOR_ENTRY * count + 4) != SECTOR_END))
+    while (count < room && (bytes_word(entry + SECTOR_ENTRY * count) != SECTOR_END ||
+                            bytes_word(entry + SECTOR_ENTRY * count + 4) != SECTOR_END))
         count++;
     if (count == room || count == 0 || count > FLASH_ALGORITHM_REGIONS ||
-        flash_get32(entry + 4) != 0)
+        bytes_word(entry + 4) != 0)
         return message_fail(r->why, BT_ERR_FORMAT, "the sector table has no start or no end");
     a->regions = calloc(count, sizeof *a->regions);
     if (!a->regions)
@@ -265,11 +261,11 @@ static int read_sectors(struct reader *r)
     int error = 0;
     for (uint64_t k = 0; error == 0 && k < count; k++) {
         const uint8_t *next = entry + SECTOR_ENTRY * (k + 1);
-        uint32_t end = k + 1 < count ? flash_get32(next + 4) : a->size;
+        uint32_t end = k + 1 < count ? bytes_word(next + 4) : a->size;
         error =
             end > a->size
                 ? message_fail(r->why, BT_ERR_FORMAT, "the sector table is longer than the flash")
-                : flash_add_region(r, flash_get32(next - SECTOR_ENTRY), flash_get32(next - 4), end);
+                : flash_add_region(r, bytes_word(next - SECTOR_ENTRY), bytes_word(next - 4), end);
     }
     return error;
 }
@@ -280,12 +276,12 @@ static int read_device(struct reader *r)
     const uint8_t *d = r->data + r->device_offset;
     for (unsigned k = 0; k < FLASH_ALGORITHM_NAME && d[DEVICE_NAME + k] != 0; k++)
         a->name[k] = isprint(d[DEVICE_NAME + k]) ? (char)d[DEVICE_NAME + k] : '?';
-    a->start = flash_get32(d + DEVICE_START);
-    a->size = flash_get32(d + DEVICE_SIZE);
-    a->page_size = flash_get32(d + DEVICE_PAGE);
+    a->start = bytes_word(d + DEVICE_START);
+    a->size = bytes_word(d + DEVICE_SIZE);
+    a->page_size = bytes_word(d + DEVICE_PAGE);
     a->empty = d[DEVICE_EMPTY];
-    a->program_ms = flash_get32(d + DEVICE_PROGRAM_MS);
-    a->erase_ms = flash_get32(d + DEVICE_ERASE_MS);
+    a->program_ms = bytes_word(d + DEVICE_PROGRAM_MS);
+    a->erase_ms = bytes_word(d + DEVICE_ERASE_MS);
     if (a->size == 0 || a->size - 1 > UINT32_MAX - a->start)
         return message_fail(r->why, BT_ERR_FORMAT, "the size of the flash makes no sense");
     if (a->page_size == 0 || a->page_size > FLASH_ALGORITHM_PAGE)

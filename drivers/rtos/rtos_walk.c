@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What the kernels share: variables of a program, memory that is read, tasks that are found. */
+#include "decoder/base/bytes.h"
 #include "rtos_internal.h"
 
 #include "drivers/elf/elf_image.h"
@@ -51,7 +52,7 @@ int rtos_read_word(const struct rtos_walk *w, uint32_t address, uint32_t *value)
     *value = 0;
     int error = rtos_read(w, address, b, sizeof b);
     if (!error)
-        *value = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+        *value = bytes_word(b);
     return error;
 }
 

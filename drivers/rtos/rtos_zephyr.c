@@ -3,6 +3,7 @@
  * Zephyr 2 to 4: with CONFIG_DEBUG_THREAD_INFO the program has a table of the offsets that a
  * debugger needs (subsys/debug/thread_info.c). The list is that of CONFIG_THREAD_MONITOR.
  */
+#include "decoder/base/bytes.h"
 #include "rtos_internal.h"
 
 #include <stdio.h>
@@ -35,9 +36,7 @@ static void zephyr_find_current(struct rtos *r, const struct elf_image *image)
     size_t size = 0;
     const uint8_t *b =
         rtos_image_bytes(image, r->zephyr.offsets.address + 4 * ZEPHYR_CURRENT, &size);
-    uint32_t offset = b && size >= 4
-                          ? b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24
-                          : NOT_THERE;
+    uint32_t offset = b && size >= 4 ? bytes_word(b) : NOT_THERE;
     if (offset <= OFFSET_MOST)
         r->current = (struct rtos_variable){r->zephyr.kernel.address + offset, 4};
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/zstd/zstd_frames.h"
+#include "decoder/base/bytes.h"
 
 #include "decoder/base/search.h"
 
@@ -58,11 +59,6 @@ static int read_at(int fd, uint64_t at, void *out, size_t length)
     return BT_OK;
 }
 
-static uint32_t get_u32(const uint8_t *p)
-{
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /* The next frame ends there. */
 static int frames_add(struct zstd_frames *f, uint64_t packed, uint64_t length)
 {
@@ -88,23 +84,24 @@ static int frames_read_table(struct zstd_frames *f, bool *found)
     if (f->file_size < sizeof footer + sizeof header)
         return BT_OK;
     int error = read_at(f->fd, f->file_size - sizeof footer, footer, sizeof footer);
-    if (error || get_u32(footer + 5) != ZSTD_SEEK_MAGIC)
+    if (error || bytes_word(footer + 5) != ZSTD_SEEK_MAGIC)
         return error;
     size_t entry = footer[4] & ZSTD_SEEK_CHECKSUMS ? 12 : 8;
-    uint64_t count = get_u32(footer), length = count * entry + sizeof footer;
+    uint64_t count = bytes_word(footer), length = count * entry + sizeof footer;
     if (count == 0 || length + sizeof header > f->file_size)
         return BT_ERR_FORMAT;
     uint64_t begin = f->file_size - length - sizeof header;
     error = read_at(f->fd, begin, header, sizeof header);
     if (error)
         return error;
-    if (get_u32(header) != ZSTD_SEEK_SKIPPABLE || get_u32(header + 4) != length)
+    if (bytes_word(header) != ZSTD_SEEK_SKIPPABLE || bytes_word(header + 4) != length)
         return BT_ERR_FORMAT;
     uint8_t *table = malloc((size_t)count * entry);
     error =
         table ? read_at(f->fd, begin + sizeof header, table, (size_t)count * entry) : BT_ERR_NOMEM;
     for (uint64_t i = 0; i < count && !error; i++) {
-        uint32_t packed = get_u32(table + i * entry), contents = get_u32(table + i * entry + 4);
+        uint32_t packed = bytes_word(table + i * entry),
+                 contents = bytes_word(table + i * entry + 4);
         bool large = contents > ZSTD_FRAME_MAX || packed > ZSTD_COMPRESSBOUND(ZSTD_FRAME_MAX);
         error = large ? BT_ERR_UNSUPPORTED : frames_add(f, packed, contents);
     }
@@ -157,12 +154,12 @@ static int frames_scan_one(struct zstd_frames *f, uint64_t at, bool *more)
     *more = false;
     if (error || have < ZSTD_SEEK_HEADER)
         return error ? error : f->count ? BT_OK : BT_ERR_FORMAT;
-    if ((get_u32(header) & ~0xfu) == SKIPPABLE) {
-        packed = ZSTD_SEEK_HEADER + (uint64_t)get_u32(header + 4);
+    if ((bytes_word(header) & ~0xfu) == SKIPPABLE) {
+        packed = ZSTD_SEEK_HEADER + (uint64_t)bytes_word(header + 4);
         *more = packed <= left;
         return *more ? frames_add(f, packed, 0) : BT_OK;
     }
-    if (get_u32(header) != ZSTD_MAGICNUMBER)
+    if (bytes_word(header) != ZSTD_MAGICNUMBER)
         return BT_ERR_FORMAT;
     if (have < frames_header_size(header[4]))
         return BT_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/zstd/zstd_writer.h"
+#include "decoder/base/bytes.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,12 +21,6 @@ struct zstd_writer {
     uint8_t *packed;
     uint8_t bytes[ZSTD_WRITER_FRAME];
 };
-
-static void put_u32(uint8_t *p, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++)
-        p[i] = (uint8_t)(value >> 8 * i);
-}
 
 static int zstd_writer_write(int fd, const uint8_t *p, size_t length)
 {
@@ -79,8 +74,8 @@ static int zstd_writer_note(struct zstd_writer *w, size_t packed)
         w->table = grown;
         w->frames_max = room;
     }
-    put_u32(w->table + 8 * w->frames, (uint32_t)packed);
-    put_u32(w->table + 8 * w->frames++ + 4, (uint32_t)w->fill);
+    bytes_set_word(w->table + 8 * w->frames, (uint32_t)packed);
+    bytes_set_word(w->table + 8 * w->frames++ + 4, (uint32_t)w->fill);
     return BT_OK;
 }
 
@@ -119,10 +114,10 @@ int zstd_writer_append(struct zstd_writer *w, int fd, const void *data, size_t l
 static int zstd_writer_end(struct zstd_writer *w, int fd)
 {
     uint8_t header[ZSTD_SEEK_HEADER], footer[ZSTD_SEEK_FOOTER] = {0};
-    put_u32(header, ZSTD_SEEK_SKIPPABLE);
-    put_u32(header + 4, (uint32_t)(8 * w->frames + sizeof footer));
-    put_u32(footer, (uint32_t)w->frames);
-    put_u32(footer + 5, ZSTD_SEEK_MAGIC);
+    bytes_set_word(header, ZSTD_SEEK_SKIPPABLE);
+    bytes_set_word(header + 4, (uint32_t)(8 * w->frames + sizeof footer));
+    bytes_set_word(footer, (uint32_t)w->frames);
+    bytes_set_word(footer + 5, ZSTD_SEEK_MAGIC);
     int error = zstd_writer_write(fd, header, sizeof header);
     if (!error)
         error = zstd_writer_write(fd, w->table, 8 * w->frames);

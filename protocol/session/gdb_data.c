@@ -3,6 +3,7 @@
  * Registers, memory, flash and breakpoints. Registers (g, G, p, P) are laid out as the target
  * describes them, at a replay position, too.
  */
+#include "decoder/base/bytes.h"
 #include "gdb_internal.h"
 #include "protocol/rsp/gdb_packet.h"
 
@@ -159,16 +160,13 @@ static bool register_take_value(const struct target_register *list, unsigned i, 
 {
     uint8_t bytes[BYTES_MAX];
     unsigned size = register_bytes(&list[i]), unknown = 0;
-    uint64_t value = 0;
     while (unknown < size && gdb_args_text(a, "xx"))
         unknown++;
     if (unknown > 0)
         return unknown == size;
-    if (size > sizeof value || !gdb_args_bytes(a, bytes, size))
+    if (size > sizeof(uint64_t) || !gdb_args_bytes(a, bytes, size))
         return false;
-    for (unsigned k = 0; k < size; k++)
-        value |= (uint64_t)bytes[big ? size - 1 - k : k] << 8 * k;
-    target_regs_set(regs, list, i, value);
+    target_regs_set(regs, list, i, bytes_number(bytes, size, big));
     return true;
 }
 

@@ -368,6 +368,8 @@ bool pipeline_drain(struct pipeline *p, unsigned timeout_ms)
 
 void pipeline_lock(struct pipeline *p)
 {
+    if (!p)
+        return;
     atomic_fetch_add(&p->readers, 1);
     uv_mutex_lock(&p->store);
     atomic_fetch_sub(&p->readers, 1);
@@ -380,7 +382,8 @@ struct history *pipeline_history(struct pipeline *p, unsigned i)
 
 void pipeline_unlock(struct pipeline *p)
 {
-    uv_mutex_unlock(&p->store);
+    if (p)
+        uv_mutex_unlock(&p->store);
 }
 
 void pipeline_stats(struct pipeline *p, struct pipeline_stats *stats)

@@ -94,7 +94,7 @@ void pipeline_lost(struct pipeline *p, enum bt_gap_cause cause, uint64_t bytes);
  */
 bool pipeline_drain(struct pipeline *p, unsigned timeout_ms);
 
-/* History of source number i; between lock and unlock. */
+/* History of source number i; between lock and unlock, which do nothing where `p` is NULL. */
 void pipeline_lock(struct pipeline *p);
 struct history *pipeline_history(struct pipeline *p, unsigned i);
 void pipeline_unlock(struct pipeline *p);

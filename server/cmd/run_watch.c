@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The live half of btraced run: a breakpoint at the goal, a limit of time, and an eye on faults. */
+#include "decoder/base/bytes.h"
 #include "run.h"
 #include "serve.h"
 
@@ -290,8 +291,7 @@ static bool history_has_fault(const struct watch *w)
 
 static uint32_t word_at(const struct target_answer *a, size_t i)
 {
-    const uint8_t *b = a->bytes + 4 * i;
-    return (uint32_t)b[3] << 24 | (uint32_t)b[2] << 16 | (uint32_t)b[1] << 8 | b[0];
+    return bytes_word(a->bytes + 4 * i);
 }
 
 static void ask_fault_words(struct watch *w);

@@ -371,13 +371,9 @@ static void list_packet(void *ctx, const struct stream_packet *p)
     char offset[24], bytes[400], text[DETAIL_MAX] = "";
     struct detail detail = {text, 0};
     hex_bytes(&l->kept, p, bytes, sizeof bytes);
-    l->protocol->describe(&l->source->config, p->packet, &detail);
+    const char *name = l->protocol->describe(&l->source->config, p->packet, &detail);
     const char *row[] = {
-        l->source->name,
-        number_text(offset, sizeof offset, p->offset),
-        bytes,
-        l->protocol->name(p->packet),
-        text,
+        l->source->name, number_text(offset, sizeof offset, p->offset), bytes, name, text,
     };
     listing_row(&l->packets, row);
 }

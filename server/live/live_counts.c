@@ -89,8 +89,7 @@ void live_counts_start(struct live *l, enum live_counts_kind kind, const struct 
 void live_counts_stop(struct live *l, enum live_counts_kind kind, const struct console *c)
 {
     bool stopped = false;
-    if (l->pipeline)
-        pipeline_lock(l->pipeline);
+    pipeline_lock(l->pipeline);
     for (unsigned i = 0; l->pipeline && i < l->config->core_count; i++) {
         const struct history *h = live_history(l, (int)i);
         struct live_counts_span *s = &l->cores[i].counted[kind];
@@ -99,8 +98,7 @@ void live_counts_stop(struct live *l, enum live_counts_kind kind, const struct c
         s->to = history_end(h);
         s->stopped = stopped = true;
     }
-    if (l->pipeline)
-        pipeline_unlock(l->pipeline);
+    pipeline_unlock(l->pipeline);
     if (stopped)
         console_print(c, "%s: what runs from now on does not count\n", kind_names[kind]);
     else

@@ -4,6 +4,7 @@
  * trace units, the registers of its cores, code that the trace went through and nobody knows, and
  * what a recording gets of the halt.
  */
+#include "decoder/base/bytes.h"
 #include "live_internal.h"
 
 #include "server/base/log.h"
@@ -93,8 +94,7 @@ static void on_setup_written(void *ctx, const struct target_answer *a)
 static void setup_write_word(struct live *l, uint32_t value)
 {
     uint8_t bytes[4];
-    for (unsigned i = 0; i < 4; i++)
-        bytes[has_big_words(l) ? 3 - i : i] = (uint8_t)(value >> 8 * i);
+    bytes_set_number(bytes, sizeof bytes, has_big_words(l), value);
     look_ask(l,
              &(struct target_request){.kind = TARGET_WRITE_MEMORY,
                                       .address = setup_line(l)->address,
@@ -107,15 +107,13 @@ static void on_setup_read(void *ctx, const struct target_answer *a)
 {
     struct live *l = ctx;
     const struct config_setup *s = setup_line(l);
-    uint32_t word = 0;
     if (!look_goes_on(l, a))
         return;
     if (a->error || a->length != 4) {
         setup_end_line(l, &(struct target_answer){.error = BT_ERR_RANGE}, "read");
         return;
     }
-    for (unsigned i = 0; i < 4; i++)
-        word |= (uint32_t)a->bytes[has_big_words(l) ? 3 - i : i] << 8 * i;
+    uint32_t word = (uint32_t)bytes_number(a->bytes, 4, has_big_words(l));
     setup_write_word(l, s->how == CONFIG_SETUP_SET ? word | s->value : word & ~s->value);
 }
 
@@ -238,8 +236,7 @@ void live_code_commit(struct live *l)
 {
     if (!l->code.pending)
         return;
-    if (l->pipeline)
-        pipeline_lock(l->pipeline);
+    pipeline_lock(l->pipeline);
     for (unsigned i = 0; i < l->config->core_count; i++)
         code_image_new_generation(&l->cores[i].image);
     while (l->code.pending) {
@@ -254,8 +251,7 @@ void live_code_commit(struct live *l)
         if (h)
             history_set_generation(h, l->cores[i].image.generation);
     }
-    if (l->pipeline)
-        pipeline_unlock(l->pipeline);
+    pipeline_unlock(l->pipeline);
 }
 
 static bool code_page_asked(const struct live_code *code, uint64_t page)

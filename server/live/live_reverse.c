@@ -3,6 +3,7 @@
  * Reverse execution of a live target: registers and memory of the halted cores for value
  * reconstruction, and what the motions of its clients ask for.
  */
+#include "decoder/base/bytes.h"
 #include "live_internal.h"
 
 #include "decoder/base/array.h"
@@ -81,12 +82,6 @@ static const uint8_t *present_word(struct live_reverse_reader *r, uint32_t addre
     return found && at + 4 <= found->length ? found->bytes + at : NULL;
 }
 
-static uint32_t word_of_bytes(const uint8_t *b, bool big)
-{
-    return big ? (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3]
-               : (uint32_t)b[3] << 24 | (uint32_t)b[2] << 16 | (uint32_t)b[1] << 8 | b[0];
-}
-
 /* Others write it, as the board file says. */
 static bool is_shared(const struct config_ranges *ranges, uint32_t address)
 {
@@ -124,7 +119,7 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     } else {
         return kind;
     }
-    *value = word_of_bytes(bytes, big);
+    *value = (uint32_t)bytes_number(bytes, 4, big);
     return kind;
 }
 
@@ -284,26 +279,14 @@ static int live_host_view(void *ctx, int core, struct btrace_view *view, struct 
     return BT_OK;
 }
 
-static void lock_history(struct live *l)
-{
-    if (l->pipeline)
-        pipeline_lock(l->pipeline);
-}
-
-static void unlock_history(struct live *l)
-{
-    if (l->pipeline)
-        pipeline_unlock(l->pipeline);
-}
-
 static void live_host_lock(void *ctx)
 {
-    lock_history(((struct live_client *)ctx)->live);
+    pipeline_lock(((struct live_client *)ctx)->live->pipeline);
 }
 
 static void live_host_unlock(void *ctx)
 {
-    unlock_history(((struct live_client *)ctx)->live);
+    pipeline_unlock(((struct live_client *)ctx)->live->pipeline);
 }
 
 static size_t live_host_breakpoints(void *ctx, const struct target_breakpoint **set)
@@ -457,11 +440,11 @@ static void mark_halt_written(struct live *l, struct live_core *c)
 void live_reverse_written(struct live *l, bool memory)
 {
     bool before = l->reverse.written;
-    lock_history(l);
+    pipeline_lock(l->pipeline);
     for (unsigned i = 0; i < l->config->core_count; i++)
         if (l->cores[i].source >= 0 && (l->cores[i].regs.known >> TARGET_REG_PC & 1))
             mark_halt_written(l, &l->cores[i]);
-    unlock_history(l);
+    pipeline_unlock(l->pipeline);
     live_reverse_forget(l);
     l->reverse.written = memory || before;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "decoder/base/bytes.h"
 #include "live_internal.h"
 
 #include "server/base/log.h"
@@ -255,9 +256,7 @@ static void on_system_word(void *ctx, const struct target_answer *a)
         return;
     struct reverse_snapshot *state = reverse_forward_last(&l->snapshot.cores[q.core]->forward);
     if (!a->error && a->length == 4 && state) {
-        const uint8_t *b = a->bytes; /* of the system control space: little-endian */
-        state->regs.value[system_words[q.word].reg] =
-            (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+        state->regs.value[system_words[q.word].reg] = bytes_word(a->bytes);
         state->regs.known |= UINT64_C(1) << system_words[q.word].reg;
     }
     if (a->error == BT_ERR_INVAL || a->error == BT_ERR_IO)
@@ -412,15 +411,13 @@ static void note_halt(struct live *l, unsigned i)
     struct reverse place;
     if (c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1))
         return;
-    if (l->pipeline)
-        pipeline_lock(l->pipeline);
+    pipeline_lock(l->pipeline);
     live_view(l, c, BTRACE_DEFAULT_SIZE, &view);
     int error = reverse_init(&place, &view);
     if (error == BT_OK || error == BT_ERR_RANGE)
         note_place(l, i, &place);
     reverse_release(&place);
-    if (l->pipeline)
-        pipeline_unlock(l->pipeline);
+    pipeline_unlock(l->pipeline);
 }
 
 /* The history goes on through a halt that is not noted. */

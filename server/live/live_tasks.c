@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Tasks of the real-time kernel: those of the halt, and which of them ran when. */
+#include "decoder/base/bytes.h"
 #include "live_internal.h"
 
 #include <inttypes.h>
@@ -120,8 +121,7 @@ static bool task_by_values(struct live_client *k, int core, uint32_t *task)
         tasks_at(l->tasks, l->target, &tasks) != BT_OK ||
         !tasks_current(l->tasks, core, &pointer, &present))
         return false;
-    for (unsigned i = 0; i < 4; i++)
-        bytes[i] = (uint8_t)(present >> 8 * i);
+    bytes_set_word(bytes, present);
     uint8_t now[4];
     memcpy(now, bytes, sizeof now);
     l->reverse.reply.bytes = now;
@@ -130,8 +130,7 @@ static bool task_by_values(struct live_client *k, int core, uint32_t *task)
     size_t n = reverse_motion_memory(&k->motion, core, pointer, bytes, sizeof bytes, sizeof bytes);
     l->reverse.reply.bytes = NULL;
     k->misses[false].count = 0;
-    *task =
-        bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    *task = bytes_word(bytes);
     return n == sizeof bytes && *task; /* 0: the kernel has not started */
 }
 

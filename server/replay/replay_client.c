@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A client of a recording: its target, its place in the history, and what its session asks. */
+#include "decoder/base/bytes.h"
 #include "replay_known.h"
 
 #include "server/history/btrace_blocks.h"
@@ -61,12 +62,6 @@ static bool is_in_ranges(const struct config_ranges *ranges, uint32_t address)
     return false;
 }
 
-static uint32_t word_of(const struct replay_core *c, const uint8_t b[4])
-{
-    return c->big_endian ? (uint32_t)b[0] << 24 | b[1] << 16 | b[2] << 8 | b[3]
-                         : (uint32_t)b[3] << 24 | b[2] << 16 | b[1] << 8 | b[0];
-}
-
 static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
     const struct replay_core *c = ctx;
@@ -78,7 +73,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
                                       (c->forward && reverse_forward_outside(c->forward, address))))
         return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_RAM && replay_known_memory(c, address, b, sizeof b) == sizeof b) {
-        *value = word_of(c, b);
+        *value = (uint32_t)bytes_number(b, sizeof b, c->big_endian);
         return kind;
     }
     bool there = (dumped || kind == VALUES_MEMORY_CONST) &&
@@ -87,7 +82,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
         return kind == VALUES_MEMORY_RAM                                     ? VALUES_MEMORY_UNREAD
                : kind == VALUES_MEMORY_SHARED || kind == VALUES_MEMORY_SAVED ? kind
                                                                              : VALUES_MEMORY_OTHER;
-    *value = word_of(c, b);
+    *value = (uint32_t)bytes_number(b, sizeof b, c->big_endian);
     return kind;
 }
 

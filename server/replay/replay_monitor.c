@@ -68,14 +68,29 @@ static void list_replay_clients(const struct replay *r, const struct replay_clie
         status_report_client(k->client, k == me, client_place(k), now, c);
 }
 
-static int cmd_status(struct replay_client *k, int core, const char *rest, const struct console *c)
+/* A line of `monitor`, behind the command's name. */
+struct replay_line {
+    struct replay_client *client;
+    int core;
+    const char *rest;
+    const struct console *c;
+};
+
+/* The core of a question; NULL: said already that it has no trace. */
+static const struct replay_core *core_of_line(const struct replay_line *q)
 {
-    const struct replay_core *one = &k->replay->cores[core];
-    (void)rest;
-    if (!one->trace) {
-        console_print(c, "%s: no trace in this recording\n", one->name);
+    const struct replay_core *one = &q->client->replay->cores[q->core];
+    if (!one->trace)
+        console_print(q->c, "%s: no trace in this recording\n", one->name);
+    return one->trace ? one : NULL;
+}
+
+static int cmd_status(const struct replay_line *q)
+{
+    const struct console *c = q->c;
+    const struct replay_core *one = core_of_line(q);
+    if (!one)
         return BT_OK;
-    }
     const struct history *h = one->trace->history;
     const struct recording_pass *pass = &one->trace->pass;
     console_print(c, "core          %s, traced by %s (ID 0x%02x)\n", one->name,
@@ -93,131 +108,106 @@ static int cmd_status(struct replay_client *k, int core, const char *rest, const
     return BT_OK;
 }
 
-static int cmd_gaps(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_gaps(const struct replay_line *q)
 {
-    const struct replay_core *one = &k->replay->cores[core];
-    (void)rest;
-    if (one->trace)
-        status_report_gaps(c, one->trace->history);
-    else
-        console_print(c, "%s: no trace in this recording\n", one->name);
+    const struct replay_core *one = core_of_line(q);
+    if (one)
+        status_report_gaps(q->c, one->trace->history);
     return BT_OK;
 }
 
-static bool replay_query(const struct replay_client *k, int core, struct call_query *q,
-                         const struct console *c)
+/* A question about the history of the core: in slices; where nobody calls for them, at once. */
+static int ask_history(const struct replay_line *q,
+                       struct call_job *(*begin)(const struct call_query *query, const char *text,
+                                                 const struct console *c))
 {
+    struct replay_client *k = q->client;
     const struct replay *r = k->replay;
-    const struct replay_core *one = &r->cores[core];
-    *q = (struct call_query){.history = one->trace ? one->trace->history : NULL,
-                             .image = one->image,
-                             .elf = r->recording.elf,
-                             .elf_count = r->recording.elf_count,
-                             .m_profile = one->profile == TARGET_PROFILE_M,
-                             .end = reverse_motion_position(&k->reverse, core)};
-    if (!one->trace)
-        console_print(c, "%s: no trace in this recording\n", one->name);
-    return one->trace;
-}
-
-/* In slices; where nobody calls for them, at once. */
-static int answer_question(struct replay_client *k, struct call_job *job)
-{
-    const struct replay *r = k->replay;
-    if (!job)
+    const struct replay_core *one = core_of_line(q);
+    if (!one)
         return BT_OK;
-    if (r->io.later) {
+    const struct call_query query = {.history = one->trace->history,
+                                     .image = one->image,
+                                     .elf = r->recording.elf,
+                                     .elf_count = r->recording.elf_count,
+                                     .m_profile = one->profile == TARGET_PROFILE_M,
+                                     .end = reverse_motion_position(&k->reverse, q->core)};
+    struct call_job *job = begin(&query, q->rest, q->c);
+    if (job && r->io.later) {
         k->question = job;
         r->io.later(r->io.ctx);
         return TARGET_PENDING;
     }
-    while (!call_job_work(job))
+    while (job && !call_job_work(job))
         continue;
     call_job_free(job);
     return BT_OK;
 }
 
-static int cmd_history(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_history(const struct replay_line *q)
 {
-    struct call_query q;
-    return replay_query(k, core, &q, c) ? answer_question(k, call_history_begin(&q, rest, c))
-                                        : BT_OK;
+    return ask_history(q, call_history_begin);
 }
 
-static int cmd_when(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_when(const struct replay_line *q)
 {
-    struct call_query q;
-    return replay_query(k, core, &q, c) ? answer_question(k, call_when_begin(&q, rest, c)) : BT_OK;
+    return ask_history(q, call_when_begin);
 }
 
-static int cmd_version(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_version(const struct replay_line *q)
 {
-    (void)k, (void)core, (void)rest;
-    console_print(c, "btraced " BTRACED_VERSION "\n");
+    console_print(q->c, "btraced " BTRACED_VERSION "\n");
     return BT_OK;
 }
 
-static int cmd_numbers(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_numbers(const struct replay_line *q)
 {
-    (void)core, (void)rest;
-    report_numbers(k->replay, c);
+    report_numbers(q->client->replay, q->c);
     return BT_OK;
 }
 
-static int cmd_clients(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_clients(const struct replay_line *q)
 {
-    (void)core, (void)rest;
-    list_replay_clients(k->replay, k, c);
+    list_replay_clients(q->client->replay, q->client, q->c);
     return BT_OK;
 }
 
-static int cmd_reload(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_reload(const struct replay_line *q)
 {
-    const struct replay *r = k->replay;
-    (void)core, (void)rest;
+    const struct replay *r = q->client->replay;
     if (r->io.reload)
-        r->io.reload(r->io.ctx, c);
+        r->io.reload(r->io.ctx, q->c);
     else
-        console_print(c, "no file to read again: --config names one\n");
+        console_print(q->c, "no file to read again: --config names one\n");
     return BT_OK;
 }
 
-static int cmd_control(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_tasks(const struct replay_line *q)
 {
-    (void)k, (void)core, (void)rest;
-    console_print(c,
-                  "a recording has nothing to control: each client moves through it by itself\n");
-    return BT_OK;
-}
-
-/* What IDEs send on launch, whatever the target is. */
-static int cmd_nothing(struct replay_client *k, int core, const char *rest, const struct console *c)
-{
-    (void)k, (void)core, (void)rest;
-    console_print(c, "nothing to do: this is a recording\n");
-    return BT_OK;
-}
-
-static int cmd_tasks(struct replay_client *k, int core, const char *rest, const struct console *c)
-{
+    struct replay_client *k = q->client;
     struct tasks *t = k->replay->tasks;
     struct gdb_tasks tasks;
-    int code = contexts_command(&k->reverse, core, rest, c);
+    int code = contexts_command(&k->reverse, q->core, q->rest, q->c);
     if (code != BT_ERR_UNSUPPORTED)
         return code;
     if (tasks_has(t) && tasks_at(t, &k->target, &tasks) == BT_OK)
-        tasks_report(t, c);
+        tasks_report(t, q->c);
     else
-        console_print(c, "the program has no kernel whose tasks are known\n");
+        console_print(q->c, "the program has no kernel whose tasks are known\n");
     return BT_OK;
 }
 
-static int cmd_help(struct replay_client *k, int core, const char *rest, const struct console *c);
+static int cmd_help(const struct replay_line *q);
+
+static const char no_control[] =
+    "a recording has nothing to control: each client moves through it by itself";
+/* Of what IDEs send on launch, whatever the target is. */
+static const char no_target[] = "nothing to do: this is a recording";
 
 static const struct {
     const char *name;
-    int (*run)(struct replay_client *k, int core, const char *rest, const struct console *c);
-    const char *help; /* NULL: accepted, not advertised */
+    int (*run)(const struct replay_line *q); /* NULL: it is not listed, and says its `help` */
+    const char *help;
 } commands[] = {
     {"help", cmd_help, "this list"},
     {"trace status", cmd_status, "what was decoded for the selected thread's core"},
@@ -230,24 +220,23 @@ static const struct {
     {"status", cmd_numbers, "clients, history, gaps"},
     {"clients", cmd_clients, "who is connected"},
     {"reload", cmd_reload, "read the file of --config again; says what holds from now on"},
-    {"control", cmd_control, NULL},
-    {"release", cmd_control, NULL},
+    {"control", NULL, no_control},
+    {"release", NULL, no_control},
     {"version", cmd_version, "version of the server"},
-    {"halt", cmd_nothing, NULL},
-    {"reset", cmd_nothing, NULL},
-    {"reset halt", cmd_nothing, NULL},
-    {"reset init", cmd_nothing, NULL},
-    {"reset run", cmd_nothing, NULL},
-    {"gdb_sync", cmd_nothing, NULL},
+    {"halt", NULL, no_target},
+    {"reset", NULL, no_target},
+    {"reset halt", NULL, no_target},
+    {"reset init", NULL, no_target},
+    {"reset run", NULL, no_target},
+    {"gdb_sync", NULL, no_target},
 };
 
-static int cmd_help(struct replay_client *k, int core, const char *rest, const struct console *c)
+static int cmd_help(const struct replay_line *q)
 {
-    (void)k, (void)core, (void)rest;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (commands[i].help)
-            console_print(c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
-    reverse_monitor_help(c->print, c->to);
+        if (commands[i].run)
+            console_print(q->c, "monitor %-14s %s\n", commands[i].name, commands[i].help);
+    reverse_monitor_help(q->c->print, q->c->to);
     return BT_OK;
 }
 
@@ -256,8 +245,14 @@ int replay_monitor(void *ctx, int core, const char *text, target_print_fn print,
     struct replay_client *k = ctx;
     const struct console c = {print, to};
     char rest[300];
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
-        if (console_rest(text, commands[i].name, rest, sizeof rest))
-            return commands[i].run(k, core, rest, &c);
+    const struct replay_line q = {k, core, rest, &c};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (!console_rest(text, commands[i].name, rest, sizeof rest))
+            continue;
+        if (commands[i].run)
+            return commands[i].run(&q);
+        console_print(&c, "%s\n", commands[i].help);
+        return BT_OK;
+    }
     return reverse_monitor(&k->reverse, core, text, print, to);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/reverse/reverse_accesses.h"
 #include "decoder/base/array.h"
+#include "decoder/base/bytes.h"
 #include "decoder/base/search.h"
 
 #include <stdlib.h>
@@ -275,9 +276,7 @@ static void read_value(const struct foreseer *o, struct values_touch *t)
     uint8_t b[8];
     t->value_known = t->store && t->size <= sizeof b &&
                      reverse_forward_memory(f, f->view.position, t->address, b, t->size);
-    t->value = 0;
-    for (unsigned i = 0; t->value_known && i < t->size; i++)
-        t->value |= (uint64_t)b[i] << 8 * (f->core.big_endian ? t->size - 1u - i : i);
+    t->value = t->value_known ? bytes_number(b, t->size, f->core.big_endian) : 0;
 }
 
 /* An access that may be to `watch`. */

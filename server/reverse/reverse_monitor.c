@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `monitor` commands about the position in the history. */
+#include "decoder/base/bytes.h"
 #include "server/base/console.h"
 #include "server/reverse/reverse_motion.h"
 
@@ -191,12 +192,10 @@ static bool explain_forward(const struct reverse_core *k, uint64_t address, unsi
 {
     const struct reverse_machine *m = &k->machine;
     uint8_t bytes[4];
-    uint32_t value = 0;
     if (!m->forward ||
         !reverse_forward_memory(m->forward, k->reverse.position, address, bytes, size))
         return false;
-    for (unsigned i = 0; i < size; i++)
-        value |= (uint32_t)bytes[i] << 8 * (m->big_endian ? size - 1 - i : i);
+    uint32_t value = (uint32_t)bytes_number(bytes, size, m->big_endian);
     bool differs = back && size == 4 && value != back->value;
     if (!back || differs)
         console_print(c, "0x%08" PRIx64, address);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/trace_unit/target_bus.h"
+#include "decoder/base/bytes.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -75,27 +76,13 @@ static int access_words(struct target_bus *b, bool write, uint64_t address, size
     return b->good == count ? BT_OK : bus_fail(b, DEBUG_FAIL_FAULT, address + 4 * b->good);
 }
 
-static void bus_put_word(const struct target_bus *b, uint8_t *bytes, uint32_t word)
-{
-    for (unsigned i = 0; i < 4; i++)
-        bytes[b->big_endian ? 3 - i : i] = (uint8_t)(word >> 8 * i);
-}
-
-static uint32_t bus_get_word(const struct target_bus *b, const uint8_t *bytes)
-{
-    uint32_t word = 0;
-    for (unsigned i = 0; i < 4; i++)
-        word |= (uint32_t)bytes[b->big_endian ? 3 - i : i] << 8 * i;
-    return word;
-}
-
 /* What was read before an access was refused is handed out, too. */
 static int read_piece(struct target_bus *b, uint64_t address, uint32_t *words, size_t count)
 {
     uv_mutex_lock(&b->lock);
     int error = access_words(b, false, address, count);
     for (size_t i = 0; i < (error ? b->good : count); i++)
-        words[i] = bus_get_word(b, b->bytes + 4 * i);
+        words[i] = (uint32_t)bytes_number(b->bytes + 4 * i, 4, b->big_endian);
     uv_mutex_unlock(&b->lock);
     return error;
 }
@@ -104,7 +91,7 @@ static int write_piece(struct target_bus *b, uint64_t address, const uint32_t *w
 {
     uv_mutex_lock(&b->lock);
     for (size_t i = 0; i < count; i++)
-        bus_put_word(b, b->bytes + 4 * i, words[i]);
+        bytes_set_number(b->bytes + 4 * i, 4, b->big_endian, words[i]);
     int error = access_words(b, true, address, count);
     uv_mutex_unlock(&b->lock);
     return error;

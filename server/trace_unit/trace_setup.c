@@ -3,6 +3,7 @@
  * What there is of trace components, programming it, reading a buffer out, and address filters.
  * What trace on a Cortex-M needs beside its ETM: DDI 0403E.e C1.7, C1.8 and C1.10.
  */
+#include "decoder/base/bytes.h"
 #include "trace_setup_internal.h"
 
 #include <errno.h>
@@ -529,8 +530,7 @@ static void deliver_words(const uint32_t *words, size_t count, const struct trac
     while (count > 0) {
         size_t n = count < CHUNK_WORDS ? count : CHUNK_WORDS;
         for (size_t i = 0; i < n; i++)
-            for (unsigned k = 0; k < 4; k++)
-                bytes[4 * i + k] = (uint8_t)(words[i] >> 8 * k);
+            bytes_set_word(bytes + 4 * i, words[i]);
         sink->bytes(sink->user, bytes, 4 * n);
         words += n;
         count -= n;

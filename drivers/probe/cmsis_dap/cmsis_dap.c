@@ -354,7 +354,7 @@ static size_t pack_list(struct job *job, struct packet *packet, bool *writes)
         if (read) {
             answer += 4;
         } else {
-            dap_put32(dap->out + length, t->value);
+            bytes_set_word(dap->out + length, t->value);
             length += 4;
             *writes = true;
         }
@@ -379,10 +379,10 @@ static size_t pack_block(struct job *job, struct packet *packet, bool *writes)
         n = BLOCK_MAX;
     dap->out[0] = DAP_TRANSFER_BLOCK;
     dap->out[1] = dap->dap_index;
-    dap_put16(dap->out + 2, (uint32_t)n);
+    bytes_set_half(dap->out + 2, (uint32_t)n);
     dap->out[4] = job->request & (DEBUG_AP | DEBUG_READ | DEBUG_REG_MASK);
     for (size_t k = 0; !read && k < n; k++)
-        dap_put32(dap->out + BLOCK_HEADER + 4 * k, job->words[job->next + k]);
+        bytes_set_word(dap->out + BLOCK_HEADER + 4 * k, job->words[job->next + k]);
     *writes = !read;
     *packet = (struct packet){.first = job->next, .count = (unsigned)n};
     return BLOCK_HEADER + (read ? 0 : 4 * n);
@@ -446,7 +446,7 @@ static unsigned take_values(struct job *job, const struct packet *packet, unsign
             ack != DEBUG_ACK_OK && job->dap->transport == CMSIS_DAP_HID && k + 1 == done;
         if (used == words || last_in_report)
             return k;
-        uint32_t value = dap_get32(data + 4 * used++);
+        uint32_t value = bytes_word(data + 4 * used++);
         if (job->list)
             job->list[index].value = value;
         else
@@ -471,7 +471,7 @@ static int take_answer(struct job *job)
     job->in_flight--;
     if (job->failed)
         return 0;
-    unsigned done = length < header ? 0 : job->list ? dap->in[1] : dap_get16(dap->in + 1);
+    unsigned done = length < header ? 0 : job->list ? dap->in[1] : bytes_half(dap->in + 1);
     if (length < header || done > packet.count) {
         dap->stale = true;
         return BT_ERR_FORMAT;
@@ -569,7 +569,7 @@ static int dap_set_clock(void *self, uint32_t hz)
     uint8_t command[5] = {DAP_SWJ_CLOCK};
     if (hz == 0)
         return BT_ERR_INVAL;
-    dap_put32(command + 1, hz);
+    bytes_set_word(command + 1, hz);
     dap->clock_hz = hz;
     return cmsis_dap_status(dap, command, sizeof command);
 }
@@ -580,8 +580,8 @@ static int dap_configure(void *self, uint8_t idle_clocks, uint16_t wait_retries)
     uint8_t command[6] = {DAP_TRANSFER_CONFIGURE, idle_clocks};
     dap->retries = wait_retries;
     dap->idle_clocks = idle_clocks;
-    dap_put16(command + 2, wait_retries);
-    dap_put16(command + 4, MATCH_RETRIES);
+    bytes_set_half(command + 2, wait_retries);
+    bytes_set_half(command + 4, MATCH_RETRIES);
     return cmsis_dap_status(dap, command, sizeof command);
 }
 

@@ -3,6 +3,7 @@
 #ifndef DRIVERS_CMSIS_DAP_INTERNAL_H
 #define DRIVERS_CMSIS_DAP_INTERNAL_H
 
+#include "decoder/base/bytes.h"
 #include "drivers/probe/cmsis_dap/cmsis_dap.h"
 
 enum {
@@ -26,27 +27,5 @@ enum {
     DAP_SWO_DATA = 0x1c,
     DAP_UNKNOWN = 0xff, /* first byte of the answer to a command that is not known */
 };
-
-static inline void dap_put16(uint8_t *p, uint32_t value)
-{
-    p[0] = (uint8_t)value;
-    p[1] = (uint8_t)(value >> 8);
-}
-
-static inline void dap_put32(uint8_t *p, uint32_t value)
-{
-    dap_put16(p, value);
-    dap_put16(p + 2, value >> 16);
-}
-
-static inline uint32_t dap_get16(const uint8_t *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8;
-}
-
-static inline uint32_t dap_get32(const uint8_t *p)
-{
-    return dap_get16(p) | dap_get16(p + 2) << 16;
-}
 
 #endif

@@ -37,13 +37,13 @@ static int set_baud(struct cmsis_dap *dap, uint32_t baud, uint32_t *actual)
     uint8_t command[5] = {DAP_SWO_BAUDRATE};
     const uint8_t *answer;
     size_t length;
-    dap_put32(command + 1, baud);
+    bytes_set_word(command + 1, baud);
     int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
     if (error != 0)
         return error;
     if (length < 5)
         return BT_ERR_FORMAT;
-    *actual = dap_get32(answer + 1);
+    *actual = bytes_word(answer + 1);
     return rate_fits(baud, *actual) ? 0 : BT_ERR_RANGE;
 }
 
@@ -106,7 +106,7 @@ static int read_status(struct cmsis_dap_swo *swo, uint8_t *status, uint32_t *buf
         return BT_ERR_FORMAT;
     uint32_t most = swo->dap->swo_buffer ? swo->dap->swo_buffer : BUFFER_UNKNOWN;
     *status = answer[1];
-    *buffered = dap_get32(answer + 2);
+    *buffered = bytes_word(answer + 2);
     if (*buffered > most)
         *buffered = most;
     return 0;
@@ -198,11 +198,11 @@ static int cmsis_dap_fetch(struct cmsis_dap_swo *swo, size_t left, bool *lost)
         uint8_t command[3] = {DAP_SWO_DATA};
         const uint8_t *answer;
         size_t length;
-        dap_put16(command + 1, (uint32_t)(left < room ? left : room));
+        bytes_set_half(command + 1, (uint32_t)(left < room ? left : room));
         int error = cmsis_dap_command(dap, command, sizeof command, &answer, &length);
         if (error != 0)
             return error;
-        count = length < DATA_HEADER ? 0 : dap_get16(answer + 2);
+        count = length < DATA_HEADER ? 0 : bytes_half(answer + 2);
         if (length < DATA_HEADER || count > left || count > length - DATA_HEADER)
             return BT_ERR_FORMAT;
         left -= count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "frame_packer.h"
+#include "decoder/base/bytes.h"
 
-#include <endian.h>
 #include <string.h>
 
 #define SLOTS 15u /* the last byte holds a bit for each even one */
@@ -64,27 +64,14 @@ static unsigned even_bits(uint64_t half)
     return (unsigned)((half & EVEN_BIT0) * 0x0001000200040008u >> 48) & 0xf;
 }
 
-static uint64_t load_half(const uint8_t *p)
-{
-    uint64_t half;
-    memcpy(&half, p, sizeof half);
-    return le64toh(half);
-}
-
-static void store_half(uint8_t *p, uint64_t half)
-{
-    half = htole64(half);
-    memcpy(p, &half, sizeof half);
-}
-
 /* A frame of 15 bytes of one source, half by half: all of a capture at full speed goes through
  * here. Byte 7 is in both loads. */
 static void whole_frame(const uint8_t *data, uint8_t *out)
 {
-    uint64_t low = load_half(data), high = load_half(data + 7) >> 8;
+    uint64_t low = bytes_double(data), high = bytes_double(data + 7) >> 8;
     uint64_t aux = even_bits(low) | even_bits(high) << 4;
-    store_half(out, low & ~EVEN_BIT0);
-    store_half(out + 8, (high & ~EVEN_BIT0) | aux << 56);
+    bytes_set_double(out, low & ~EVEN_BIT0);
+    bytes_set_double(out + 8, (high & ~EVEN_BIT0) | aux << 56);
 }
 
 size_t frame_packer_put(struct frame_packer *p, uint8_t id, const uint8_t *data, size_t length,

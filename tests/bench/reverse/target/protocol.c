@@ -610,23 +610,6 @@ void tick(void)
         received();
 }
 
-void start(void)
-{
-    begin_ticks();
-    main();
-}
-
-void unexpected(void)
-{
-    finished(0);
-}
-
-__attribute__((naked)) void finished(u32 sum)
-{
-    (void)sum;
-    FINISH_M;
-}
-
 #else
 
 u32 work_calls(u32 seed);

@@ -318,23 +318,6 @@ void tick(void)
     receive();
 }
 
-void start(void)
-{
-    begin_ticks();
-    main();
-}
-
-void unexpected(void)
-{
-    finished(0);
-}
-
-__attribute__((naked)) void finished(u32 sum)
-{
-    (void)sum;
-    FINISH_M;
-}
-
 #else
 
 u32 work_calls(u32 seed);

@@ -12,9 +12,11 @@
 
 extern unsigned stack_top[];
 
+int main(void);
+void finished(unsigned sum);
 void start(void);
 void unexpected(void);
-void tick(void);
+void tick(void); /* the program's */
 
 __attribute__((section(".vectors"), used)) static void (*const vectors[])(void) = {
     (void (*)(void))stack_top,
@@ -35,11 +37,23 @@ __attribute__((section(".vectors"), used)) static void (*const vectors[])(void) 
     tick,
 };
 
-static inline void begin_ticks(void)
+void start(void)
 {
     SYST_RVR = TICK;
     SYST_CVR = 0;
     SYST_CSR = 7;
+    main();
+}
+
+void unexpected(void)
+{
+    finished(0);
+}
+
+__attribute__((naked)) void finished(unsigned sum)
+{
+    (void)sum;
+    FINISH_M;
 }
 
 #endif
