@@ -6,13 +6,6 @@
 
 #define STACKED 4 /* bytes of one transfer at the entry to an exception and at its exit */
 
-enum isync_reason {
-    ISYNC_PERIODIC,
-    ISYNC_TRACE_ON,
-    ISYNC_OVERFLOW,
-    ISYNC_DEBUG_EXIT,
-};
-
 void etmv3_flow_init(struct etmv3_flow *f, const struct etmv3_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation)
 {
@@ -239,14 +232,6 @@ static void set_vmid(struct etmv3_flow *f, const struct etmv3_packet *k, struct 
 
 /* I-sync (IHI 0014Q 7.10.5). */
 
-static enum bt_gap_cause etmv3_isync_gap(const struct etmv3_flow *f, unsigned reason)
-{
-    static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
-    if (!f->core.started || !f->synced)
-        return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
-    return (enum bt_gap_cause)causes[reason & 3];
-}
-
 /* IHI 0014Q 7.13: is a count of the gap before an I-sync of this reason to be believed? */
 static bool count_is_valid(const struct etmv3_flow *f, unsigned reason, uint32_t cycles)
 {
@@ -261,7 +246,7 @@ static bool count_is_valid(const struct etmv3_flow *f, unsigned reason, uint32_t
 static void etmv3_trace_on(struct etmv3_flow *f, const struct etmv3_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
-    e->cause = (uint8_t)etmv3_isync_gap(f, k->number);
+    e->cause = (uint8_t)flow_isync_gap(&f->core, f->synced, k->number);
     e->u.trace_on.reason = (uint8_t)k->number;
     e->u.trace_on.security = (uint8_t)etmv3_packet_security(k);
     if (!(k->flags & ETMV3_DATA_ONLY))

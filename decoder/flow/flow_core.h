@@ -128,6 +128,22 @@ struct code_view *flow_view(struct flow_core *f);
 /* The range at the current position; NULL, after a gap event, when there is no memory for it. */
 struct code_range *flow_range_here(struct flow_core *f, struct flow_out *out, uint64_t offset);
 
+/* Reasons of an I-sync (IHI 0014Q 7.10.5, IHI 0035B 4.3). */
+enum isync_reason {
+    ISYNC_PERIODIC,
+    ISYNC_TRACE_ON,
+    ISYNC_OVERFLOW,
+    ISYNC_DEBUG_EXIT,
+};
+
+/* What is missing before one. None: nothing came before it, or the loss has its own event. */
+static inline enum bt_gap_cause flow_isync_gap(const struct flow_core *f, bool synced,
+                                               unsigned reason)
+{
+    static const uint8_t causes[4] = {BT_GAP_NONE, BT_GAP_TRACE_ON, BT_GAP_OVERFLOW, BT_GAP_DEBUG};
+    return f->started && synced ? (enum bt_gap_cause)causes[reason & 3] : BT_GAP_NONE;
+}
+
 /* Pointers to ranges that a flow stage kept are still good. */
 static inline bool flow_ranges_valid(const struct flow_core *f)
 {

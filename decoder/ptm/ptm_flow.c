@@ -6,13 +6,6 @@
 
 #include <string.h>
 
-enum isync_reason {
-    ISYNC_PERIODIC,
-    ISYNC_TRACE_ON,
-    ISYNC_OVERFLOW,
-    ISYNC_DEBUG_EXIT,
-};
-
 void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct code_cache *code,
                    uint16_t core, uint32_t generation)
 {
@@ -224,26 +217,10 @@ static void analyze_waypoint_update(struct ptm_flow *f, const struct ptm_packet 
 
 /* I-sync, analyze_cid(), analyze_vmid(), analyze_eret() and the rest. */
 
-static enum bt_gap_cause ptm_flow_isync_gap(const struct ptm_flow *f, unsigned reason)
-{
-    if (!f->core.started || !f->synced)
-        return BT_GAP_NONE; /* nothing before it, or the loss has its own event */
-    switch (reason) {
-    case ISYNC_TRACE_ON:
-        return BT_GAP_TRACE_ON;
-    case ISYNC_OVERFLOW:
-        return BT_GAP_OVERFLOW;
-    case ISYNC_DEBUG_EXIT:
-        return BT_GAP_DEBUG;
-    default:
-        return BT_GAP_NONE;
-    }
-}
-
 static void ptm_flow_trace_on(struct ptm_flow *f, const struct ptm_packet *k, struct flow_out *out)
 {
     struct bt_event *e = flow_event(&f->core, out, BT_EVENT_TRACE_ON, k->offset);
-    e->cause = (uint8_t)ptm_flow_isync_gap(f, k->number);
+    e->cause = (uint8_t)flow_isync_gap(&f->core, f->synced, k->number);
     e->u.trace_on.reason = (uint8_t)k->number;
     e->u.trace_on.security = (uint8_t)ptm_packet_security(k);
     flow_trace_on_address(e, k->value, (uint8_t)ptm_packet_isa(k));

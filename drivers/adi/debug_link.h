@@ -55,6 +55,24 @@ enum debug_ack {
     DEBUG_ACK_PROTOCOL, /* parity error, or an answer that does not exist */
 };
 
+/* By the three bits of SWD's acknowledge. */
+static inline enum debug_ack debug_ack_of(unsigned bits)
+{
+    switch (bits & 7) {
+    case 1:
+        return DEBUG_ACK_OK;
+    case 2:
+        return DEBUG_ACK_WAIT;
+    case 4:
+        return DEBUG_ACK_FAULT;
+    case 0: /* our own level, a line that something holds, or a probe that did not come to try */
+    case 7:
+        return DEBUG_ACK_NONE;
+    default:
+        return DEBUG_ACK_PROTOCOL;
+    }
+}
+
 struct debug_result {
     size_t done; /* accesses from the first on that were executed and whose values are valid */
     /* DEBUG_ACK_OK: to all of them. Else the answer to access `done`; if `done` is the whole list,

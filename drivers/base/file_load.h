@@ -10,4 +10,10 @@
  */
 int file_load(int fd, size_t most, char **text, size_t *length);
 
+/* The same of a path. Nobody waits for a pipe: it is no file. */
+int file_load_path(const char *path, size_t most, char **text, size_t *length);
+
+/* All of it, or BT_ERR_IO. *written grows by the bytes that were; NULL: nobody counts. */
+int file_write_all(int fd, const void *data, size_t length, uint64_t *written);
+
 #endif

@@ -6,12 +6,10 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_FILE     0x1000000u
 #define MAX_SECTIONS 1024u
@@ -343,15 +341,12 @@ int flash_algorithm_open(const char *path, struct flash_algorithm **out, struct 
     char *data = NULL;
     size_t size = 0;
     *out = NULL;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* a pipe is no file */
-    int error = fd < 0 ? BT_ERR_IO : file_load(fd, MAX_FILE, &data, &size);
+    int error = file_load_path(path, MAX_FILE, &data, &size);
     if (error == 0)
         error = flash_algorithm_from_memory((const uint8_t *)data, size, out, why);
     else
         message_set(why, "%s", error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
     free(data);
-    if (fd >= 0)
-        close(fd);
     return error;
 }
 

@@ -112,38 +112,17 @@ void *snapshot_grow(struct snapshot_loader *ld, void *array, size_t count, size_
     return place;
 }
 
-static unsigned digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return (unsigned)(c - '0');
-    if (c >= 'a' && c <= 'f')
-        return (unsigned)(c - 'a' + 10);
-    if (c >= 'A' && c <= 'F')
-        return (unsigned)(c - 'A' + 10);
-    return 99;
-}
-
 enum snapshot_number snapshot_parse_number(const char *text, uint64_t *value)
 {
-    unsigned base = 10;
-    if (text[0] == '0' && (text[1] == 'x' || text[1] == 'X')) {
-        base = 16;
-        text += 2;
-    } else if (text[0] == '0') {
-        base = 8;
-    }
-    if (*text == '\0')
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = hex ? text + 2 : text;
+    size_t length = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    char *end;
+    errno = 0;
+    uint64_t v = strtoull(digits, &end, hex ? 16 : *text == '0' ? 8 : 10);
+    if (length == 0 || digits[length] != '\0' || *end != '\0')
         return SNAPSHOT_NUMBER_BAD;
-    uint64_t v = 0;
-    bool overflow = false;
-    for (; *text; text++) {
-        unsigned digit = digit_value(*text);
-        if (digit >= base)
-            return SNAPSHOT_NUMBER_BAD;
-        overflow = overflow || v > (UINT64_MAX - digit) / base;
-        v = v * base + digit;
-    }
-    if (overflow)
+    if (errno != 0)
         return SNAPSHOT_NUMBER_TOO_LARGE;
     *value = v;
     return SNAPSHOT_NUMBER_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/snapshot/snapshot_writer.h"
+#include "drivers/base/file_load.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -86,23 +87,6 @@ static bool valid_name(const char *name)
     return true;
 }
 
-static int snapshot_writer_write_all(int fd, const void *data, size_t length, uint64_t *written)
-{
-    const char *p = data;
-    while (length > 0) {
-        ssize_t n = write(fd, p, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return BT_ERR_IO;
-        p += n;
-        length -= (size_t)n;
-        if (written)
-            *written += (uint64_t)n;
-    }
-    return 0;
-}
-
 /* Close after an error without losing its errno. */
 static int close_failed(int fd)
 {
@@ -120,7 +104,7 @@ static int replace_file(int dir, const char *name, const char *text, size_t leng
     int fd = openat(dir, temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0)
         return BT_ERR_IO;
-    if (snapshot_writer_write_all(fd, text, length, NULL) != 0 || fsync(fd) != 0)
+    if (file_write_all(fd, text, length, NULL) != 0 || fsync(fd) != 0)
         return close_failed(fd);
     if (close(fd) != 0)
         return BT_ERR_IO;
@@ -485,7 +469,7 @@ int snapshot_writer_append(struct snapshot_writer *w, int buffer, const void *da
         return BT_ERR_INVAL;
     struct writer_buffer *b = &w->buffers[buffer];
     if (!b->zstd)
-        return snapshot_writer_write_all(b->fd, data, length, &b->size);
+        return file_write_all(b->fd, data, length, &b->size);
     int error = zstd_writer_append(b->zstd, b->fd, data, length);
     b->size += error ? 0 : length;
     return error;

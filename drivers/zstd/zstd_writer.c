@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "drivers/zstd/zstd_writer.h"
 #include "decoder/base/bytes.h"
+#include "drivers/base/file_load.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -21,20 +22,6 @@ struct zstd_writer {
     uint8_t *packed;
     uint8_t bytes[ZSTD_WRITER_FRAME];
 };
-
-static int zstd_writer_write(int fd, const uint8_t *p, size_t length)
-{
-    while (length > 0) {
-        ssize_t n = write(fd, p, length);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return BT_ERR_IO;
-        p += n;
-        length -= (size_t)n;
-    }
-    return BT_OK;
-}
 
 static void zstd_writer_free(struct zstd_writer *w)
 {
@@ -90,7 +77,7 @@ int zstd_writer_flush(struct zstd_writer *w, int fd)
     }
     int error = zstd_writer_note(w, packed);
     if (!error)
-        error = zstd_writer_write(fd, w->packed, packed);
+        error = file_write_all(fd, w->packed, packed, NULL);
     w->fill = 0;
     return error;
 }
@@ -118,10 +105,10 @@ static int zstd_writer_end(struct zstd_writer *w, int fd)
     bytes_set_word(header + 4, (uint32_t)(8 * w->frames + sizeof footer));
     bytes_set_word(footer, (uint32_t)w->frames);
     bytes_set_word(footer + 5, ZSTD_SEEK_MAGIC);
-    int error = zstd_writer_write(fd, header, sizeof header);
+    int error = file_write_all(fd, header, sizeof header, NULL);
     if (!error)
-        error = zstd_writer_write(fd, w->table, 8 * w->frames);
-    return error ? error : zstd_writer_write(fd, footer, sizeof footer);
+        error = file_write_all(fd, w->table, 8 * w->frames, NULL);
+    return error ? error : file_write_all(fd, footer, sizeof footer, NULL);
 }
 
 int zstd_writer_close(struct zstd_writer *w, int fd)

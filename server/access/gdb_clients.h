@@ -9,22 +9,12 @@
 
 #include "protocol/session/gdb_session.h"
 #include "server/base/loop_time.h"
+#include "server/config/config.h"
 #include "server/net/connection.h"
 
 #include <uv.h>
 
 #define GDB_CLIENTS_WAITING 16
-
-struct gdb_limits {
-    unsigned clients; /* at once; those that are being refused come on top */
-    size_t packet;    /* bytes of the longest packet, announced as PacketSize */
-    size_t memory;    /* bytes a client may leave unread before it is dropped */
-    unsigned idle_s;  /* without a packet, while nothing is owed to it; 0: for ever */
-    /* Until the first whole packet is there, and from the beginning of each later one to its end.
-     */
-    unsigned silent_s;
-    unsigned identity; /* clients of one identity at once; 0: as many as all */
-};
 
 #define GDB_LIMITS_DEFAULT ((struct gdb_limits){8, GDB_PACKET_SIZE, (size_t)16 << 20, 0, 20, 0})
 

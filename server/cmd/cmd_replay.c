@@ -182,13 +182,6 @@ static void on_signal(uv_signal_t *handle, int number)
     stop_replay(handle->data);
 }
 
-static struct gdb_limits limits_of(const struct config *config)
-{
-    return (struct gdb_limits){config->limits.clients, config->limits.packet,
-                               config->limits.memory,  config->limits.idle,
-                               config->limits.silent,  config->limits.identity};
-}
-
 static bool connection_holds(void *ctx, struct connection *c, char *why, size_t size)
 {
     return access_control_holds(&((struct daemon *)ctx)->access, c, why, size);
@@ -206,7 +199,7 @@ static int read_config_again(struct daemon *d, struct message *reported)
         message_default(reported, error);
         message_set(reported, "%s; who may connect stays as it was", reported->text);
     } else {
-        d->limits = limits_of(fresh);
+        d->limits = fresh->limits;
         gdb_clients_judge(&d->clients, connection_holds, d);
         message_set(reported,
                     "%s: read again; limits and who is admitted hold from now on, other keys after "
@@ -351,7 +344,7 @@ static int start_replay(struct daemon *d, const struct replay_args *args)
     struct message why = {.text = "--stdio: " STREAM_CONNECTION_NO_PIPE};
     struct connection *c = NULL;
     int error;
-    d->limits = args->config_path ? limits_of(&args->config) : GDB_LIMITS_DEFAULT;
+    d->limits = args->config_path ? args->config.limits : GDB_LIMITS_DEFAULT;
     gdb_clients_init(&d->clients, &d->loop, &service, &d->limits);
     d->replay->connections = &d->clients;
     d->replay->started = uv_hrtime();

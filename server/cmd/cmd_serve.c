@@ -44,7 +44,6 @@ struct serve {
     struct probe_thread probe;
     struct board_process board;
     struct access_control access;
-    struct gdb_limits limits;
     struct gdb_clients clients;
     const struct serve_attendant *attendant; /* NULL: none */
     bool stopping;
@@ -118,13 +117,6 @@ static void print_line(void *to, const char *text)
     fputs(text, to);
 }
 
-static void set_limits(struct serve *s)
-{
-    s->limits = (struct gdb_limits){s->config.limits.clients, s->config.limits.packet,
-                                    s->config.limits.memory,  s->config.limits.idle,
-                                    s->config.limits.silent,  s->config.limits.identity};
-}
-
 static bool connection_holds(void *ctx, struct connection *c, char *why, size_t size)
 {
     return access_control_holds(&((struct serve *)ctx)->access, c, why, size);
@@ -155,7 +147,6 @@ static void reload_board_file(void *ctx, const struct console *c)
     config_reload(s->file, now, &s->config, c);
     if (config_has_tls(&now->access))
         console_print(c, "the certificates are read again: they hold for those who come\n");
-    set_limits(s);
     if (!s->args.stdio)
         gdb_clients_judge(&s->clients, connection_holds, s);
     config_release(s->file);
@@ -296,7 +287,7 @@ static void start_listening(struct serve *s)
     const struct gdb_service service = {admit_to_live,  leave_live, release_live_client,
                                         on_client_gone, grant_live, s};
     struct message why;
-    gdb_clients_init(&s->clients, &s->loop, &service, &s->limits);
+    gdb_clients_init(&s->clients, &s->loop, &service, &s->config.limits);
     s->live.connections = &s->clients;
     s->live.reload = reload_board_file;
     if (!start_live_metrics(s))
@@ -407,7 +398,6 @@ static int load_serve_config(struct serve *s)
     s->file = calloc(1, sizeof *s->file);
     if (!s->file || config_load(s->file, s->args.path, &names, &why))
         return EXIT_INTERNAL;
-    set_limits(s);
     if (s->args.listen_count)
         s->config.access.listen_count = 0;
     for (size_t i = 0; i < s->args.listen_count; i++)

@@ -70,6 +70,15 @@ struct config_ranges {
     unsigned count;
 };
 
+static inline bool config_ranges_hold(const struct config_ranges *ranges, uint64_t address)
+{
+    for (unsigned i = 0; i < ranges->count; i++)
+        if (address >= ranges->at[i].address &&
+            address - ranges->at[i].address < ranges->at[i].size)
+            return true;
+    return false;
+}
+
 /* When RAM is read for the values of the past. */
 enum config_snapshot {
     CONFIG_SNAPSHOT_USUAL,      /* in the background, of one core behind our probe, else never */
@@ -233,6 +242,18 @@ struct config_setup {
     unsigned line;                                                         /* of the board file */
 };
 
+/* [limits], of clients of GDB. */
+struct gdb_limits {
+    unsigned clients; /* at once; those that are being refused come on top */
+    size_t packet;    /* bytes of the longest packet, announced as PacketSize */
+    size_t memory;    /* bytes a client may leave unread before it is dropped */
+    unsigned idle_s;  /* without a packet, while nothing is owed to it; 0: for ever */
+    /* Until the first whole packet is there, and from the beginning of each later one to its end.
+     */
+    unsigned silent_s;
+    unsigned identity; /* clients of one identity at once; 0: as many as all */
+};
+
 /* [record], beside its limits. */
 struct config_record {
     bool start;    /* record from the start, if there is a dir */
@@ -294,13 +315,7 @@ struct config {
     struct config_access access;
     unsigned others; /* enum config_others */
     /* [limits] */
-    struct {
-        unsigned clients;
-        unsigned identity;     /* of one identity; 0: as many */
-        size_t packet, memory; /* bytes */
-        unsigned idle;         /* seconds; 0: for ever */
-        unsigned silent;       /* seconds */
-    } limits;
+    struct gdb_limits limits;
     struct audit_settings audit;
     struct address metrics; /* ADDRESS_NONE: no page */
     /* [record] */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "server/export/counts_file.h"
+#include "drivers/base/file_load.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <openssl/sha.h>
 #include <stdio.h>
@@ -555,37 +557,21 @@ int counts_file_decode(const uint8_t *data, size_t size, struct counts_file *out
     return counts_file_decode_unchecked(data, length, out, why);
 }
 
-static int read_bytes(const char *path, uint8_t **data, size_t *size)
-{
-    FILE *in = fopen(path, "rbe");
-    char *text = NULL;
-    FILE *out = in ? open_memstream(&text, size) : NULL;
-    uint8_t piece[16384];
-    size_t n;
-    bool failed = !out;
-    while (!failed && (n = fread(piece, 1, sizeof piece, in)) > 0)
-        failed = fwrite(piece, 1, n, out) != n;
-    failed = failed || ferror(in);
-    int error = errno;
-    failed |= out && fclose(out) != 0;
-    if (in)
-        fclose(in);
-    *data = (uint8_t *)text;
-    errno = error;
-    return failed ? BT_ERR_IO : BT_OK;
-}
-
 int counts_file_read(const char *path, struct counts_file *out, struct message *why)
 {
-    uint8_t *data;
+    char *data = NULL;
     size_t size;
     memset(out, 0, sizeof *out);
-    int error = read_bytes(path, &data, &size);
+    int fd = open(path, O_RDONLY | O_CLOEXEC); /* a pipe is waited for */
+    int error = fd < 0 ? BT_ERR_IO : file_load(fd, SIZE_MAX, &data, &size);
     if (error)
-        message_set(why, "cannot read '%s': %s", path, strerror(errno));
-    else if ((error = counts_file_decode(data, size, out, why)))
+        message_set(why, "cannot read '%s': %s", path,
+                    error == BT_ERR_IO ? strerror(errno) : bt_strerror(error));
+    else if ((error = counts_file_decode((const uint8_t *)data, size, out, why)))
         message_set(why, "'%s': %s", path, why->text);
     free(data);
+    if (fd >= 0)
+        close(fd);
     return error;
 }
 

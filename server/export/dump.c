@@ -405,11 +405,6 @@ static int dump_gap(void *ctx, enum bt_gap_cause cause)
     return error;
 }
 
-static int dump_loss(void *ctx)
-{
-    return dump_gap(ctx, BT_GAP_WIRE);
-}
-
 static void summary_row(struct dump *l, const char *key, uint64_t value)
 {
     char text[24];
@@ -539,7 +534,7 @@ void dump_nothing(struct dump *l, bool summary)
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
                 bool summary, struct message *warning)
 {
-    struct recording_sink sink = {.data = dump_data, .loss = dump_loss, .gap = dump_gap, .ctx = l};
+    struct recording_sink sink = {.data = dump_data, .gap = dump_gap, .ctx = l};
     struct recording_pass pass;
     warning->text[0] = '\0';
     bool m_profile = source->core && strncmp(source->core->type, "Cortex-M", 8) == 0;

@@ -144,11 +144,6 @@ int walk_gap(void *ctx, enum bt_gap_cause cause)
     return error;
 }
 
-static int walk_loss(void *ctx)
-{
-    return walk_gap(ctx, BT_GAP_WIRE);
-}
-
 static uint64_t walk_function(void *ctx, uint64_t address)
 {
     const struct walk_state *s = ctx;
@@ -250,11 +245,8 @@ int export_walk(const struct export_walk *walk, struct counts *counts, struct ex
     struct walk_state *s = calloc(1, sizeof *s);
     if (!s)
         return BT_ERR_NOMEM;
-    struct recording_sink sink = {.data = walk_data,
-                                  .loss = walk_loss,
-                                  .gap = walk_gap,
-                                  .other = walk->beside ? walk_other : NULL,
-                                  .ctx = s};
+    struct recording_sink sink = {
+        .data = walk_data, .gap = walk_gap, .other = walk->beside ? walk_other : NULL, .ctx = s};
     int error = walk_open(s, walk, counts);
     if (!error)
         error = recording_feed(walk->recording, walk->source, &sink, &pass);
@@ -298,11 +290,6 @@ static int listening_gap(void *ctx, enum bt_gap_cause cause)
     return BT_OK;
 }
 
-static int listening_loss(void *ctx)
-{
-    return listening_gap(ctx, BT_GAP_WIRE);
-}
-
 int export_listen(struct recording *recording, const struct recording_source *source,
                   void (*told)(void *ctx, const struct bt_event *event), void *ctx, uint64_t *bytes)
 {
@@ -316,7 +303,7 @@ int export_listen(struct recording *recording, const struct recording_source *so
     stream_code_options(&source->config, &options);
     int error = code_cache_init(&l->code, source->image, &options);
     if (!error) {
-        struct recording_sink sink = {listening_data, listening_loss, listening_gap, .ctx = l};
+        struct recording_sink sink = {listening_data, listening_gap, .ctx = l};
         listener_open(&l->listener, source, &l->code, listening_take, l);
         error = recording_feed(recording, source, &sink, &pass);
     }

@@ -77,11 +77,6 @@ static int side_gap(void *ctx, enum bt_gap_cause cause)
     return walk_gap(&s->walk, cause);
 }
 
-static int side_loss(void *ctx)
-{
-    return side_gap(ctx, BT_GAP_WIRE);
-}
-
 /* What is only there to be compared is told, too, so that it counts alike. */
 static void side_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                           uint64_t cycles)
@@ -147,7 +142,7 @@ static int side_new(const struct part *p, uint64_t at, bool compared, struct sid
 
 static int side_feed(struct part *p, struct side *s, uint64_t to)
 {
-    struct recording_sink sink = {.data = side_data, .loss = side_loss, .gap = side_gap, .ctx = s};
+    struct recording_sink sink = {.data = side_data, .gap = side_gap, .ctx = s};
     int error = BT_OK;
     if (to > s->at)
         error = recording_feed_range(p->recording, p->source, s->at, to, &sink, &s->pass);

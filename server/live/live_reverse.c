@@ -82,16 +82,6 @@ static const uint8_t *present_word(struct live_reverse_reader *r, uint32_t addre
     return found && at + 4 <= found->length ? found->bytes + at : NULL;
 }
 
-/* Others write it, as the board file says. */
-static bool is_shared(const struct config_ranges *ranges, uint32_t address)
-{
-    for (unsigned i = 0; i < ranges->count; i++)
-        if (address - ranges->at[i].address < ranges->at[i].size &&
-            address >= ranges->at[i].address)
-            return true;
-    return false;
-}
-
 static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t *value)
 {
     struct live_reverse_reader *r = ctx;
@@ -104,7 +94,7 @@ static enum values_memory read_halted_word(void *ctx, uint32_t address, uint32_t
     const struct reverse_forward *forward = live_snapshot_forward(l, c);
     const uint8_t *bytes;
     uint8_t code[4];
-    if (kind >= VALUES_MEMORY_RAM && (is_shared(&c->config->shared, address) ||
+    if (kind >= VALUES_MEMORY_RAM && (config_ranges_hold(&c->config->shared, address) ||
                                       (forward && reverse_forward_outside(forward, address))))
         return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_CONST) {

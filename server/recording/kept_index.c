@@ -160,12 +160,11 @@ int kept_index_read(const char *folder, const struct kept_index_id *id, struct k
     char path[KEPT_INDEX_PATH];
     memset(x, 0, sizeof *x);
     snprintf(path, sizeof path, "%s/" KEPT_INDEX_NAME, folder);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0 && errno == ENOENT)
-        return BT_ERR_RANGE;
     char *data = NULL;
     size_t size;
-    int error = fd < 0 ? BT_ERR_IO : file_load(fd, MOST, &data, &size);
+    int error = file_load_path(path, MOST, &data, &size);
+    if (error == BT_ERR_IO && errno == ENOENT)
+        return BT_ERR_RANGE;
     if (error == BT_ERR_IO)
         message_set(why, "%s", strerror(errno));
     else if (error)
@@ -173,8 +172,6 @@ int kept_index_read(const char *folder, const struct kept_index_id *id, struct k
     else
         error = kept_index_open((const uint8_t *)data, size, id, x, why);
     free(data);
-    if (fd >= 0)
-        close(fd);
     return error == BT_ERR_RANGE ? BT_ERR_NOMEM : error;
 }
 

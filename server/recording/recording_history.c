@@ -37,7 +37,7 @@ static void on_feed_run(void *ctx, const struct formatter_run *run)
     if (f->error)
         return;
     if (run->kind == FORMATTER_LOSS)
-        f->error = f->sink->loss(f->sink->ctx);
+        f->error = f->sink->gap(f->sink->ctx, BT_GAP_WIRE);
     else if (run->kind == FORMATTER_DATA && is_of_source(run->id, f->id))
         f->error = f->sink->data(f->sink->ctx, run->data, run->len);
     else if (run->kind == FORMATTER_DATA && f->sink->other)
@@ -46,9 +46,7 @@ static void on_feed_run(void *ctx, const struct formatter_run *run)
 
 static int recording_feed_gap(const struct recording_sink *sink, uint8_t cause)
 {
-    if (cause == BT_GAP_NONE)
-        return BT_OK;
-    return sink->gap ? sink->gap(sink->ctx, (enum bt_gap_cause)cause) : sink->loss(sink->ctx);
+    return cause == BT_GAP_NONE ? BT_OK : sink->gap(sink->ctx, (enum bt_gap_cause)cause);
 }
 
 /* Bytes [at, end) of a file. */
@@ -213,12 +211,6 @@ static int on_data(void *ctx, const uint8_t *data, size_t len)
     return history_append(rh->history, data, len);
 }
 
-static int on_loss(void *ctx)
-{
-    struct recording_history *rh = ctx;
-    return history_gap(rh->history, BT_GAP_WIRE, 0);
-}
-
 static int on_gap(void *ctx, enum bt_gap_cause cause)
 {
     struct recording_history *rh = ctx;
@@ -323,7 +315,7 @@ static int recording_history_read(void *ctx, uint64_t offset, uint8_t *out, size
 static int feed_marked(struct recording_history *rh, const struct recording_marks *marks)
 {
     const struct recording_sink sink = {
-        .data = on_data, .loss = on_loss, .gap = on_gap, .piece = on_piece, .ctx = rh};
+        .data = on_data, .gap = on_gap, .piece = on_piece, .ctx = rh};
     uint64_t from = 0;
     int error = recording_range_init(rh->recording, rh->source, 0, &rh->pass);
     for (size_t i = 0; marks && i < marks->count && !error; i++) {

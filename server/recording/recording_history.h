@@ -14,8 +14,8 @@
 /* Where the bytes of one source go, in order. */
 struct recording_sink {
     int (*data)(void *ctx, const uint8_t *data, size_t len);
-    int (*loss)(void *ctx); /* frame alignment was lost before the next data */
-    /* Optional: as the recording says, something else lies before the next data. */
+    /* BT_GAP_WIRE: frame alignment was lost before the next data; the rest: as the recording says.
+     */
     int (*gap)(void *ctx, enum bt_gap_cause cause);
     /* Optional: bytes of the buffer's other sources, in order with these. */
     int (*other)(void *ctx, unsigned id, const uint8_t *data, size_t len);

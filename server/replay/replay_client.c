@@ -53,15 +53,6 @@ static enum values_memory kind_of(const struct replay *r, const struct replay_co
     return kind == VALUES_MEMORY_OTHER && dumped && !shared ? VALUES_MEMORY_RAM : kind;
 }
 
-static bool is_in_ranges(const struct config_ranges *ranges, uint32_t address)
-{
-    for (unsigned i = 0; i < ranges->count; i++)
-        if (address >= ranges->at[i].address &&
-            address - ranges->at[i].address < ranges->at[i].size)
-            return true;
-    return false;
-}
-
 static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value)
 {
     const struct replay_core *c = ctx;
@@ -69,7 +60,7 @@ static enum values_memory read_word(void *ctx, uint32_t address, uint32_t *value
     uint8_t b[4];
     bool dumped = in_dump(c, address);
     enum values_memory kind = kind_of(r, c, address, dumped);
-    if (kind >= VALUES_MEMORY_RAM && (is_in_ranges(&c->shared, address) ||
+    if (kind >= VALUES_MEMORY_RAM && (config_ranges_hold(&c->shared, address) ||
                                       (c->forward && reverse_forward_outside(c->forward, address))))
         return VALUES_MEMORY_SHARED;
     if (kind == VALUES_MEMORY_RAM && replay_known_memory(c, address, b, sizeof b) == sizeof b) {

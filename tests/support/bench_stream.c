@@ -253,9 +253,9 @@ static int take_data(void *ctx, const uint8_t *data, size_t len)
     return trace_bytes_append(ctx, data, len);
 }
 
-static int take_loss(void *ctx)
+static int take_gap(void *ctx, enum bt_gap_cause cause)
 {
-    (void)ctx;
+    (void)ctx, (void)cause;
     return BT_OK;
 }
 
@@ -313,7 +313,7 @@ static int take_source(struct bench_stream *s, struct recording *r,
 {
     struct trace_bytes all = {0};
     struct recording_pass pass;
-    const struct recording_sink sink = {.data = take_data, .loss = take_loss, .ctx = &all};
+    const struct recording_sink sink = {.data = take_data, .gap = take_gap, .ctx = &all};
     memset(s, 0, sizeof *s);
     code_image_init(&s->own_image);
     if (!source)

@@ -308,7 +308,6 @@ int cmsis_dap_open(struct cmsis_dap *dap, const struct usb_pipe *pipe,
 #define BLOCK_HEADER 5u /* command, index, count (2), request */
 #define BLOCK_ANSWER 4u /* command, count (2), ack */
 #define BLOCK_MAX    65535u
-#define ACK_MASK     0x07u
 #define ACK_BAD_LINE 0x08u
 
 /* A packet that was sent and is not answered yet. */
@@ -410,25 +409,6 @@ static int send_next(struct job *job, bool *sent)
     return 0;
 }
 
-static enum debug_ack ack_of(uint8_t byte)
-{
-    if ((byte & ACK_BAD_LINE) != 0)
-        return DEBUG_ACK_PROTOCOL;
-    switch (byte & ACK_MASK) {
-    case 1:
-        return DEBUG_ACK_OK;
-    case 2:
-        return DEBUG_ACK_WAIT;
-    case 4:
-        return DEBUG_ACK_FAULT;
-    case 7:
-    case 0: /* a probe that did not come to try */
-        return DEBUG_ACK_NONE;
-    default:
-        return DEBUG_ACK_PROTOCOL;
-    }
-}
-
 /*
  * Take the values of `done` accesses. After a failure the last read that is counted may lack its
  * value: with bulk transfers the length tells, in a report of fixed size it is left out.
@@ -476,7 +456,8 @@ static int take_answer(struct job *job)
         dap->stale = true;
         return BT_ERR_FORMAT;
     }
-    enum debug_ack ack = ack_of(dap->in[header - 1]);
+    uint8_t answer = dap->in[header - 1];
+    enum debug_ack ack = (answer & ACK_BAD_LINE) != 0 ? DEBUG_ACK_PROTOCOL : debug_ack_of(answer);
     unsigned good = take_values(job, &packet, done, ack, dap->in + header, (length - header) / 4);
     job->result->done = packet.first + good;
     if (ack == DEBUG_ACK_OK && good < packet.count)

@@ -3,6 +3,7 @@
  * access as shifts of SWD or of a JTAG chain. AN_108; IHI 0031F chapters B3 and B4. */
 #include <string.h>
 
+#include "decoder/base/bytes.h"
 #include "ftdi_internal.h"
 
 #define SYNC_MS    300u
@@ -435,39 +436,14 @@ static size_t ftdi_swd_length(const struct ftdi_op *op)
     return ftdi_reads(op->request) ? 5 : 1;
 }
 
-static enum debug_ack ack_of(unsigned bits)
-{
-    switch (bits & 7) {
-    case 1:
-        return DEBUG_ACK_OK;
-    case 2:
-        return DEBUG_ACK_WAIT;
-    case 4:
-        return DEBUG_ACK_FAULT;
-    case 0: /* our own level, or a line that something holds */
-    case 7:
-        return DEBUG_ACK_NONE;
-    default:
-        return DEBUG_ACK_PROTOCOL;
-    }
-}
-
-static uint64_t little_endian(const uint8_t *bytes)
-{
-    uint64_t value = 0;
-    for (unsigned k = 0; k < 4; k++)
-        value |= (uint64_t)bytes[k] << (8 * k);
-    return value;
-}
-
 static enum debug_ack ftdi_swd_take(const struct ftdi_op *op, const uint8_t *answer,
                                     uint32_t *value)
 {
     *value = 0;
     if (!ftdi_reads(op->request))
-        return ack_of((unsigned)mpsse_bits(answer[0], WRITE_ACK_BITS) >> 1);
-    uint64_t bits = little_endian(answer) | (uint64_t)mpsse_bits(answer[4], READ_TAIL_BITS) << 32;
-    enum debug_ack ack = ack_of((unsigned)(bits >> 1));
+        return debug_ack_of((unsigned)mpsse_bits(answer[0], WRITE_ACK_BITS) >> 1);
+    uint64_t bits = bytes_word(answer) | (uint64_t)mpsse_bits(answer[4], READ_TAIL_BITS) << 32;
+    enum debug_ack ack = debug_ack_of((unsigned)(bits >> 1));
     *value = (uint32_t)(bits >> 4);
     if (ack == DEBUG_ACK_OK && (bits >> 36 & 1) != ftdi_parity(*value))
         return DEBUG_ACK_PROTOCOL;
@@ -501,13 +477,13 @@ int ftdi_swd_step(struct ftdi *f, const struct ftdi_op *op, enum debug_ack *ack,
     int error = ftdi_run(f, &m);
     if (error != 0)
         return error;
-    *ack = ack_of((unsigned)mpsse_bits(f->answer[0], ACK_BITS) >> 1);
+    *ack = debug_ack_of((unsigned)mpsse_bits(f->answer[0], ACK_BITS) >> 1);
     ftdi_start(f, &m);
     put_rest(f, &m, op, *ack);
     error = ftdi_run(f, &m);
     if (error != 0 || *ack != DEBUG_ACK_OK || !ftdi_reads(op->request))
         return error;
-    *value = (uint32_t)little_endian(f->answer);
+    *value = bytes_word(f->answer);
     if ((mpsse_bits(f->answer[4], DATA_TAIL_BITS) & 1) != ftdi_parity(*value))
         *ack = DEBUG_ACK_PROTOCOL;
     return 0;
