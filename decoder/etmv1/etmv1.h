@@ -131,21 +131,12 @@ struct etmv1 {
     uint8_t raw[ETMV1_RAW];
 };
 
-/* BT_ERR_INVAL: no such port. */
+/* As each protocol's: decoder/flow/flow.h; max >= 4, up to 2 packets at the end. BT_ERR_INVAL: no
+ * such port. What is bad is ETMV1_MALFORMED, and addresses stay partial until a full one. */
 int etmv1_init(struct etmv1 *p, const struct etmv1_config *config);
-
-/* Bytes are missing before the next one. */
 void etmv1_discontinuity(struct etmv1 *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 4); stores their number in *count.
- * Returns the bytes consumed: fewer than `len` only when `out` is full; give the rest again.
- * Bad input never fails: it gives ETMV1_MALFORMED,
- * and addresses stay partial until a full one. */
 size_t etmv1_parse(struct etmv1 *p, const uint8_t *data, size_t len, struct etmv1_packet *out,
                    size_t max, size_t *count);
-
-/* End of stream: stores up to 2 packets and returns their number. */
 size_t etmv1_finish(struct etmv1 *p, struct etmv1_packet *out);
 
 #endif

@@ -59,18 +59,11 @@ struct etmv1_flow {
     uint8_t info[ETMV1_RING];
 };
 
-/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+/* As each protocol's: decoder/flow/flow.h. ETMV1_END puts out what is pending. */
 void etmv1_flow_init(struct etmv1_flow *f, const struct etmv1_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left. ETMV1_END puts out what is pending.
- */
 size_t etmv1_flow_run(struct etmv1_flow *f, const struct etmv1_packet *packets, size_t count,
                       struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
 void etmv1_flow_gap(struct etmv1_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out);
 

@@ -187,22 +187,13 @@ struct etmv2 {
     uint8_t queue[ETMV2_QUEUE];
 };
 
-/* BT_ERR_INVAL: no such port. */
+/* As each protocol's: decoder/flow/flow.h; max >= 8, up to 3 packets at the end. BT_ERR_INVAL: no
+ * such port. Each cycle's status comes before the packets that it pushed, and those before the next
+ * cycle. What is bad is ETMV2_RESERVED or ETMV2_DESYNC; what is looked for then is a TFO. */
 int etmv2_init(struct etmv2 *p, const struct etmv2_config *config);
-
-/* Bytes are missing before the next one: forget everything, look for a TFO. */
 void etmv2_discontinuity(struct etmv2 *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 8); stores their number in *count.
- * Returns the bytes consumed: fewer than `len` only when `out` is full; give the rest again.
- * Each cycle's status comes before the packets that it pushed, and those before the next cycle.
- * Bad input never fails: it gives ETMV2_RESERVED or ETMV2_DESYNC,
- * and the search for a TFO. */
 size_t etmv2_parse(struct etmv2 *p, const uint8_t *data, size_t len, struct etmv2_packet *out,
                    size_t max, size_t *count);
-
-/* End of stream: stores up to 3 packets and returns their number. */
 size_t etmv2_finish(struct etmv2 *p, struct etmv2_packet *out);
 
 #endif

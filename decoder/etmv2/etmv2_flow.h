@@ -71,18 +71,11 @@ struct etmv2_flow {
     struct etmv2_pending_event events[ETMV2_PENDING_EVENTS];
 };
 
-/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+/* As each protocol's: decoder/flow/flow.h. ETMV2_END puts out what is pending. */
 void etmv2_flow_init(struct etmv2_flow *f, const struct etmv2_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left. ETMV2_END puts out what is pending.
- */
 size_t etmv2_flow_run(struct etmv2_flow *f, const struct etmv2_packet *packets, size_t count,
                       struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
 void etmv2_flow_gap(struct etmv2_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out);
 

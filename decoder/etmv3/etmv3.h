@@ -129,21 +129,13 @@ struct etmv3 {
     bool ts_valid;
 };
 
+/* As each protocol's: decoder/flow/flow.h; max >= 3, at most one packet at the end: a last
+ * branch, ETMV3_END, ETMV3_INCOMPLETE or ETMV3_UNSYNCED. What is bad is ETMV3_RESERVED or
+ * ETMV3_MALFORMED; what is looked for then is an A-sync. */
 void etmv3_init(struct etmv3 *p, const struct etmv3_config *config);
-
-/* Bytes are missing before the next one: forget everything, look for an A-sync. */
 void etmv3_discontinuity(struct etmv3 *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 3); stores their number in *count.
- * Returns the bytes consumed: fewer than `len` only when `out` is full. Bad input never fails:
- * it gives an ETMV3_RESERVED or ETMV3_MALFORMED packet,
- * and the search for the next A-sync. */
 size_t etmv3_parse(struct etmv3 *p, const uint8_t *data, size_t len, struct etmv3_packet *out,
                    size_t max, size_t *count);
-
-/* End of stream: stores 0 or 1 packet (a last branch, ETMV3_END, ETMV3_INCOMPLETE or
- * ETMV3_UNSYNCED) and returns that. */
 size_t etmv3_finish(struct etmv3 *p, struct etmv3_packet *out);
 
 #endif

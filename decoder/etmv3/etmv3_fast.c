@@ -3,8 +3,6 @@
  * Streams without cycle counts: a block ends with a taken branch, or with an instruction that
  * failed its condition. What can be told at the end is not kept on the way.
  */
-#include "decoder/etmv3/etmv3_fast.h"
-
 #include "etmv3_steps.h"
 
 static void etmv3_position_load(const struct etmv3_flow *f, const struct flow_out *out,

@@ -90,18 +90,11 @@ struct etmv3_flow {
     struct code_key key; /* if `keyed`: who has executed what is pending */
 };
 
-/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+/* As each protocol's: decoder/flow/flow.h. */
 void etmv3_flow_init(struct etmv3_flow *f, const struct etmv3_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left.
- */
 size_t etmv3_flow_run(struct etmv3_flow *f, const struct etmv3_packet *packets, size_t count,
                       struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
 void etmv3_flow_gap(struct etmv3_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out);
 
@@ -114,5 +107,16 @@ void etmv3_flow_finish(struct etmv3_flow *f, struct flow_out *out);
 
 /* Where execution goes on behind the last instruction put out. False if that is not known. */
 bool etmv3_flow_position(const struct etmv3_flow *f, uint64_t *address, enum bt_isa *isa);
+
+/*
+ * The fast path from bytes to blocks, past the packets: P-headers and branch packets that go along
+ * code that has been looked up before, most bytes of any ETMv3 stream without data trace. The
+ * states of both stages are then those that the slow path would have left. Takes what bytes it can:
+ * none where state or configuration do not allow it; stops before the first packet that is not
+ * simple, or when `out` has less than FLOW_SLACK room left. Returns the bytes taken, and adds their
+ * packets to *packets.
+ */
+size_t etmv3_fast(struct etmv3 *p, struct etmv3_flow *f, const uint8_t *data, size_t len,
+                  struct flow_out *out, uint64_t *packets);
 
 #endif

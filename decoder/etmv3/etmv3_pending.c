@@ -14,7 +14,6 @@ static void etmv3_found(struct etmv3_flow *f, const struct access *a, uint64_t n
                              .bytes = a->bytes};
 }
 
-/* Looks for data instructions in the pending block: before it is put out, and before data. */
 void etmv3_data_scan(struct etmv3_flow *f)
 {
     const struct etmv3_pending_block *h = &f->pending_block;

@@ -150,20 +150,13 @@ struct etmv4 {
     bool numbers_due;             /* what the next context leaves out of its numbers is 0 */
 };
 
+/* As each protocol's: decoder/flow/flow.h; max >= 2, at most one packet at the end:
+ * ETMV4_INCOMPLETE or ETMV4_UNSYNCED. What is bad is ETMV4_RESERVED or ETMV4_MALFORMED; what is
+ * looked for then is an A-sync. */
 void etmv4_init(struct etmv4 *p, const struct etmv4_config *config);
-
-/* Bytes are missing before the next one: forget everything, look for an A-sync. */
 void etmv4_discontinuity(struct etmv4 *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 2); stores their number in *count.
- * Returns the bytes consumed: fewer than `len` only when `out` is full. Bad input never fails:
- * it gives an ETMV4_RESERVED or ETMV4_MALFORMED packet,
- * and the search for the next A-sync. */
 size_t etmv4_parse(struct etmv4 *p, const uint8_t *data, size_t len, struct etmv4_packet *out,
                    size_t max, size_t *count);
-
-/* End of stream: stores 0 or 1 packet (ETMV4_INCOMPLETE or ETMV4_UNSYNCED) and returns that. */
 size_t etmv4_finish(struct etmv4 *p, struct etmv4_packet *out);
 
 #endif

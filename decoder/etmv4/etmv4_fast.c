@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Exceptions and their returns, from within the loop: no change of security, AArch64 or numbers. */
-#include "decoder/etmv4/etmv4_fast.h"
 #include "etmv4_fast_internal.h"
 
 #include <string.h>

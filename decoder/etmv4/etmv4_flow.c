@@ -38,7 +38,6 @@ static uint8_t etmv4_flow_isa(const struct etmv4_flow *f, bool aarch64, uint8_t 
     return isa_bit ? BT_ISA_T32 : BT_ISA_A32;
 }
 
-/* What a context information byte says of security. */
 enum bt_security etmv4_flow_security(const struct etmv4_flow *f, uint8_t info)
 {
     if (f->config.m_profile)
@@ -308,7 +307,6 @@ static bool is_debug_halt(const struct bt_event *e)
     return e->u.exception.number == NUMBER_DEBUG && !e->u.exception.m_profile;
 }
 
-/* The event of an exception type, as long as nothing else is known. True: the core halts. */
 bool etmv4_flow_exception_event(const struct etmv4_flow *f, struct bt_event *e, unsigned type)
 {
     memset(e, 0, sizeof *e);

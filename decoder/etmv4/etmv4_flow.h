@@ -86,23 +86,26 @@ struct etmv4_flow {
     struct etmv4_queue queue; /* must be last: copies are kept without its unused end */
 };
 
-/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+/* As each protocol's: decoder/flow/flow.h. */
 void etmv4_flow_init(struct etmv4_flow *f, const struct etmv4_config *config,
                      struct code_cache *code, uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left.
- */
 size_t etmv4_flow_run(struct etmv4_flow *f, const struct etmv4_packet *packets, size_t count,
                       struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
 void etmv4_flow_gap(struct etmv4_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                     struct flow_out *out);
 
 /* End of the stream: puts out what waits for an address that does not come. False: when there is
  * room again there is more. */
 bool etmv4_flow_finish(struct etmv4_flow *f, struct flow_out *out);
+
+/*
+ * The fast path from bytes to blocks, past the packets: atoms and addresses that go along code that
+ * has been looked up before, most bytes of any ETMv4 stream. The states of both stages are then
+ * those that the slow path would have left. Takes what bytes it can: none where the states do not
+ * allow it; stops where synchronisation ends or the end of `data` cuts a packet, or when `out` has
+ * less than FLOW_SLACK room left. Returns the bytes taken, and adds their packets to *packets.
+ */
+size_t etmv4_fast(struct etmv4 *p, struct etmv4_flow *f, const uint8_t *data, size_t len,
+                  struct flow_out *out, uint64_t *packets);
 
 #endif

@@ -78,20 +78,11 @@ struct itm {
     bool wait_sync; /* after a loss there will be a synchronisation packet */
 };
 
+/* As each protocol's: decoder/flow/flow.h; max >= 2, at most one packet at the end. */
 void itm_init(struct itm *p, const struct itm_config *config);
-
-/* Bytes are missing before the next one. */
 void itm_discontinuity(struct itm *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 2); stores their number in *count. Returns
- * the bytes consumed: fewer than `len` only when `out` is full; give the rest again. Bad input
- * never fails.
- */
 size_t itm_parse(struct itm *p, const uint8_t *data, size_t len, struct itm_packet *out, size_t max,
                  size_t *count);
-
-/* End of stream: stores 0 or 1 packet and returns their number. */
 size_t itm_finish(struct itm *p, struct itm_packet *out);
 
 #endif

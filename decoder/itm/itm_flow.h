@@ -26,18 +26,11 @@ struct itm_flow {
     struct bt_event half[ITM_COMPARATORS];
 };
 
-/* `code`, `core` and `generation`: see struct flow_core; there is no code to be followed. */
+/* As each protocol's: decoder/flow/flow.h. There is no code to be followed. */
 void itm_flow_init(struct itm_flow *f, const struct itm_config *config, struct code_cache *code,
                    uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left.
- */
 size_t itm_flow_run(struct itm_flow *f, const struct itm_packet *packets, size_t count,
                     struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event. */
 void itm_flow_gap(struct itm_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                   struct flow_out *out);
 

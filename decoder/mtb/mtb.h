@@ -47,16 +47,12 @@ struct mtb {
     uint8_t bytes[MTB_PACKET]; /* begin of a packet */
 };
 
+/* As each protocol's: decoder/flow/flow.h; max >= 1, at most one packet at the end. Behind a
+ * loss the next byte begins a packet. */
 void mtb_init(struct mtb *p, const struct mtb_config *config);
-
-/* Bytes are missing before the next one, which begins a packet. */
 void mtb_discontinuity(struct mtb *p);
-
-/* As etmv4_parse(); max >= 1. */
 size_t mtb_parse(struct mtb *p, const uint8_t *data, size_t len, struct mtb_packet *out, size_t max,
                  size_t *count);
-
-/* End of stream: stores 0 or 1 packet and returns their number. */
 size_t mtb_finish(struct mtb *p, struct mtb_packet *out);
 
 #endif

@@ -16,18 +16,11 @@ struct mtb_flow {
     bool gap;       /* right before the packet: it says already that something is missing */
 };
 
-/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+/* As each protocol's: decoder/flow/flow.h. A packet that was not taken is given again. */
 void mtb_flow_init(struct mtb_flow *f, const struct mtb_config *config, struct code_cache *code,
                    uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left. A packet that was not taken is given again.
- */
 size_t mtb_flow_run(struct mtb_flow *f, const struct mtb_packet *packets, size_t count,
                     struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
 void mtb_flow_gap(struct mtb_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                   struct flow_out *out);
 

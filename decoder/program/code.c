@@ -464,6 +464,46 @@ int code_insn(const struct code_cache *cache, const struct code_view *view, uint
     return insn_at(cache, view, &span, address, isa, insn, opcode);
 }
 
+bool code_address_of(struct code_cache *cache, const struct code_key *key, uint64_t first,
+                     enum bt_isa isa, uint64_t index, uint64_t *address)
+{
+    *address = first;
+    if (isa == BT_ISA_A32 || isa == BT_ISA_A64) {
+        *address += 4 * index;
+        return true;
+    }
+    struct code_view *view = code_select(cache, key);
+    for (; index; index--) {
+        struct insn insn;
+        uint32_t opcode;
+        if (!view || code_insn(cache, view, *address, isa, &insn, &opcode) != BT_OK)
+            return false;
+        *address += insn.size;
+    }
+    return true;
+}
+
+bool code_index_of(struct code_cache *cache, const struct code_key *key,
+                   const struct bt_block *block, uint64_t address, uint64_t *index)
+{
+    enum bt_isa isa = bt_block_isa(block);
+    uint64_t at = block->first;
+    if (address < at || address > bt_block_last(block))
+        return false;
+    *index = (address - at) / 4;
+    if (isa == BT_ISA_A32 || isa == BT_ISA_A64)
+        return (address - at) % 4 == 0;
+    struct code_view *view = code_select(cache, key);
+    for (*index = 0; at < address; ++*index) {
+        struct insn insn;
+        uint32_t opcode;
+        if (!view || code_insn(cache, view, at, isa, &insn, &opcode) != BT_OK)
+            return false;
+        at += insn.size;
+    }
+    return at == address;
+}
+
 unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa)
 {
     uint8_t b[4];

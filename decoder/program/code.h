@@ -260,6 +260,16 @@ static inline struct code_range *code_went(struct code_cache *cache, const struc
 int code_insn(const struct code_cache *cache, const struct code_view *view, uint64_t address,
               enum bt_isa isa, struct insn *insn, uint32_t *opcode);
 
+/* The address of instruction number `index` of straight code from `first` on; false: there is code
+ * on the way that is not known. */
+bool code_address_of(struct code_cache *cache, const struct code_key *key, uint64_t first,
+                     enum bt_isa isa, uint64_t index, uint64_t *address);
+
+/* The same the other way: the number of a block's instruction at `address`; false: none begins
+ * there. */
+bool code_index_of(struct code_cache *cache, const struct code_key *key,
+                   const struct bt_block *block, uint64_t address, uint64_t *index);
+
 /* Bytes of the instruction at `address`, T32's pairs not split; 0: where code_insn() fails. */
 unsigned code_insn_size(const struct code_view *view, uint64_t address, enum bt_isa isa);
 

@@ -96,20 +96,13 @@ struct ptm {
     bool ts_valid;
 };
 
+/* As each protocol's: decoder/flow/flow.h; max >= 2, at most one packet at the end:
+ * PTM_INCOMPLETE or PTM_UNSYNCED. What is bad is PTM_RESERVED or PTM_MALFORMED; what is looked
+ * for then is an A-sync. */
 void ptm_init(struct ptm *p, const struct ptm_config *config);
-
-/* Bytes are missing before the next one: forget everything, look for an A-sync. */
 void ptm_discontinuity(struct ptm *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 2); stores their number in *count.
- * Returns the bytes consumed: fewer than `len` only when `out` is full. Bad input never fails:
- * it gives a PTM_RESERVED or PTM_MALFORMED packet, and the search for the next A-sync.
- */
 size_t ptm_parse(struct ptm *p, const uint8_t *data, size_t len, struct ptm_packet *out, size_t max,
                  size_t *count);
-
-/* End of stream: stores 0 or 1 packet (PTM_INCOMPLETE or PTM_UNSYNCED) and returns that. */
 size_t ptm_finish(struct ptm *p, struct ptm_packet *out);
 
 #endif

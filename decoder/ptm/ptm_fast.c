@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/ptm/ptm_fast.h"
-
 #include "ptm_flow_internal.h"
 #include "ptm_internal.h"
 

@@ -31,19 +31,22 @@ struct ptm_flow {
     struct code_range *rs_from[PTM_RETURN_STACK];
 };
 
-/* `code` must outlive the flow; `core` and `generation` select code (struct code_key). */
+/* As each protocol's: decoder/flow/flow.h. */
 void ptm_flow_init(struct ptm_flow *f, const struct ptm_config *config, struct code_cache *code,
                    uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left.
- */
 size_t ptm_flow_run(struct ptm_flow *f, const struct ptm_packet *packets, size_t count,
                     struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event; the position becomes unknown. */
 void ptm_flow_gap(struct ptm_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                   struct flow_out *out);
+
+/*
+ * The fast path from bytes to blocks, past the packets: atoms and branch packets that go along code
+ * that has been looked up before, most bytes of any PTM stream. The states of both stages are then
+ * those that the slow path would have left. Takes what bytes it can: none where the states do not
+ * allow it; stops before the first packet that is rare, or when `out` has less than FLOW_SLACK room
+ * left. Returns the bytes taken, and adds their packets to *packets.
+ */
+size_t ptm_fast(struct ptm *p, struct ptm_flow *f, const uint8_t *data, size_t len,
+                struct flow_out *out, uint64_t *packets);
 
 #endif

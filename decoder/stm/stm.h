@@ -83,20 +83,11 @@ struct stm {
 /* From STMTCSR. */
 void stm_config_from_regs(struct stm_config *config, uint32_t stmtcsr);
 
+/* As each protocol's: decoder/flow/flow.h; max >= 8, at most one packet at the end. */
 void stm_init(struct stm *p, const struct stm_config *config);
-
-/* Bytes are missing before the next one. */
 void stm_discontinuity(struct stm *p);
-
-/*
- * Parses `len` bytes into at most `max` packets (max >= 8); stores their number in *count. Returns
- * the bytes consumed: fewer than `len` only when `out` is full; give the rest again. Bad input
- * never fails.
- */
 size_t stm_parse(struct stm *p, const uint8_t *data, size_t len, struct stm_packet *out, size_t max,
                  size_t *count);
-
-/* End of stream: stores 0 or 1 packet and returns their number. */
 size_t stm_finish(struct stm *p, struct stm_packet *out);
 
 #endif

@@ -10,18 +10,11 @@ struct stm_flow {
     struct flow_core core;
 };
 
-/* `code`, `core` and `generation`: see struct flow_core; there is no code to be followed. */
+/* As each protocol's: decoder/flow/flow.h. There is no code to be followed. */
 void stm_flow_init(struct stm_flow *f, const struct stm_config *config, struct code_cache *code,
                    uint16_t core, uint32_t generation);
-
-/*
- * Takes packets in order and fills `out`; returns how many were taken: fewer than `count` only
- * when `out` has less than FLOW_SLACK room left.
- */
 size_t stm_flow_run(struct stm_flow *f, const struct stm_packet *packets, size_t count,
                     struct flow_out *out);
-
-/* Bytes of the stream are missing at `offset`: a gap event. */
 void stm_flow_gap(struct stm_flow *f, uint64_t offset, enum bt_gap_cause cause, uint64_t bytes,
                   struct flow_out *out);
 

@@ -2,10 +2,6 @@
 /* What each protocol is to stream.c: one form, filled in for each. */
 #include "stream_internal.h"
 
-#include "decoder/etmv3/etmv3_fast.h"
-#include "decoder/etmv4/etmv4_fast.h"
-#include "decoder/ptm/ptm_fast.h"
-
 /* The operations that differ in names alone: NAME_init() and so on. */
 #define STAGES(name)                                                                               \
     static void stream_##name##_init(struct stream *s, const struct stream_config *config,         \

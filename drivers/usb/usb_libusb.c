@@ -126,20 +126,13 @@ static void usb_libusb_node(libusb_device *device, char *text, size_t size)
 
 static const char *speed_of(libusb_device *device)
 {
-    switch (libusb_get_device_speed(device)) {
-    case LIBUSB_SPEED_LOW:
-        return "1.5 Mbit/s";
-    case LIBUSB_SPEED_FULL:
-        return "12 Mbit/s";
-    case LIBUSB_SPEED_HIGH:
-        return "480 Mbit/s";
-    case LIBUSB_SPEED_SUPER:
-        return "5 Gbit/s";
-    case LIBUSB_SPEED_SUPER_PLUS:
-        return "10 Gbit/s";
-    default:
-        return "";
-    }
+    static const char *const speeds[] = {
+        [LIBUSB_SPEED_LOW] = "1.5 Mbit/s",       [LIBUSB_SPEED_FULL] = "12 Mbit/s",
+        [LIBUSB_SPEED_HIGH] = "480 Mbit/s",      [LIBUSB_SPEED_SUPER] = "5 Gbit/s",
+        [LIBUSB_SPEED_SUPER_PLUS] = "10 Gbit/s",
+    };
+    unsigned speed = (unsigned)libusb_get_device_speed(device);
+    return speed < sizeof speeds / sizeof *speeds && speeds[speed] ? speeds[speed] : "";
 }
 
 void usb_libusb_look(libusb_device *device, struct usb_probe_seen *seen)

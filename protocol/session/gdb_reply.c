@@ -38,7 +38,6 @@ int gdb_reply_done(struct gdb_session *s, const struct target_answer *a)
     return gdb_reply_result(s, a->error, a->why);
 }
 
-/* GDB shows no more than the number: that of errno where there is one. */
 int gdb_reply_number(struct gdb_session *s, int error)
 {
     switch (error) {

@@ -7,7 +7,6 @@
 
 static const char monitor_tasks[] = "qRcmd,7461736b73";
 
-/* The cores are as this client knows them, and here. */
 bool gdb_tasks_may_be_shown(const struct gdb_session *s)
 {
     if (!s->host->has_tasks || !s->target || s->run != GDB_HALTED || s->refusal[0] != '\0' ||

@@ -139,21 +139,6 @@ static bool is_gap(const struct builder *b, const struct bt_event *e)
     return e->cause != BT_GAP_NONE;
 }
 
-/* Address of instruction `index` of straight code from `address` on; 0 if that is not known. */
-static uint64_t straight_address(struct builder *b, uint64_t address, enum bt_isa isa,
-                                 uint64_t index)
-{
-    struct code_view *view = code_select(&b->code, &b->key);
-    for (; index && view; index--) {
-        struct insn insn;
-        uint32_t opcode;
-        if (code_insn(&b->code, view, address, isa, &insn, &opcode) != BT_OK)
-            return 0;
-        address += insn.size;
-    }
-    return index ? 0 : address;
-}
-
 /* Something is missing behind what was decoded when GDB read last: then what led from there to its
  * PC never came into the history, and others have those numbers. */
 static int look_for_loss(const struct builder *b, struct history *h)
@@ -179,10 +164,11 @@ static int look_for_loss(const struct builder *b, struct history *h)
  * begins. A gap there, or another address than GDB has, is no join. */
 static int join_delta(struct builder *b, const struct bt_block *block, uint64_t first)
 {
-    uint64_t index = b->since->number - first;
+    uint64_t index = b->since->number - first, address;
     bool gap_between = b->gap && index == bt_block_count(block);
     if (gap_between ||
-        straight_address(b, block->first, bt_block_isa(block), index) != b->since->pc)
+        !code_address_of(&b->code, &b->key, block->first, bt_block_isa(block), index, &address) ||
+        address != b->since->pc)
         return BT_ERR_RANGE;
     b->begin = 0;
     b->joined = true;
@@ -230,9 +216,10 @@ static void join_walk(struct builder *b, const struct history_tail *tail, uint64
 {
     if (!b->since || b->since->number < base)
         return;
-    uint64_t index = b->since->number - base;
-    b->joined =
-        index <= walked && straight_address(b, tail->address, tail->isa, index) == b->since->pc;
+    uint64_t index = b->since->number - base, address;
+    b->joined = index <= walked &&
+                code_address_of(&b->code, &b->key, tail->address, tail->isa, index, &address) &&
+                address == b->since->pc;
     b->begin = 0;
 }
 

@@ -289,26 +289,6 @@ static size_t all_windows(const struct call_query *q)
     return within && count ? history_window_find(q->history, q->end) + 1 : count;
 }
 
-/* Number of instructions before `address` in the block; false if it holds none there. */
-static bool index_in(struct walk *w, const struct bt_block *b, uint64_t address, uint64_t *index)
-{
-    if (address < b->first || address > bt_block_last(b))
-        return false;
-    *index = (address - b->first) / 4;
-    if (bt_block_isa(b) == BT_ISA_A32)
-        return address % 4 == b->first % 4;
-    struct code_view *view = code_select(&w->code, &w->key);
-    uint64_t at = b->first;
-    for (*index = 0; at < address; ++*index) {
-        struct insn insn;
-        uint32_t opcode;
-        if (!view || code_insn(&w->code, view, at, bt_block_isa(b), &insn, &opcode) != BT_OK)
-            return false;
-        at += insn.size;
-    }
-    return at == address;
-}
-
 static bool address_of(const struct call_query *q, const char *what, uint64_t *address)
 {
     for (size_t i = 0; i < q->elf_count; i++) {
@@ -417,7 +397,8 @@ static bool find_on(struct call_job *j, const struct history_window *window, siz
         struct bt_block block;
         uint64_t number = history_block_number(window, w->block);
         history_block(window, w->block, &block);
-        if (index_in(w, &block, j->address, &index) && !is_later(w->q, number + index))
+        if (code_index_of(&w->code, &w->key, &block, j->address, &index) &&
+            !is_later(w->q, number + index))
             job_tell_hit(j, number + index);
     }
     return w->block == 0 || j->found == WHEN_MAX;

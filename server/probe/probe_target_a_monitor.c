@@ -56,35 +56,25 @@ void probe_a_report_cores(const struct probe_target *t, const struct console *c)
  * registers; what is not here is told as a number. */
 static const char *fault_cause(uint32_t fsr)
 {
-    switch ((fsr >> 6 & 0x10) | (fsr & 0xf)) {
-    case 0x01:
-        return "alignment fault";
-    case 0x02:
-        return "debug event";
-    case 0x03:
-    case 0x06:
-        return "access flag fault";
-    case 0x04:
-        return "fault while cleaning the instruction cache";
-    case 0x05:
-    case 0x07:
-        return "no translation for the address";
-    case 0x08:
-        return "refused by the bus";
-    case 0x09:
-    case 0x0b:
-        return "not allowed by the domain";
-    case 0x0c:
-    case 0x0e:
-        return "refused by the bus during translation";
-    case 0x0d:
-    case 0x0f:
-        return "not allowed by the page's permissions";
-    case 0x16:
-        return "asynchronous, refused by the bus";
-    default:
-        return "other cause";
-    }
+    static const char *const causes[32] = {
+        [0x01] = "alignment fault",
+        [0x02] = "debug event",
+        [0x03] = "access flag fault",
+        [0x04] = "fault while cleaning the instruction cache",
+        [0x05] = "no translation for the address",
+        [0x06] = "access flag fault",
+        [0x07] = "no translation for the address",
+        [0x08] = "refused by the bus",
+        [0x09] = "not allowed by the domain",
+        [0x0b] = "not allowed by the domain",
+        [0x0c] = "refused by the bus during translation",
+        [0x0d] = "not allowed by the page's permissions",
+        [0x0e] = "refused by the bus during translation",
+        [0x0f] = "not allowed by the page's permissions",
+        [0x16] = "asynchronous, refused by the bus",
+    };
+    const char *cause = causes[(fsr >> 6 & 0x10) | (fsr & 0xf)];
+    return cause ? cause : "other cause";
 }
 
 static int probe_a_read_faults(struct probe_target *t, unsigned core,

@@ -119,26 +119,6 @@ uint64_t reverse_block_find(const struct reverse_history_window *s, uint64_t pos
     return number;
 }
 
-static int address_in_block(struct reverse *p, const struct code_key *key,
-                            const struct bt_block *block, uint64_t index, uint64_t *address)
-{
-    *address = block->first;
-    if (bt_block_isa(block) == BT_ISA_A32 || bt_block_isa(block) == BT_ISA_A64) {
-        *address += 4 * index;
-        return BT_OK;
-    }
-    struct code_view *view = code_select(&p->code, key);
-    for (; index; index--) {
-        struct insn insn;
-        uint32_t opcode;
-        if (!view ||
-            code_insn(&p->code, view, *address, bt_block_isa(block), &insn, &opcode) != BT_OK)
-            return BT_ERR_NO_CODE;
-        *address += insn.size;
-    }
-    return BT_OK;
-}
-
 /* Who reads code at `position` of the window. */
 static struct code_key window_key_at(const struct reverse_history_window *s, uint64_t position)
 {
@@ -167,7 +147,9 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
     reverse_block(&s, index, &block);
     struct code_key key = window_key_at(&s, position);
     *isa = bt_block_isa(&block);
-    return address_in_block(p, &key, &block, position - number, pc);
+    return code_address_of(&p->code, &key, block.first, *isa, position - number, pc)
+               ? BT_OK
+               : BT_ERR_NO_CODE;
 }
 
 bool reverse_ran(struct reverse *p, uint64_t address)

@@ -86,10 +86,6 @@ static inline void reverse_block(const struct reverse_history_window *s, size_t 
 uint64_t reverse_block_find(const struct reverse_history_window *s, uint64_t position,
                             size_t *index);
 
-/* Index of the instruction at `address`, which lies in the block; false if none begins there. */
-bool reverse_index_of(struct reverse *p, const struct reverse_history_window *s,
-                      const struct bt_block *block, uint64_t address, uint64_t *index);
-
 /* The event means that instructions are missing at its position. */
 bool reverse_is_gap(const struct reverse *p, const struct bt_event *event);
 

@@ -29,25 +29,6 @@ int reverse_search_open(struct reverse *p, struct reverse_search *s)
     return reverse_history_window_find(p, in, &s->next);
 }
 
-bool reverse_index_of(struct reverse *p, const struct reverse_history_window *s,
-                      const struct bt_block *block, uint64_t address, uint64_t *index)
-{
-    uint64_t offset = address - block->first, at = block->first;
-    if (bt_block_isa(block) == BT_ISA_A32) {
-        *index = offset / 4;
-        return offset % 4 == 0;
-    }
-    struct code_view *view = code_select(&p->code, &s->key);
-    for (*index = 0; at < address; ++*index) {
-        struct insn insn;
-        uint32_t opcode;
-        if (!view || code_insn(&p->code, view, at, bt_block_isa(block), &insn, &opcode) != BT_OK)
-            return false;
-        at += insn.size;
-    }
-    return at == address;
-}
-
 /* In the order of motion `a` comes before `b`. */
 static bool is_sooner(const struct reverse_search *q, uint64_t a, uint64_t b)
 {
@@ -67,8 +48,7 @@ static bool hit_in(struct reverse *p, const struct reverse_history_window *s,
     bool any = false;
     for (size_t i = 0; i < q->address_count; i++) {
         uint64_t index;
-        if (q->addresses[i] < block->first || q->addresses[i] > bt_block_last(block) ||
-            !reverse_index_of(p, s, block, q->addresses[i], &index) ||
+        if (!code_index_of(&p->code, &s->key, block, q->addresses[i], &index) ||
             !is_ahead(q, number + index) || number + index >= p->end)
             continue;
         if (!any || is_sooner(q, number + index, *hit))

@@ -131,8 +131,7 @@ static void switches_in_block(struct task_switches *s, struct reverse *p,
         uint64_t at = 0;
         for (size_t i = 0; i < s->site_count; i++) {
             uint64_t index;
-            if (s->sites[i] < block->first || s->sites[i] > bt_block_last(block) ||
-                !reverse_index_of(p, w, block, s->sites[i], &index) || index >= below)
+            if (!code_index_of(&p->code, &w->key, block, s->sites[i], &index) || index >= below)
                 continue;
             if (found == s->site_count || index > at) {
                 found = i;

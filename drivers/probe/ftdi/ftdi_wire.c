@@ -46,7 +46,6 @@ static int try_echo(struct ftdi *f, uint8_t command)
     return f->answer[0] == MPSSE_ECHO && f->answer[1] == command ? 0 : BT_ERR_FORMAT;
 }
 
-/* Answers are those to our commands again, and the pins are as they are noted. */
 int ftdi_synchronise(struct ftdi *f)
 {
     struct mpsse m;
