@@ -155,7 +155,8 @@ class Case:
         for source in sources:
             objects.append(str(self.folder / f"{Path(source).stem}.o"))
             run(["clang", *flags, "-fno-builtin", "-Wno-unused-command-line-argument", "-Wno-unused-function", "-c", source, "-o", objects[-1]])
-        run(["ld.lld", "-n", "--build-id=none", "-T", str(script), *objects, "-o", str(self.elf)])
+        linked = [flag[4:] for flag in flags if flag.startswith("-Wl,")]
+        run(["ld.lld", "-n", "--build-id=none", *linked, "-T", str(script), *objects, "-o", str(self.elf)])
 
     def execute(self):
         """Runs it; `states` and `accesses` afterwards say what happened."""
