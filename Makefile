@@ -33,7 +33,7 @@ DEPS_TEST := check libsubunit-dev clang llvm lld libclang-rt-dev clang-format cp
     umockdev libumockdev-dev libftdi1-dev openocd qemu-system-x86 qemu-user busybox-static cpio kmod \
     xz-utils procps udev systemd socat openssl iproute2 openssh-client dropbear-bin linux-perf \
     python3-pyocd lldb lcov valgrind protobuf-compiler autofdo llvm-19 bolt-19 sigrok-cli libsigrokdecode4 chromium \
-    slurmctld slurmd slurm-client munge zstd \
+    slurmctld slurmd slurm-client munge zstd csmith libcsmith-dev \
     build-essential debhelper fakeroot lintian debootstrap
 DEPS_TEST += $(shell grep -qs '^VERSION_ID="12"' /etc/os-release && echo python3-labgrid) # 13 has none
 DEPS := $(DEPS_BUILD) $(DEPS_DEMO) $(DEPS_TEST)

@@ -5,6 +5,10 @@
 
 #include <check.h>
 
+/* Check writes a message for each assertion that holds, in case the next one crashes: half of the
+ * time of all tests together. */
+#define _mark_point(file, line) ((void)(file))
+
 /* Defined by the test program. */
 Suite *unit_suite(void);
 

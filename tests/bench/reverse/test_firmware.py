@@ -23,6 +23,7 @@ import corners
 import corners_a
 import corners_a64
 import firmware
+import random_c
 
 FULL = bool(os.environ.get("BTRACED_FULL"))
 LEVELS = ("O0", "O1", "O2", "O3", "Os")
@@ -45,8 +46,9 @@ GROUPS = {"SP": (13,), "LR": (14,), "r4-r11": range(4, 12)}
 FORWARD = ("registers", "registers_known", "sp_known", "words", "words_known")
 TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which there is none here
 CORNERS = 6 if FULL else 2  # programs of corners.py on each core
-CORNERS_A = 25 if FULL else 3
-CORNERS_A64 = 8 if FULL else 0
+CORNERS_A = 20 if FULL else 3
+CORNERS_A64 = 7 if FULL else 0
+CSMITH = 4 if FULL else 1
 KNOWN_A = 1017  # its tasks pop from where nobody knows, what others have pushed
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
 
@@ -128,7 +130,7 @@ def check(name, case, one_stack, halts=4, known=None):
 
 
 def main():
-    reason = bench.missing()
+    reason = bench.missing() or random_c.missing()
     if reason:
         needed = os.environ.get("BTRACED_REQUIRE_DATA") == "1"
         print(f"{'FAIL' if needed else 'SKIP'} values of firmware: {reason}")
@@ -151,6 +153,9 @@ def main():
         for kind in KINDS:
             for case in corners.programs(place, kind, seed, CORNERS):
                 good &= check(f"{case.name}, corners of seed {case.seed}", case, False)
+        for kind in random_c.KINDS:
+            for case in random_c.programs(place, kind, seed, CSMITH):
+                good &= check(f"{case.name}, Csmith with seed {case.seed}", case, False)
         known_a = {}
         for case in corners_a.programs(place, seed, CORNERS_A):
             good &= check(f"{case.name}, corners of seed {case.seed}", case, False, known=known_a)
