@@ -5,15 +5,17 @@
  *
  * Both stages of a protocol NAME are plain data, which may be copied to make a checkpoint:
  *
- *   NAME_parse()          `len` bytes into at most `max` packets, whose number is *count. Returns
- * the bytes consumed: fewer than `len` only when `out` is full; give the rest again. Bad input
- * never fails: it gives a packet that says so, and the search for the next synchronisation.
- *   NAME_discontinuity()  bytes are missing before the next one: all is forgotten but the options
- *   NAME_finish()         the end of the stream: stores what is incomplete, returns how many
- * packets NAME_flow_init()      `code` must outlive the flow; `core` and `generation` select code
- * (struct code_key) NAME_flow_run()       takes packets in order and fills `out`; returns how many
- * were taken: fewer than `count` only when `out` has less than FLOW_SLACK room left NAME_flow_gap()
- * bytes of the stream are missing at `offset`: a gap event; the position becomes unknown
+ * - NAME_parse(): `len` bytes into at most `max` packets, whose number is *count. Returns the bytes
+ *   consumed: fewer than `len` only when `out` is full; give the rest again. Bad input never fails:
+ *   it gives a packet that says so, and the search for the next synchronisation.
+ * - NAME_discontinuity(): bytes are missing before the next one; all but the options is forgotten.
+ * - NAME_finish(): the end of the stream. Stores what is incomplete; returns how many packets.
+ * - NAME_flow_init(): `code` must outlive the flow; `core` and `generation` select code (struct
+ *   code_key).
+ * - NAME_flow_run(): takes packets in order and fills `out`. Returns how many were taken: fewer
+ *   than `count` only when `out` has less than FLOW_SLACK room left.
+ * - NAME_flow_gap(): bytes of the stream are missing at `offset`. Puts out a gap event; the
+ *   position becomes unknown.
  */
 #ifndef DECODER_FLOW_H
 #define DECODER_FLOW_H
