@@ -125,6 +125,7 @@ enum execute_compared_how {
     EXECUTE_COMPARED_WITH,
     EXECUTE_COMPARED_BY,     /* of `with` minus that */
     EXECUTE_COMPARED_RESULT, /* N and Z alone */
+    EXECUTE_COMPARED_BITS,   /* those that `with` has alone */
 };
 
 struct execute_regs {
@@ -145,6 +146,8 @@ struct execute_regs {
             uppers; /* registers that hold it, times[n] of the quotient, or the upper */
         uint32_t divisor, times[15]; /* word of its product with `magic`, */
         uint32_t magic, most;        /* where it is at most that */
+        uint8_t whole, part;         /* value[part - 1] is value[whole - 1] and `mask`; 0: none */
+        uint32_t mask;
     } multiples;
     struct { /* M profile: what such was before an exception */
         struct execute_compared compared;

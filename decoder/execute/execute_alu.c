@@ -283,6 +283,9 @@ static void note_compared(struct execute_work *w, struct execute_value a, struct
     } else if (subtracts && a.known && plain && e->rm < EXECUTE_PC && e->rd != e->rm) {
         c = (struct execute_compared){
             .with = a.number, .reg = (uint8_t)(e->rm + 1), .how = EXECUTE_COMPARED_BY};
+    } else if (e->op == EFFECT_AND && b.known && e->rd == EFFECT_NO_REG && e->rn < EXECUTE_PC) {
+        c = (struct execute_compared){
+            .with = b.number, .reg = (uint8_t)(e->rn + 1), .how = EXECUTE_COMPARED_BITS};
     } else if (e->rd < EXECUTE_PC) {
         c = (struct execute_compared){.reg = (uint8_t)(e->rd + 1), .how = EXECUTE_COMPARED_RESULT};
     }

@@ -237,11 +237,24 @@ static bool narrow(struct execute_value *v, struct execute_value to)
     return true;
 }
 
+/* Some of these bits are set, or none. */
+static bool narrow_bits(struct execute_value *v, uint32_t bits, bool set)
+{
+    uint32_t low, high, least = bits & (~bits + 1);
+    if (v->known)
+        return set == ((v->number & bits) != 0);
+    execute_limits(*v, &low, &high);
+    return bits ? narrow(v, set ? between(least, UINT32_MAX) : between(0, filled(high) & ~bits))
+                : !set;
+}
+
 bool execute_narrow(struct execute_value *v, const struct execute_compared *c, unsigned cond,
                     bool held)
 {
     struct execute_value span = {0, false, 0};
     cond = held ? cond : cond ^ 1;
+    if (c->how == EXECUTE_COMPARED_BITS)
+        return cond > NE || narrow_bits(v, c->with, cond == NE);
     v->number += c->shift;
     bool possible = true;
     if (cond == NE) {
@@ -303,8 +316,9 @@ static void learn_memory(struct execute_work *w, struct execute_value v)
     execute_memory_watch(m, EXECUTE_WATCH_MIRROR, address, width);
 }
 
-void execute_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,
-                   bool held)
+/* The register has what it had, of which a condition says more. */
+static void learn_register(struct execute_work *w, const struct execute_compared *c, unsigned cond,
+                           bool held)
 {
     const struct execute_compared of = *c, flags = w->x->regs.compared;
     const struct execute_multiples multiples = w->x->regs.multiples;
@@ -323,6 +337,18 @@ void execute_learn(struct execute_work *w, const struct execute_compared *c, uns
     }
     if (w->x->exclusive.reg == of.reg && v.known)
         w->error = execute_end_exclusive(w->x, v.number);
+}
+
+void execute_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,
+                   bool held)
+{
+    const struct execute_multiples *m = &w->x->regs.multiples;
+    struct execute_compared part = {.reg = m->part, .how = c->how, .with = c->with};
+    bool told =
+        c->how == EXECUTE_COMPARED_BITS && m->part && m->whole == c->reg && !(c->with & ~m->mask);
+    learn_register(w, c, cond, held);
+    if (told && !w->error)
+        learn_register(w, &part, cond, held);
 }
 
 int execute_compared_pass(const struct execute_work *w, unsigned cond)

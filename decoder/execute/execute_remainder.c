@@ -104,7 +104,7 @@ struct execute_relation execute_relation(const struct execute_work *w)
         is.number = b.number;
         return is;
     }
-    if (!m->sources)
+    if (!m->sources && e->op != EFFECT_AND)
         return is;
     switch (e->op) {
     case EFFECT_MOV:
@@ -119,8 +119,12 @@ struct execute_relation execute_relation(const struct execute_work *w)
     case EFFECT_AND: /* 2^n times what is shifted to the right by n */
     case EFFECT_BIC:
         is.scale = cleared_bits(w);
-        if (is.scale && (is.number = of_upper(m, e->rn, is.scale)) != 0)
+        if (is.scale && (is.number = of_upper(m, e->rn, is.scale)) != 0) {
             is.kind = EXECUTE_RELATED_QUOTIENT;
+        } else if (e->op == EFFECT_AND && e->rm == EFFECT_NO_REG && e->rd != e->rn) {
+            is.kind = EXECUTE_RELATED_PART;
+            is.number = e->imm;
+        }
         return is;
     case EFFECT_ADD:
     case EFFECT_SUB:
@@ -160,6 +164,11 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
             m->uppers = 0;
         }
         begin(m, is.number, e->rd, 1u << is.scale);
+        break;
+    case EXECUTE_RELATED_PART:
+        m->whole = (uint8_t)(e->rn + 1);
+        m->part = (uint8_t)(e->rd + 1);
+        m->mask = is.number;
         break;
     default:
         break;

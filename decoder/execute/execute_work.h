@@ -64,6 +64,9 @@ static inline void execute_unrelate(struct execute_regs *r, uint32_t regs)
     r->multiples.sources &= (uint16_t)~regs;
     r->multiples.of &= (uint16_t)~regs;
     r->multiples.uppers &= (uint16_t)~regs;
+    if (r->multiples.part &&
+        regs & (1u << (r->multiples.part - 1) | 1u << (r->multiples.whole - 1)))
+        r->multiples.part = 0;
     r->interrupted.same &= (uint16_t)~regs;
     r->mirror = r->mirror && regs >> (r->mirror - 1) & 1 ? 0 : r->mirror;
 }
@@ -149,6 +152,7 @@ enum execute_related {
     EXECUTE_RELATED_MULTIPLE, /* of the quotient: `number` times it */
     EXECUTE_RELATED_QUOTIENT, /* by `number`, times 2^scale */
     EXECUTE_RELATED_REMAINDER,
+    EXECUTE_RELATED_PART, /* bits `number` of rn */
 };
 struct execute_relation {
     enum execute_related kind;

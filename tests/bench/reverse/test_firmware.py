@@ -57,9 +57,9 @@ LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in ano
 SENSORS = {"m4": (bench.M4, ["-DTICK=4000"], ("O0", "O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=700"], ("O0", "O1", "O2", "Os")),
            "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2"))}
 ROUNDS = 300 if FULL else 40
-# A protocol's bytes (target/protocol.c), likewise; what a span cannot say, -O2 and -Os on a Cortex-A9 in A32, is in docs/values.md.
+# A protocol's bytes (target/protocol.c), likewise; what a span cannot say, -Os on a Cortex-A9, is in docs/values.md.
 PROTOCOLS = {"m4": (bench.M4, ["-DTICK=4000"], ("O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=500"], ("O1", "O2", "Os")),
-             "a32": (bench.A9, ["-marm"], ("O0", "O1")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2"))}
+             "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2"))}
 PROTOCOL_ROUNDS = 1500
 
 

@@ -155,6 +155,35 @@ START_TEST(test_remainder)
 }
 END_TEST
 
+/* `length = byte & 15`, of which a compiler tests bits 3 and 2 in the byte: LDRB r0, [r1]; AND r2,
+ * r0, #15; TST r0, #12. */
+static void test_bits_of(struct execute *x, uint32_t branch, uint32_t opcode)
+{
+    x->regs.value[1] = RAM + (branch >> 8 & 1); /* what is learnt of it stays there */
+    ck_assert_int_eq(step(x, 0x7808, 0x100, 0x102), BT_OK);
+    ck_assert_int_eq(step(x, opcode, 0x102, 0x106), BT_OK);
+    ck_assert_int_eq(step(x, 0xf0100f0c, 0x106, 0x10a), BT_OK);
+    ck_assert_int_eq(step(x, branch, 0x10a, 0x118), BT_OK);
+}
+
+START_TEST(test_tested_bits)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin(&x, &budget);
+    test_bits_of(&x, 0xd105, 0xf000020f); /* BNE */
+    ck_assert(x.regs.value[2] == 4 && x.regs.range[2] == 11);
+    ck_assert(x.regs.value[0] == 4 && x.regs.range[0] == 251);
+    test_bits_of(&x, 0xd005, 0xf000020f); /* BEQ */
+    ck_assert(x.regs.value[2] == 0 && x.regs.range[2] == 3);
+    ck_assert(x.regs.value[0] == 0 && x.regs.range[0] == 0xf3);
+    test_bits_of(&x, 0xd105, 0xf0000207); /* AND r2, r0, #7: bit 3 may be the one */
+    ck_assert(x.regs.value[2] == 0 && x.regs.range[2] == 7);
+    ck_assert_uint_eq(x.clobbers, 0);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Two blocks in a row, of conditions that are not known. */
 START_TEST(test_ways)
 {
@@ -329,6 +358,7 @@ Suite *unit_suite(void)
     unit_case(s, "execute: a store of which the range is known", test_range);
     unit_case(s, "execute: halfwords and bytes of which the range is known", test_parts);
     unit_case(s, "execute: a remainder whose quotient is masked", test_remainder);
+    unit_case(s, "execute: bits that are tested in another register", test_tested_bits);
     unit_case(s, "execute: both ways through an IT block", test_ways);
     unit_case(s, "execute: what is told of accesses", test_accesses);
     unit_case(s, "execute: writes of coprocessors that leave memory as it is", test_coprocessor);

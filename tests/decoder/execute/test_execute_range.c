@@ -275,12 +275,24 @@ static unsigned draw_either(struct trial *t, uint32_t *code)
     return n;
 }
 
+/* A part of a number, and a comparison with bits of it. */
+static unsigned draw_part(struct trial *t, uint32_t *code)
+{
+    uint32_t x = draw(t) % 3, mask = draw(t) & 0xff, n = 0;
+    code[n++] = 0xe2004000u | x << 16 | (draw(t) & 1 ? mask : 15);
+    code[n++] = 0xe3100000u | (draw(t) & 7 ? x : 4) << 16 | (draw(t) & 1 ? mask : 12);
+    code[n++] = (draw(t) & 1) << 28 | 0x02845001u; /* which is told */
+    code[n++] = 0xe2443000u | (draw(t) & 15);
+    return n;
+}
+
 static void try_one(struct trial *t)
 {
     struct execute_budget budget = {.limit = 1 << 20};
     uint32_t code[LENGTH];
-    unsigned kind_of = draw(t) & 3, made, at = 0;
-    unsigned count = made = kind_of > 1    ? draw_remainder(t, code)
+    unsigned kind_of = draw(t) % 5, made, at = 0;
+    unsigned count = made = kind_of == 4   ? draw_part(t, code)
+                            : kind_of > 1  ? draw_remainder(t, code)
                             : kind_of == 1 ? draw_either(t, code)
                                            : 0;
     uint64_t wrong = t->wrong;
@@ -289,7 +301,7 @@ static void try_one(struct trial *t)
     begin(t, &budget);
     for (; at < LENGTH && t->wrong == wrong; at++) {
         uint32_t cond = at > 8 && draw(t) & 1 ? draw(t) % 14 : 14;
-        code[at] |= kind_of == 1 && at < made ? 0 : cond << 28;
+        code[at] |= (kind_of == 1 || kind_of == 4) && at < made ? 0 : cond << 28;
         if (!step(t, code[at], at))
             break;
         compare(t);
