@@ -269,8 +269,10 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
                                     w->x->regs.partial_known);
             execute_ways_store_saved(w->x, EXECUTE_WAYS_PARTIAL, address);
         }
-        if (known && e->width == 4 && !w->maybe && !v.known && !e->exclusive)
+        if (known && e->width == 4 && !w->maybe && !v.known && !e->exclusive) {
             execute_ways_store(w->x, reg, address);
+            execute_keep(w, reg, address);
+        }
         return;
     }
     v = known ? load(w, address, e->width, e->sign) : execute_loaded(v, e->width, e->sign);
@@ -280,8 +282,10 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
         execute_write(w, reg, v);
     if (known && !v.known && !w->maybe && reg < EXECUTE_PC && execute_is_own_order(w->x))
         execute_mirror(w, reg, address);
-    if (known && !v.known && e->width == 4 && !w->maybe)
+    if (known && !v.known && e->width == 4 && !w->maybe) {
         execute_ways_load(w->x, reg, address);
+        execute_reload(w, reg, address);
+    }
     if (known && !v.known && e->width == 4 && w->x->core.profile == EXECUTE_PROFILE_AR &&
         execute_is_own_order(w->x)) {
         uint32_t bits, mask = execute_memory_bits(&w->x->memory, address, &bits);
@@ -428,18 +432,6 @@ static void clobber(struct execute_work *w)
         execute_clobber_store(w);
 }
 
-/* Coprocessors and SIMD. */
-static bool uses_vectors(const struct execute_insn *i)
-{
-    if (i->isa == BT_ISA_T32 && i->size == 2)
-        return false;
-    uint32_t op = i->opcode;
-    if (i->isa == BT_ISA_T32)
-        return (op & 0xec000000) == 0xec000000 || (op & 0xff100000) == 0xf9000000;
-    return (op >> 28 == 15 && (op & 0x0e000000) == 0x02000000) ||
-           (op >> 28 == 15 && (op & 0x0f100000) == 0x04000000) || (op & 0x0c000000) == 0x0c000000;
-}
-
 static void run_system(struct execute_work *w)
 {
     if (w->x->core.profile == EXECUTE_PROFILE_M && execute_m_special(w))
@@ -458,7 +450,7 @@ static void run_system(struct execute_work *w)
 static void run(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;
-    bool vectors = uses_vectors(w->insn);
+    bool vectors = execute_uses_vectors(w->insn);
     if (r->mixed && !(r->psr_known & EXECUTE_E) &&
         (w->e->kind == EFFECT_MEMORY || w->e->kind == EFFECT_SYSTEM)) {
         w->x->unknown++;
@@ -662,7 +654,7 @@ static bool run_apart(struct execute_work *w, unsigned cond)
     bool plain = e->kind == EFFECT_ALU ? !e->set_flags
                                        : e->kind == EFFECT_MEMORY && (e->load || !e->clobber);
     bool again = w->insn->has_next && w->insn->next == w->insn->address; /* it was left */
-    if (!plain || again || writes_pc(e) || uses_vectors(w->insn) || is_unpredictable(e))
+    if (!plain || again || writes_pc(e) || execute_uses_vectors(w->insn) || is_unpredictable(e))
         return false;
     if (e->kind == EFFECT_ALU && execute_ways_tell(x, e->rd)) {
         run_both(w); /* on either way it may */
@@ -706,6 +698,16 @@ static void run_beside(struct execute_work *w)
     }
     w->maybe = w->apart = e->kind == EFFECT_MEMORY;
     run_both(w);
+}
+
+/* `runs`: as condition_of() has it. */
+static void run_as(struct execute_work *w, unsigned cond, int runs, bool conditional)
+{
+    bool beside = runs < 0 ? !conditional || !run_apart(w, cond) : runs;
+    if (beside && w->x->ways.differs)
+        run_beside(w);
+    else if (beside)
+        run(w);
 }
 
 /* Of the A and R profile: which registers are r8 to r14, perhaps. */
@@ -773,11 +775,13 @@ int execute_step(struct execute *x, const struct execute_insn *insn)
     uint32_t mode = r->psr;
     if (changes_modes(&w) && w.e->kind == EFFECT_SYSTEM)
         execute_end_ways(x);
-    bool beside = runs < 0 ? !conditional || !run_apart(&w, cond) : runs;
-    if (beside && x->ways.differs)
-        run_beside(&w);
-    else if (beside)
-        run(&w);
+    if (r->multiples.due && execute_takes_divisor(&w, cond)) {
+        const struct execute_multiples before = r->multiples;
+        run_as(&w, cond, runs, conditional);
+        execute_take_divisor(&w, &before);
+    } else {
+        run_as(&w, cond, runs, conditional);
+    }
     if (changes_modes(&w))
         x->ways.differs &= ~(execute_banked(mode) | execute_banked(r->psr));
     if (blind) {

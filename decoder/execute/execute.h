@@ -146,8 +146,15 @@ struct execute_regs {
             uppers; /* registers that hold it, times[n] of the quotient, or the upper */
         uint32_t divisor, times[15]; /* word of its product with `magic`, */
         uint32_t magic, most;        /* where it is at most that */
-        uint8_t whole, part;         /* value[part - 1] is value[whole - 1] and `mask`; 0: none */
-        uint32_t mask;
+        /* The rest: registers plus 1, 0: none; `others` has a bit for each. */
+        uint16_t others;
+        uint8_t whole, part;     /* part is whole & mask */
+        uint8_t zeros, zeros_of; /* zeros is CLZ of zeros_of, times zeros_times plus zeros_plus */
+        uint8_t stored;          /* is the word that EXECUTE_WATCH_STORED has */
+        uint8_t rest;            /* is what is divided % divisor, */
+        bool due;                /* or % (2 * divisor), which an instruction is to mend */
+        bool kept;               /* the word that is watched is what is divided */
+        uint32_t mask, zeros_times, zeros_plus;
     } multiples;
     struct { /* M profile: what such was before an exception */
         struct execute_compared compared;

@@ -18,35 +18,6 @@ static uint32_t rotate_right(uint32_t v, unsigned by)
     return by & 31 ? v >> (by & 31) | v << (32 - (by & 31)) : v;
 }
 
-struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
-                                     uint32_t *carry_known)
-{
-    const struct insn_effect *e = w->e;
-    *carry = w->x->regs.psr >> 29 & 1;
-    *carry_known = w->x->regs.psr_known >> 29 & 1;
-    if (e->rm == EFFECT_NO_REG) {
-        if (e->carry == EFFECT_C_0 || e->carry == EFFECT_C_1) {
-            *carry = e->carry == EFFECT_C_1;
-            *carry_known = 1;
-        }
-        return known_value(e->imm);
-    }
-    struct execute_value v = execute_read(w, e->rm), by = known_value(e->amount);
-    bool needs_carry = e->shift == EFFECT_RRX;
-    if (e->rs != EFFECT_NO_REG)
-        by = execute_read(w, e->rs);
-    if (e->rs == EFFECT_NO_REG && !e->amount)
-        return v;
-    struct execute_value range = v;
-    v.known = v.known && by.known && (!needs_carry || *carry_known);
-    *carry_known = v.known && (*carry_known || (by.number & 0xff));
-    v.number = effect_shift_value(e->shift, v.number, by.number & 0xff, carry);
-    v.range = 0;
-    if (by.known)
-        by.number &= 0xff;
-    return v.known ? v : execute_shifted(range, e->shift, by);
-}
-
 static void set_flags(struct execute_work *w, struct execute_value d, uint32_t mask, uint32_t bits,
                       uint32_t known)
 {
@@ -67,8 +38,11 @@ static struct execute_value sum(struct execute_work *w, struct execute_value a,
         a = b;
         b = swap;
     }
-    struct execute_value range =
-        with_carry ? unknown_value : execute_sum(a, b, e->op != EFFECT_ADD);
+    struct execute_value range = execute_sum(a, b, e->op != EFFECT_ADD && e->op != EFFECT_ADC);
+    if (e->op == EFFECT_ADC)
+        range = execute_sum(range, carry.known ? carry : execute_span(0, 1), false);
+    else if (with_carry)
+        range = unknown_value;
     if (e->op != EFFECT_ADD && e->op != EFFECT_ADC)
         b.number = ~b.number;
     uint64_t wide = (uint64_t)a.number + b.number + carry.number;
@@ -322,6 +296,8 @@ void execute_arithmetic(struct execute_work *w)
         execute_write(w, e->rd, d);
         execute_relate(w, relation);
         execute_set_partial(w, e->rd, partial, partial_known);
+    } else if (e->rd == EXECUTE_PC && e->op == EFFECT_MOV) {
+        execute_learn_zeros(w);
     }
     if (e->set_flags)
         note_compared(w, a, b, d.known);

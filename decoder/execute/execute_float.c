@@ -293,6 +293,17 @@ static bool unconditional(struct execute_work *w, const struct float_insn *f)
     return true;
 }
 
+bool execute_uses_vectors(const struct execute_insn *i)
+{
+    if (i->isa == BT_ISA_T32 && i->size == 2)
+        return false;
+    uint32_t op = i->opcode;
+    if (i->isa == BT_ISA_T32)
+        return (op & 0xec000000) == 0xec000000 || (op & 0xff100000) == 0xf9000000;
+    return (op >> 28 == 15 && (op & 0x0e000000) == 0x02000000) ||
+           (op >> 28 == 15 && (op & 0x0f100000) == 0x04000000) || (op & 0x0c000000) == 0x0c000000;
+}
+
 bool execute_float(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;

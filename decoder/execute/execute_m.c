@@ -387,6 +387,7 @@ static void restore_relations(struct execute *x, uint32_t frame)
         !execute_memory_is_same(&x->memory, EXECUTE_WATCH_FRAME, &address) || address != frame)
         return;
     r->multiples = r->interrupted.multiples;
+    r->multiples.stored = r->multiples.kept = 0; /* the handler has stored, too */
     r->compared = r->interrupted.compared;
     r->mirror = r->interrupted.mirror;
     r->mirror_width = r->interrupted.mirror_width;

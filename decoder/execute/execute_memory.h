@@ -71,7 +71,7 @@ struct execute_pair {
 
 #define EXECUTE_PAIRS 32u /* the newest ones are kept */
 
-#define EXECUTE_WATCHES 3u
+#define EXECUTE_WATCHES 4u
 
 struct execute_memory {
     struct execute_page **pages; /* a hash by address; all that follows is private */
@@ -143,6 +143,7 @@ enum execute_watch {
     EXECUTE_WATCH_MIRROR,      /* of a register */
     EXECUTE_WATCH_FRAME,       /* of an exception */
     EXECUTE_WATCH_INTERRUPTED, /* the mirror of before it */
+    EXECUTE_WATCH_STORED,      /* a register that is not known */
 };
 void execute_memory_watch(struct execute_memory *m, enum execute_watch n, uint64_t address,
                           unsigned size);

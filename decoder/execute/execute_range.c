@@ -67,8 +67,7 @@ struct execute_value execute_product(struct execute_value a, struct execute_valu
     return execute_span(low[0] * low[1], high[0] * high[1]);
 }
 
-struct execute_value execute_shifted(struct execute_value v, unsigned shift,
-                                     struct execute_value by)
+static struct execute_value shifted(struct execute_value v, unsigned shift, struct execute_value by)
 {
     uint32_t low, high, least, most;
     int32_t from, to;
@@ -91,6 +90,35 @@ struct execute_value execute_shifted(struct execute_value v, unsigned shift,
     default:
         return (struct execute_value){0, false, 0};
     }
+}
+
+struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
+                                     uint32_t *carry_known)
+{
+    const struct insn_effect *e = w->e;
+    *carry = w->x->regs.psr >> 29 & 1;
+    *carry_known = w->x->regs.psr_known >> 29 & 1;
+    if (e->rm == EFFECT_NO_REG) {
+        if (e->carry == EFFECT_C_0 || e->carry == EFFECT_C_1) {
+            *carry = e->carry == EFFECT_C_1;
+            *carry_known = 1;
+        }
+        return (struct execute_value){e->imm, true, 0};
+    }
+    struct execute_value v = execute_read(w, e->rm), by = {e->amount, true, 0};
+    bool needs_carry = e->shift == EFFECT_RRX;
+    if (e->rs != EFFECT_NO_REG)
+        by = execute_read(w, e->rs);
+    if (e->rs == EFFECT_NO_REG && !e->amount)
+        return v;
+    struct execute_value range = v;
+    v.known = v.known && by.known && (!needs_carry || *carry_known);
+    *carry_known = v.known && (*carry_known || (by.number & 0xff));
+    v.number = effect_shift_value(e->shift, v.number, by.number & 0xff, carry);
+    v.range = 0;
+    if (by.known)
+        by.number &= 0xff;
+    return v.known ? v : shifted(range, e->shift, by);
 }
 
 /* The number with all bits below its highest one. */
@@ -216,7 +244,7 @@ static int holding(const struct execute_compared *c, unsigned cond, struct execu
     return span->known || span->range ? 1 : -1;
 }
 
-/* What is in both; false: nothing. What would be two pieces stays as it is. */
+/* What is in both; false: nothing. What would be two pieces stays as it is, or is `to`. */
 static bool narrow(struct execute_value *v, struct execute_value to)
 {
     uint32_t range = v->known || v->range ? v->range : UINT32_MAX,
@@ -227,8 +255,10 @@ static bool narrow(struct execute_value *v, struct execute_value to)
         return true;
     }
     if (from > end) { /* both its ends may be in */
-        if (from <= range)
+        if (from <= range) {
+            *v = to.range < range ? to : *v;
             return true;
+        }
         from = 0;
     } else if (from > range) {
         return false;
@@ -299,21 +329,21 @@ struct execute_value execute_loaded(struct execute_value found, unsigned width, 
     return sign ? execute_field(found, 0, 8 * width, true) : found;
 }
 
-static void learn_memory(struct execute_work *w, struct execute_value v)
+static void learn_memory(struct execute_work *w, struct execute_value v, enum execute_watch n,
+                         unsigned width)
 {
     struct execute_memory *m = &w->x->memory;
     uint64_t address;
-    unsigned width = w->x->regs.mirror_width;
     uint8_t bytes[4] = {(uint8_t)v.number, (uint8_t)(v.number >> 8), (uint8_t)(v.number >> 16),
                         (uint8_t)(v.number >> 24)};
-    if (!execute_memory_is_same(m, EXECUTE_WATCH_MIRROR, &address) || !execute_is_own_order(w->x))
+    if (!execute_memory_is_same(m, n, &address) || !execute_is_own_order(w->x))
         return;
     execute_swap(w->x, bytes, width);
     if (v.known)
         w->error = execute_memory_write(m, address, bytes, width);
     else if (v.range && !(address & (width - 1)) && !execute_memory_pair(m, address))
         execute_bound(w->x, address, width, v);
-    execute_memory_watch(m, EXECUTE_WATCH_MIRROR, address, width);
+    execute_memory_watch(m, n, address, width);
 }
 
 /* The register has what it had, of which a condition says more. */
@@ -332,9 +362,11 @@ static void learn_register(struct execute_work *w, const struct execute_compared
     w->x->regs.compared = flags;
     w->x->regs.multiples = multiples;
     if (mirror == of.reg) {
-        learn_memory(w, v);
+        learn_memory(w, v, EXECUTE_WATCH_MIRROR, w->x->regs.mirror_width);
         w->x->regs.mirror = mirror;
     }
+    if (multiples.stored == of.reg)
+        learn_memory(w, v, EXECUTE_WATCH_STORED, 4);
     if (w->x->exclusive.reg == of.reg && v.known)
         w->error = execute_end_exclusive(w->x, v.number);
 }

@@ -7,6 +7,8 @@
  */
 #include "execute_work.h"
 
+enum { COND_CS = 2, COND_LS = 9 }; /* DDI 0403E.e A7.3 */
+
 static bool has(uint16_t set, unsigned reg)
 {
     return reg < EXECUTE_PC && set >> reg & 1;
@@ -78,6 +80,22 @@ static struct execute_relation of_sum(const struct execute_multiples *m,
     return is;
 }
 
+/* Of what was stored, by a register: a quotient by 2^n. */
+static struct execute_relation of_shift(const struct execute_work *w)
+{
+    const struct insn_effect *e = w->e;
+    bool is =
+        e->rs < EXECUTE_PC && e->shift == EFFECT_LSR && e->rm + 1 == w->x->regs.multiples.stored;
+    struct execute_value by = {0, false, 0};
+    if (is)
+        by = execute_read(w, e->rs);
+    by.number &= 0xff;
+    if (!by.known || by.number > 31)
+        return (struct execute_relation){.kind = EXECUTE_RELATED_NOT};
+    return (struct execute_relation){EXECUTE_RELATED_QUOTIENT, 1u << by.number, 0,
+                                     (uint8_t)(e->rm + 1)};
+}
+
 /* How many low bits AND or BIC with a constant takes away, if no others; 0: it does something else.
  */
 static unsigned cleared_bits(const struct execute_work *w)
@@ -91,20 +109,135 @@ static unsigned cleared_bits(const struct execute_work *w)
     return gone & (gone + 1) ? 0 : (unsigned)__builtin_popcount(gone);
 }
 
+/*
+ * A division that shifts and subtracts, as libraries have it for cores without UDIV: of 2^n times
+ * the divisor, CMP rest, divisor; ADC quotient, quotient, quotient; SUBCS rest, rest, divisor; then
+ * of half that much. Behind ADC the quotient is x / divisor, if it was x / (2 * divisor) before.
+ */
+static struct execute_relation of_carry(const struct execute_work *w)
+{
+    const struct execute_multiples *m = &w->x->regs.multiples;
+    const struct execute_compared *c = &w->x->regs.compared;
+    const struct insn_effect *e = w->e;
+    struct execute_relation is = {.kind = EXECUTE_RELATED_NOT, .number = c->with};
+    struct execute_value quotient = execute_read(w, e->rd);
+    uint32_t low, high;
+    if (e->rn != e->rd || e->rm != e->rd || e->amount || e->rs != EFFECT_NO_REG || !c->reg ||
+        c->reg == e->rd + 1 || c->how != EXECUTE_COMPARED_WITH || c->shift || !c->with)
+        return is;
+    execute_limits(execute_read(w, c->reg - 1u), &low, &high);
+    if (m->rest == c->reg && !m->due && has(m->of, e->rd) && m->times[e->rd] == 1 &&
+        m->divisor / 2 == c->with && !(m->divisor & 1))
+        is.kind = EXECUTE_RELATED_DIGIT;
+    else if (quotient.known && !quotient.number && high / 2 < c->with)
+        is.kind = EXECUTE_RELATED_FIRST;
+    return is;
+}
+
+/* The count of zeros in front of a number, with constants. */
+static struct execute_relation of_zeros(const struct execute_work *w)
+{
+    const struct execute_multiples *m = &w->x->regs.multiples;
+    const struct insn_effect *e = w->e;
+    bool first = m->zeros && e->rn + 1 == m->zeros, second = m->zeros && e->rm + 1 == m->zeros,
+         left = e->rs == EFFECT_NO_REG && (e->shift == EFFECT_LSL || !e->amount);
+    struct execute_relation is = {
+        .of = m->zeros_of, .scale = m->zeros_times, .number = m->zeros_plus};
+    struct execute_value by;
+    uint32_t carry, carry_known;
+    if (e->op == EFFECT_CLZ && e->rn != e->rd)
+        return (struct execute_relation){EXECUTE_RELATED_ZEROS, 0, 1, (uint8_t)(e->rn + 1)};
+    if (first == second || (second && !left) ||
+        (e->op != EFFECT_ADD && e->op != EFFECT_SUB && e->op != EFFECT_RSB))
+        return is;
+    by = first ? execute_operand(w, &carry, &carry_known) : execute_read(w, e->rn);
+    is.kind = by.known && e->rd + 1 != is.of ? EXECUTE_RELATED_ZEROS : EXECUTE_RELATED_NOT;
+    is.scale <<= second ? e->amount : 0;
+    is.number <<= second ? e->amount : 0;
+    if (e->op != EFFECT_ADD && second == (e->op == EFFECT_SUB)) {
+        is.scale = 0 - is.scale; /* taken from the other one */
+        is.number = 0 - is.number;
+    } else if (e->op != EFFECT_ADD) {
+        by.number = 0 - by.number;
+    }
+    is.number += by.number;
+    return is;
+}
+
+void execute_learn_zeros(struct execute_work *w)
+{
+    const struct execute_multiples *m = &w->x->regs.multiples;
+    const struct insn_effect *e = w->e;
+    struct execute_compared c = {.reg = m->zeros_of};
+    uint32_t to = (uint32_t)w->insn->next, zeros = 0, found = 0,
+             drop = w->insn->isa == BT_ISA_T32 ? 1 : 2; /* bits that are no part of the place */
+    if (w->maybe || !w->insn->has_next || w->insn->next == w->insn->address || !m->zeros ||
+        e->rm + 1 != m->zeros || e->amount || e->rs != EFFECT_NO_REG)
+        return;
+    for (uint32_t n = 0; n < 33; n++)
+        if (!((m->zeros_times * n + m->zeros_plus) >> drop ^ to >> drop)) {
+            zeros = n;
+            found++;
+        }
+    if (found != 1 || zeros == 32)
+        return;
+    c.with = 0x80000000u >> zeros;
+    execute_learn(w, &c, COND_CS, true);
+    c.with = UINT32_MAX >> zeros;
+    if (!w->error)
+        execute_learn(w, &c, COND_LS, true);
+}
+
+bool execute_takes_divisor(const struct execute_work *w, unsigned cond)
+{
+    const struct execute_multiples *m = &w->x->regs.multiples;
+    const struct execute_compared *c = &w->x->regs.compared;
+    const struct insn_effect *e = w->e;
+    uint32_t carry, carry_known;
+    if (cond != COND_CS || e->kind != EFFECT_ALU || e->op != EFFECT_SUB || e->set_flags ||
+        e->rd + 1 != m->rest || e->rn != e->rd || c->reg != m->rest || c->with != m->divisor ||
+        c->how != EXECUTE_COMPARED_WITH || c->shift ||
+        (w->insn->has_next && w->insn->next == w->insn->address))
+        return false;
+    struct execute_value by = execute_operand(w, &carry, &carry_known);
+    return by.known && by.number == m->divisor;
+}
+
+void execute_take_divisor(struct execute_work *w, const struct execute_multiples *before)
+{
+    struct execute_multiples *m = &w->x->regs.multiples;
+    unsigned reg = before->rest - 1u;
+    struct execute_value v = execute_read(w, reg);
+    w->maybe = false;
+    if (!v.known)
+        execute_write(w, reg, execute_remainder(v, before->divisor));
+    *m = *before;
+    execute_unrelate(&w->x->regs, 1u << reg);
+    m->rest = before->rest;
+    execute_note_others(m);
+}
+
 struct execute_relation execute_relation(const struct execute_work *w)
 {
     const struct execute_multiples *m = &w->x->regs.multiples;
     const struct insn_effect *e = w->e;
-    struct execute_relation is = {.kind = EXECUTE_RELATED_NOT};
+    struct execute_relation is = {.kind = EXECUTE_RELATED_NOT}, zeros = is;
     if (w->maybe || e->rd >= EXECUTE_PC)
         return is;
+    if (e->op == EFFECT_ADC)
+        return of_carry(w);
+    if (e->op == EFFECT_CLZ || m->zeros)
+        zeros = of_zeros(w);
+    if (zeros.kind != EXECUTE_RELATED_NOT)
+        return zeros;
     if (e->op == EFFECT_UDIV) {
         struct execute_value a = execute_read(w, e->rn), b = execute_read(w, e->rm);
         is.kind = !a.known && b.known && b.number ? EXECUTE_RELATED_QUOTIENT : EXECUTE_RELATED_NOT;
         is.number = b.number;
+        is.of = (uint8_t)(e->rn + 1);
         return is;
     }
-    if (!m->sources && e->op != EFFECT_AND)
+    if (!m->sources && !m->kept && !m->stored && e->op != EFFECT_AND)
         return is;
     switch (e->op) {
     case EFFECT_MOV:
@@ -115,6 +248,8 @@ struct execute_relation execute_relation(const struct execute_work *w)
         else if (e->shift == EFFECT_LSR && e->amount && e->rs == EFFECT_NO_REG &&
                  (is.number = of_upper(m, e->rm, e->amount)) != 0)
             is.kind = EXECUTE_RELATED_QUOTIENT;
+        else
+            return of_shift(w);
         return is;
     case EFFECT_AND: /* 2^n times what is shifted to the right by n */
     case EFFECT_BIC:
@@ -138,8 +273,18 @@ struct execute_relation execute_relation(const struct execute_work *w)
     }
 }
 
+/* What is in the register is divided, unless it is one of `written`. */
+static void divide(struct execute_multiples *m, unsigned reg, uint32_t written)
+{
+    m->sources = (uint16_t)(1u << reg & 0x7fff & ~written);
+    m->uppers = m->of = 0;
+    m->kept = false;
+    m->rest = m->due = 0;
+}
+
 static void begin(struct execute_multiples *m, uint32_t divisor, unsigned quotient, uint32_t times)
 {
+    m->rest = m->due = 0;
     m->divisor = divisor;
     m->of = (uint16_t)(1u << quotient);
     m->times[quotient] = times;
@@ -159,20 +304,35 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
         m->times[e->rd] = is.number;
         break;
     case EXECUTE_RELATED_QUOTIENT:
-        if (e->op == EFFECT_UDIV) {
-            m->sources = (uint16_t)(1u << e->rn & 0x7fff & ~bit);
-            m->uppers = 0;
-        }
+        if (is.of)
+            divide(m, is.of - 1u, bit);
+        m->kept |= e->op == EFFECT_MOV && is.of;
         begin(m, is.number, e->rd, 1u << is.scale);
+        break;
+    case EXECUTE_RELATED_FIRST:
+        divide(m, w->x->regs.compared.reg - 1u, 0);
+        m->kept = m->stored == w->x->regs.compared.reg;
+        /* fallthrough */
+    case EXECUTE_RELATED_DIGIT:
+        begin(m, is.number, e->rd, 1);
+        m->rest = w->x->regs.compared.reg;
+        m->due = true;
         break;
     case EXECUTE_RELATED_PART:
         m->whole = (uint8_t)(e->rn + 1);
         m->part = (uint8_t)(e->rd + 1);
         m->mask = is.number;
         break;
-    default:
+    case EXECUTE_RELATED_ZEROS:
+        m->zeros = (uint8_t)(e->rd + 1);
+        m->zeros_of = is.of;
+        m->zeros_times = is.scale;
+        m->zeros_plus = is.number;
         break;
+    default:
+        return;
     }
+    execute_note_others(m);
 }
 
 void execute_relate_upper(struct execute_work *w, struct execute_value a, struct execute_value b)
@@ -185,10 +345,30 @@ void execute_relate_upper(struct execute_work *w, struct execute_value a, struct
         return;
     m->magic = a.known ? a.number : b.number;
     execute_limits(a.known ? b : a, &low, &m->most);
-    m->sources = (uint16_t)(1u << source & ~written);
+    divide(m, source, written);
     m->uppers = (uint16_t)(1u << e->rd);
-    m->of = 0;
     m->divisor = divisor_of(m->magic, 0, m->most);
     if (m->divisor)
         begin(m, m->divisor, e->rd, 1);
+}
+
+void execute_keep(struct execute_work *w, unsigned reg, uint64_t address)
+{
+    struct execute_multiples *m = &w->x->regs.multiples;
+    if (reg >= EXECUTE_PC || (w->e->writeback && w->e->rn == reg) || address & 3 ||
+        execute_is_bit(w->x, (uint32_t)address) || !execute_is_own_order(w->x))
+        return;
+    execute_memory_watch(&w->x->memory, EXECUTE_WATCH_STORED, address, 4);
+    m->stored = (uint8_t)(reg + 1);
+    m->kept = false;
+    execute_note_others(m);
+}
+
+void execute_reload(struct execute_work *w, unsigned reg, uint64_t address)
+{
+    struct execute_multiples *m = &w->x->regs.multiples;
+    uint64_t at;
+    if (m->kept && reg < EXECUTE_PC && execute_is_own_order(w->x) &&
+        execute_memory_is_same(&w->x->memory, EXECUTE_WATCH_STORED, &at) && at == address)
+        m->sources |= (uint16_t)(1u << reg);
 }

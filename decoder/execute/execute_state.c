@@ -56,6 +56,30 @@ void execute_learn_flags(struct execute_regs *r, unsigned cond, bool pass)
     r->psr_known |= bits[cond >> 1];
 }
 
+static uint32_t related_bit(uint8_t reg)
+{
+    return reg ? 1u << (reg - 1) : 0;
+}
+
+void execute_note_others(struct execute_multiples *m)
+{
+    m->others =
+        (uint16_t)(related_bit(m->whole) | related_bit(m->part) | related_bit(m->zeros) |
+                   related_bit(m->zeros_of) | related_bit(m->stored) | related_bit(m->rest));
+}
+
+void execute_unrelate_others(struct execute_multiples *m, uint32_t regs)
+{
+    if (regs & (related_bit(m->whole) | related_bit(m->part)))
+        m->whole = m->part = 0;
+    if (regs & (related_bit(m->zeros) | related_bit(m->zeros_of)))
+        m->zeros = m->zeros_of = 0;
+    m->stored = regs & related_bit(m->stored) ? 0 : m->stored;
+    if (regs & related_bit(m->rest))
+        m->rest = m->due = 0;
+    execute_note_others(m);
+}
+
 void execute_clobber_store(struct execute_work *w)
 {
     struct execute_regs *r = &w->x->regs;

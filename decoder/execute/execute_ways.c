@@ -86,6 +86,9 @@ void execute_ways_open(struct execute *x, unsigned cond)
     ways->differs = 0;
     if (!c.reg)
         return;
+    uint64_t at;
+    bool stored = x->regs.multiples.stored == c.reg &&
+                  execute_memory_is_same(&x->memory, EXECUTE_WATCH_STORED, &at);
     struct execute_low now;
     execute_ways_save(x, &now);
     struct execute_value v[2] = {get(&now, c.reg - 1u), get(&now, c.reg - 1u)};
@@ -93,6 +96,8 @@ void execute_ways_open(struct execute *x, unsigned cond)
     execute_narrow(&v[1], &c, cond, false);
     join(x, c.reg - 1u, v[0], v[1]);
     x->regs.compared = c;
+    if (stored)
+        execute_ways_store(x, c.reg - 1u, (uint32_t)at);
 }
 
 void execute_ways_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,

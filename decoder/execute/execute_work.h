@@ -58,15 +58,18 @@ static inline struct execute_value execute_either(struct execute_value a, struct
     return d;
 }
 
+/* execute_state.c: of what `others` has, these registers are no part any more; it has changed. */
+void execute_unrelate_others(struct execute_multiples *m, uint32_t regs);
+void execute_note_others(struct execute_multiples *m);
+
 /* These registers hold something else. */
 static inline void execute_unrelate(struct execute_regs *r, uint32_t regs)
 {
     r->multiples.sources &= (uint16_t)~regs;
     r->multiples.of &= (uint16_t)~regs;
     r->multiples.uppers &= (uint16_t)~regs;
-    if (r->multiples.part &&
-        regs & (1u << (r->multiples.part - 1) | 1u << (r->multiples.whole - 1)))
-        r->multiples.part = 0;
+    if (r->multiples.others & regs)
+        execute_unrelate_others(&r->multiples, regs);
     r->interrupted.same &= (uint16_t)~regs;
     r->mirror = r->mirror && regs >> (r->mirror - 1) & 1 ? 0 : r->mirror;
 }
@@ -133,12 +136,12 @@ static inline void execute_set_psr(struct execute_work *w, uint32_t mask, uint32
 }
 
 /* execute_alu.c */
-struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
-                                     uint32_t *carry_known);
 void execute_arithmetic(struct execute_work *w);
 
-/* execute_range.c: the register was loaded from there, so that what is learnt of one is learnt of
- * both. */
+/* execute_range.c: operand 2, and the carry that comes of it. */
+struct execute_value execute_operand(const struct execute_work *w, uint32_t *carry,
+                                     uint32_t *carry_known);
+/* The register was loaded from there, so that what is learnt of one is learnt of both. */
 void execute_mirror(struct execute_work *w, unsigned reg, uint64_t address);
 /* What a load may give at most; `found`: what is known to be there, or a range of 0. */
 struct execute_value execute_loaded(struct execute_value found, unsigned width, bool sign);
@@ -152,17 +155,29 @@ enum execute_related {
     EXECUTE_RELATED_MULTIPLE, /* of the quotient: `number` times it */
     EXECUTE_RELATED_QUOTIENT, /* by `number`, times 2^scale */
     EXECUTE_RELATED_REMAINDER,
-    EXECUTE_RELATED_PART, /* bits `number` of rn */
+    EXECUTE_RELATED_FIRST, /* a quotient by `number` of which a first digit was found, or another */
+    EXECUTE_RELATED_DIGIT,
+    EXECUTE_RELATED_PART,  /* bits `number` of rn */
+    EXECUTE_RELATED_ZEROS, /* CLZ of register `of` - 1, times `scale` and plus `number` */
 };
 struct execute_relation {
     enum execute_related kind;
-    uint32_t number;
-    unsigned scale;
+    uint32_t number, scale;
+    uint8_t of;
 };
 struct execute_relation execute_relation(const struct execute_work *w);
 void execute_relate(struct execute_work *w, struct execute_relation is);
 /* UMULL has written the upper word of a * b. */
 void execute_relate_upper(struct execute_work *w, struct execute_value a, struct execute_value b);
+/* The register was stored at that address, or loaded from there. */
+void execute_keep(struct execute_work *w, unsigned reg, uint64_t address);
+void execute_reload(struct execute_work *w, unsigned reg, uint64_t address);
+/* MOV to the PC: where it went says how great a number is whose zeros chose the place. */
+void execute_learn_zeros(struct execute_work *w);
+/* An instruction that takes the divisor from what is left, where that is not less; it has run, or
+ * not. `before`: relations as they were. */
+bool execute_takes_divisor(const struct execute_work *w, unsigned cond);
+void execute_take_divisor(struct execute_work *w, const struct execute_multiples *before);
 
 /* execute_range.c: what may come of values, one of which at least is not known. From `low` to
  * `high`, modulo 2^32: */
@@ -177,8 +192,6 @@ struct execute_value execute_quotient(struct execute_value a, struct execute_val
                                       bool is_signed);
 /* v, which is known to be below `divisor`, but not 0. */
 struct execute_value execute_remainder(struct execute_value v, uint32_t divisor);
-struct execute_value execute_shifted(struct execute_value v, unsigned shift,
-                                     struct execute_value by);
 /* a and b; a or b, or one of them alone; not v; bits of it. */
 struct execute_value execute_masked(struct execute_value a, struct execute_value b);
 struct execute_value execute_joined(struct execute_value a, struct execute_value b, bool exclusive);
@@ -275,6 +288,9 @@ void execute_ways_enter_mode(struct execute *x, enum execute_bank bank);
 void execute_ways_store_saved(struct execute *x, unsigned saved, uint32_t address);
 void execute_ways_load_saved(struct execute *x, unsigned saved, uint32_t address);
 void execute_ways_return_saved(struct execute *x, enum execute_bank bank);
+
+/* execute_float.c: coprocessors and SIMD. */
+bool execute_uses_vectors(const struct execute_insn *i);
 
 /* execute_float.c, execute_dsp.c: false: it is not followed. */
 bool execute_float(struct execute_work *w);

@@ -184,6 +184,71 @@ START_TEST(test_tested_bits)
 }
 END_TEST
 
+/* __aeabi_uidivmod() of libgcc: r1 is r0 % r1, of r0 nothing is known. It ends in one of three
+ * ways. */
+static void begin_division(struct execute *x, struct execute_budget *budget, uint32_t divisor)
+{
+    begin(x, budget);
+    x->regs.known &= ~1u;
+    x->regs.value[1] = divisor;
+    ck_assert_int_eq(step(x, 0xb403, 0x100, 0x102), BT_OK); /* PUSH {r0, r1} */
+}
+
+static void end_division(struct execute *x, uint32_t divisor)
+{
+    ck_assert_int_eq(step(x, 0xbc06, 0x200, 0x202), BT_OK);     /* POP {r1, r2} */
+    ck_assert_int_eq(step(x, 0xfb02f300, 0x202, 0x206), BT_OK); /* MUL r3, r2, r0 */
+    ck_assert_int_eq(step(x, 0xeba10103, 0x206, 0x20a), BT_OK); /* SUB r1, r1, r3 */
+    ck_assert(x->regs.bounded & 2 && x->regs.value[1] == 0);
+    ck_assert_uint_eq(x->regs.range[1], divisor - 1);
+    execute_memory_release(&x->memory);
+}
+
+/* An unrolled step of it is 16 bytes; that for the highest bit comes first. */
+static void shift_and_subtract(struct execute *x, unsigned shift)
+{
+    uint32_t by = (shift >> 2) << 12 | (shift & 3) << 6;
+    ck_assert_int_eq(step(x, 0xebb00f01 | by, 0x120, 0x124), BT_OK); /* CMP r0, r1, LSL */
+    ck_assert_int_eq(step(x, 0xeb420202, 0x124, 0x128), BT_OK);      /* ADC r2, r2, r2 */
+    ck_assert_int_eq(step(x, 0xbf28, 0x128, 0x12a), BT_OK);          /* IT CS */
+    ck_assert_int_eq(step(x, 0xeba00001 | by, 0x12a, 0x12e), BT_OK); /* SUBCS r0, r0, r1, LSL */
+}
+
+START_TEST(test_division)
+{
+    struct execute x;
+    struct execute_budget budget;
+    begin_division(&x, &budget, 6);
+    ck_assert_int_eq(step(&x, 0xfab0f380, 0x102, 0x106), BT_OK); /* CLZ r3, r0 */
+    ck_assert_int_eq(step(&x, 0xfab1f281, 0x106, 0x10a), BT_OK); /* CLZ r2, r1 */
+    ck_assert_int_eq(step(&x, 0xeba20303, 0x10a, 0x10e), BT_OK); /* SUB r3, r2, r3 */
+    ck_assert_int_eq(step(&x, 0xf1c3031f, 0x10e, 0x112), BT_OK); /* RSB r3, #31 */
+    ck_assert_int_eq(step(&x, 0xa204, 0x112, 0x114), BT_OK);     /* ADR r2, 0x124 */
+    ck_assert_int_eq(step(&x, 0xeb021303, 0x114, 0x118), BT_OK); /* ADD r3, r2, r3, LSL #4 */
+    ck_assert_int_eq(step(&x, 0xf04f0200, 0x118, 0x11c), BT_OK); /* MOV r2, #0 */
+    ck_assert_int_eq(step(&x, 0x469f, 0x11c, 0x124 + 16 * (31 - 5)), BT_OK); /* MOV pc, r3 */
+    ck_assert(x.regs.bounded & 1 && x.regs.value[0] == 128 && x.regs.range[0] == 127);
+    for (unsigned shift = 6; shift--;)
+        shift_and_subtract(&x, shift);
+    ck_assert_int_eq(step(&x, 0x4610, 0x12e, 0x130), BT_OK); /* MOV r0, r2 */
+    end_division(&x, 6);
+
+    begin_division(&x, &budget, 6);                          /* not more than the divisor */
+    ck_assert_int_eq(step(&x, 0x4288, 0x102, 0x104), BT_OK); /* CMP r0, r1 */
+    ck_assert_int_eq(step(&x, 0xd905, 0x104, 0x112), BT_OK); /* BLS */
+    ck_assert_int_eq(step(&x, 0xbf0c, 0x112, 0x114), BT_OK); /* ITE EQ */
+    ck_assert_int_eq(step(&x, 0x2001, 0x114, 0x116), BT_OK); /* MOVEQ r0, #1 */
+    ck_assert_int_eq(step(&x, 0x2000, 0x116, 0x118), BT_OK); /* MOVNE r0, #0 */
+    end_division(&x, 6);
+
+    begin_division(&x, &budget, 16);                             /* a power of two */
+    ck_assert_int_eq(step(&x, 0xfab1f281, 0x102, 0x106), BT_OK); /* CLZ r2, r1 */
+    ck_assert_int_eq(step(&x, 0xf1c2021f, 0x106, 0x10a), BT_OK); /* RSB r2, #31 */
+    ck_assert_int_eq(step(&x, 0xfa20f002, 0x10a, 0x10e), BT_OK); /* LSR r0, r2 */
+    end_division(&x, 16);
+}
+END_TEST
+
 /* Two blocks in a row, of conditions that are not known. */
 START_TEST(test_ways)
 {
@@ -358,6 +423,7 @@ Suite *unit_suite(void)
     unit_case(s, "execute: a store of which the range is known", test_range);
     unit_case(s, "execute: halfwords and bytes of which the range is known", test_parts);
     unit_case(s, "execute: a remainder whose quotient is masked", test_remainder);
+    unit_case(s, "execute: a division by a library", test_division);
     unit_case(s, "execute: bits that are tested in another register", test_tested_bits);
     unit_case(s, "execute: both ways through an IT block", test_ways);
     unit_case(s, "execute: what is told of accesses", test_accesses);

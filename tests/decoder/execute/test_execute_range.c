@@ -22,7 +22,7 @@
 struct trial {
     uint64_t seed;
     struct execute known, spans;
-    uint64_t ran, bounded, wrong, lost, remainders, parts;
+    uint64_t ran, bounded, wrong, lost, remainders, divided, parts;
 };
 
 static uint32_t draw(struct trial *t)
@@ -286,12 +286,49 @@ static unsigned draw_part(struct trial *t, uint32_t *code)
     return n;
 }
 
+#define PLACE 4u /* of the instruction in draw_division() that its first digit depends on */
+
+/* x % d in r5, by a division that shifts and subtracts, and is entered where x has its first bit.
+ * Now and then something else is in between. */
+static unsigned draw_division(struct trial *t, uint32_t *code)
+{
+    uint32_t x = draw(t) % 3, n = 0;
+    code[n++] = 0xe5860000u | x << 12;            /* STR x, [r6] */
+    code[n++] = 0xe3003000u | (1 + draw(t) % 60); /* MOVW r3 */
+    code[n++] = 0xe16f5f10u | x;                  /* CLZ r5, x */
+    code[n++] = 0xe265501fu;                      /* RSB r5, r5, #31 */
+    code[n++] = 0xe3004000u;                      /* MOVW r4 */
+    code[n++] = 0xe0845205u;                      /* ADD r5, r4, r5, LSL #4 */
+    code[n++] = 0xe1a0f005u;                      /* MOV pc, r5 */
+    code[n++] = 0xe3a04000u;
+    for (uint32_t k = draw(t) % 8 + 1; k--;) {
+        code[n++] = 0xe1500003u | x << 16 | k << 7; /* CMP x, r3, LSL */
+        code[n++] = 0xe0a44004u;                    /* ADC r4, r4, r4 */
+        code[n++] = 0x20400003u | x << 16 | x << 12 | k << 7;
+    }
+    if (!(draw(t) & 3))
+        code[8 + draw(t) % (n - 8)] = draw_opcode(t) | 0xe0000000u;
+    code[n++] = 0xe5965000u; /* LDR r5, [r6] */
+    code[n++] = 0xe0030493u; /* MUL r3, r3, r4 */
+    code[n++] = 0xe0455003u; /* SUB r5, r5, r3 */
+    return n;
+}
+
+/* The path goes straight on. */
+static void place_division(const struct trial *t, uint32_t *code)
+{
+    uint32_t x = (uint32_t)t->known.regs.value[code[0] >> 12 & 15],
+             to = 0x1000 + 4 * (PLACE + 3) - 16 * (31 - (x ? (uint32_t)__builtin_clz(x) : 32));
+    code[PLACE] |= (to >> 12 & 15) << 16 | (to & 0xfff);
+}
+
 static void try_one(struct trial *t)
 {
     struct execute_budget budget = {.limit = 1 << 20};
     uint32_t code[LENGTH];
-    unsigned kind_of = draw(t) % 5, made, at = 0;
-    unsigned count = made = kind_of == 4   ? draw_part(t, code)
+    unsigned kind_of = draw(t) % 6, made, at = 0;
+    unsigned count = made = kind_of == 5   ? draw_division(t, code)
+                            : kind_of == 4 ? draw_part(t, code)
                             : kind_of > 1  ? draw_remainder(t, code)
                             : kind_of == 1 ? draw_either(t, code)
                                            : 0;
@@ -299,13 +336,17 @@ static void try_one(struct trial *t)
     while (count < LENGTH)
         code[count++] = draw_opcode(t);
     begin(t, &budget);
+    if (kind_of == 5)
+        place_division(t, code);
     for (; at < LENGTH && t->wrong == wrong; at++) {
         uint32_t cond = at > 8 && draw(t) & 1 ? draw(t) % 14 : 14;
-        code[at] |= (kind_of == 1 || kind_of == 4) && at < made ? 0 : cond << 28;
+        code[at] |= (kind_of == 1 || kind_of > 3) && at < made ? 0 : cond << 28;
         if (!step(t, code[at], at))
             break;
         compare(t);
-        t->remainders += at == 5 && t->spans.regs.bounded >> 5 & 1;
+        t->remainders += kind_of < 4 && at == 5 && t->spans.regs.bounded >> 5 & 1;
+        t->divided += kind_of == 5 && at == made - 1 && t->spans.regs.bounded >> 5 & 1 &&
+                      t->spans.regs.range[5] < (code[1] & 0xff);
     }
     t->lost += t->spans.clobbers != 0;
     for (unsigned k = 0; t->wrong != wrong && k <= at && k < LENGTH; k++)
@@ -323,14 +364,16 @@ START_TEST(test_sequences)
     printf("EXECUTE_SEED=%llu\n", (unsigned long long)t.seed);
     for (uint64_t k = 0; k < count && t.wrong < 8; k++)
         try_one(&t);
-    printf("%llu instructions, %llu registers bounded, %llu remainders, memory lost in %llu "
-           "sequences\n",
-           (unsigned long long)t.ran, (unsigned long long)t.bounded,
-           (unsigned long long)t.remainders, (unsigned long long)t.lost);
+    printf(
+        "%llu instructions, %llu registers bounded, %llu and %llu remainders, memory lost in %llu "
+        "sequences\n",
+        (unsigned long long)t.ran, (unsigned long long)t.bounded, (unsigned long long)t.remainders,
+        (unsigned long long)t.divided, (unsigned long long)t.lost);
     ck_assert_uint_eq(t.wrong, 0);
     ck_assert_uint_gt(t.bounded, t.ran / 2);
     ck_assert_uint_gt(t.parts, t.ran);
     ck_assert_uint_gt(t.remainders, count / 10);
+    ck_assert_uint_gt(t.divided, count / 50);
 }
 END_TEST
 
