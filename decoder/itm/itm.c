@@ -272,10 +272,7 @@ static enum packet_result itm_packet(void *parser, struct packet_cursor *c, void
 /* No packet is ever bad in the scanner's sense: what is malformed has a length, too. */
 static void itm_bad(void *parser, void *out, uint8_t header, bool reserved)
 {
-    (void)parser;
-    (void)out;
-    (void)header;
-    (void)reserved;
+    (void)parser, (void)out, (void)header, (void)reserved;
 }
 
 static const struct packet_format format = {.size = sizeof(struct itm_packet),

@@ -163,9 +163,7 @@ static void itm_data_match(struct itm_flow *f, struct flow_out *out, const struc
 
 static void itm_nothing(struct itm_flow *f, struct flow_out *out, const struct itm_packet *k)
 {
-    (void)f;
-    (void)out;
-    (void)k;
+    (void)f, (void)out, (void)k;
 }
 
 static void itm_overflow(struct itm_flow *f, struct flow_out *out, const struct itm_packet *k)

@@ -453,17 +453,16 @@ void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, format
     gather_flush(&g);
 }
 
-static void ignore_run(void *ctx, const struct formatter_run *run)
+void formatter_ignore_run(void *ctx, const struct formatter_run *run)
 {
-    (void)ctx;
-    (void)run;
+    (void)ctx, (void)run;
 }
 
 static uint64_t losses_as(enum formatter_mode mode, const uint8_t *data, size_t len)
 {
     struct formatter f;
     formatter_init(&f, mode);
-    formatter_feed(&f, data, len, ignore_run, NULL);
+    formatter_feed(&f, data, len, formatter_ignore_run, NULL);
     return f.losses;
 }
 

@@ -78,6 +78,9 @@ enum formatter_mode formatter_find_blocks(const uint8_t *data, size_t len);
 void formatter_feed(struct formatter *f, const uint8_t *data, size_t len, formatter_sink *sink,
                     void *ctx);
 
+/* A sink for who wants to know the alignment alone. */
+void formatter_ignore_run(void *ctx, const struct formatter_run *run);
+
 /* Whether both know where they are, and take what follows apart in the same way. */
 bool formatter_same(const struct formatter *a, const struct formatter *b);
 

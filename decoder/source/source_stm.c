@@ -10,8 +10,7 @@ static int configure_stm(const struct bt_source *source, struct stream_config *c
                          unsigned *trace_id, char *why, size_t size)
 {
     uint64_t tcsr = 0;
-    (void)why;
-    (void)size;
+    (void)why, (void)size;
     source_reg(source, "STMTCSR", &tcsr);
     stm_config_from_regs(&config->stm, (uint32_t)tcsr);
     *trace_id = config->stm.trace_id;

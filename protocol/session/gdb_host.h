@@ -78,11 +78,11 @@ struct gdb_tasks {
 struct gdb_host {
     /* The branch trace operations: all or none. Errors with text reach the user. */
     int (*btrace_enable)(void *ctx, int core, struct target_error *why); /* when enabled: BT_OK */
-    int (*btrace_disable)(void *ctx, int core); /* when not enabled: BT_OK */
+    void (*btrace_disable)(void *ctx, int core);
     /* Bytes, of all cores; 0xffffffff = unlimited. The target clamps and remembers. */
-    int (*btrace_set_size)(void *ctx, uint32_t size, struct target_error *why);
+    void (*btrace_set_size)(void *ctx, uint32_t size);
     /* `recording` at connect (flight recorder) makes GDB reopen the recording. */
-    int (*btrace_conf)(void *ctx, int core, struct gdb_btrace_conf *conf);
+    struct gdb_btrace_conf (*btrace_conf)(void *ctx, int core);
     /*
      * Fills `out`, which is empty, newest block first; the newest ends at the halted PC. An error
      * makes the annex fail and GDB tries the next one (also for when delta must fail). The session

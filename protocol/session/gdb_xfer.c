@@ -183,9 +183,8 @@ static int btrace_conf_document(struct gdb_session *s, int annex, struct text_bu
 {
     struct gdb_btrace_conf conf = {.recording = false};
     (void)annex;
-    int error = s->task != 0 ? BT_OK : s->host->btrace_conf(s->host_ctx, s->general, &conf);
-    if (error < 0)
-        return error;
+    if (s->task == 0)
+        conf = s->host->btrace_conf(s->host_ctx, s->general);
     text_buf_puts(out, "<!DOCTYPE btrace-conf SYSTEM \"btrace-conf.dtd\">\n"
                        "<btrace-conf version=\"1.0\">\n");
     if (conf.recording)
@@ -394,7 +393,6 @@ static int answer_btrace(struct gdb_session *s, struct gdb_args *a)
 /* "0x10000": the one number of the protocol with a prefix. 0 is unlimited, as GDB has it. */
 static int answer_btrace_size(struct gdb_session *s, struct gdb_args *a)
 {
-    struct target_error why = {""};
     uint64_t size;
     if (!gdb_has_btrace(s))
         return BT_OK;
@@ -406,8 +404,8 @@ static int answer_btrace_size(struct gdb_session *s, struct gdb_args *a)
         return BT_ERR_INVAL;
     if (size == 0 || size > UINT32_MAX)
         size = UINT32_MAX;
-    int error = s->host->btrace_set_size(s->host_ctx, (uint32_t)size, &why);
-    return gdb_reply_result(s, error, why.text);
+    s->host->btrace_set_size(s->host_ctx, (uint32_t)size);
+    return gdb_reply(s, "OK");
 }
 
 const struct gdb_command gdb_xfer_commands[] = {

@@ -61,8 +61,10 @@ static void set_deadline(struct access_control *e)
                        0);
 }
 
-static void leave_access(struct access_connection *g)
+/* The connection is gone. */
+static void leave_access(void *ctx)
 {
+    struct access_connection *g = ctx;
     struct access_control *e = g->access;
     if (g->before)
         g->before->after = g->after;
@@ -96,11 +98,6 @@ static void on_deadline(uv_timer_t *timer)
     set_deadline(e);
 }
 
-static void on_gone(void *ctx)
-{
-    leave_access(ctx);
-}
-
 /* Who was refused stays in the list until he has gone: that limits their number, too. */
 static void on_handshaken(void *ctx, struct connection *c, const char *why)
 {
@@ -120,7 +117,7 @@ static void on_handshaken(void *ctx, struct connection *c, const char *why)
     log_refusal(e, c->peer, why);
     g->refused = true;
     g->until = uv_now(e->loop) + REFUSED_MS;
-    c->user = (struct connection_user){.released = on_gone, .ctx = g};
+    c->user = (struct connection_user){.released = leave_access, .ctx = g};
     connection_finish(c);
     set_deadline(e);
 }

@@ -110,11 +110,6 @@ static void on_run(void *ctx, const struct formatter_run *run)
         pipeline_source_bytes(p, source, run->data, run->len);
 }
 
-static void on_ignored_run(void *ctx, const struct formatter_run *run)
-{
-    (void)ctx, (void)run;
-}
-
 static void pipeline_decode_step(struct pipeline *p, const struct pipeline_slot *t, size_t at,
                                  size_t len)
 {
@@ -130,7 +125,7 @@ static void pipeline_decode_step(struct pipeline *p, const struct pipeline_slot 
 static void pipeline_decode_loss(struct pipeline *p, const struct pipeline_slot *t)
 {
     if (p->config.formatted)
-        formatter_discontinuity(&p->formatter, on_ignored_run, NULL);
+        formatter_discontinuity(&p->formatter, formatter_ignore_run, NULL);
     pipeline_gap_everywhere(p, t->cause, t->known ? t->lost : 0);
 }
 

@@ -153,7 +153,7 @@ static int decode_nothing(const struct recording *r, const struct decode_args *a
         return EXIT_INTERNAL;
     if (r->warning_count == 0)
         fprintf(stderr, "btraced decode: warning: %s: no trace that can be decoded\n", args->path);
-    dump_nothing(dump, args->summary);
+    dump_headers(dump, args->summary);
     dump_free(dump);
     return EXIT_OK;
 }

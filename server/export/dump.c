@@ -512,7 +512,7 @@ static void set_up_source(struct dump *l, const struct recording_source *source)
     };
 }
 
-static void write_headers(struct dump *l, bool summary)
+void dump_headers(struct dump *l, bool summary)
 {
     if (l->options.packets)
         listing_header(&l->packets);
@@ -526,11 +526,6 @@ static void write_headers(struct dump *l, bool summary)
         listing_header(&l->summary);
 }
 
-void dump_nothing(struct dump *l, bool summary)
-{
-    write_headers(l, summary);
-}
-
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
                 bool summary, struct message *warning)
 {
@@ -542,7 +537,7 @@ int dump_source(struct dump *l, struct recording *r, const struct recording_sour
     if (!l->disasm)
         return BT_ERR_NOMEM;
     set_up_source(l, source);
-    write_headers(l, summary);
+    dump_headers(l, summary);
     if (l->options.format == LISTING_VCD)
         vcd_begin(&l->vcd, l->events.out, source->name);
     /* A packet listing needs the bytes at hand, and what cannot be joined goes on one thread. */

@@ -48,7 +48,7 @@ void dump_free(struct dump *l);
 int dump_source(struct dump *l, struct recording *r, const struct recording_source *source,
                 bool summary, struct message *warning);
 
-/* The listings of a recording that has no source: their headers. */
-void dump_nothing(struct dump *l, bool summary);
+/* All there is of the listings of a recording that has no source. */
+void dump_headers(struct dump *l, bool summary);
 
 #endif

@@ -93,8 +93,7 @@ static void feedback_transfer(void *ctx, const struct counts_edge *edge, uint64_
 {
     struct feedback *f = ctx;
     bool branch = false;
-    (void)number;
-    (void)cycles;
+    (void)number, (void)cycles;
     if (edge->kind == COUNTS_LEAVE && edge->block.first == edge->behind && f->open)
         return; /* into the function behind this one */
     close_range(f);

@@ -81,10 +81,7 @@ static int side_gap(void *ctx, enum bt_gap_cause cause)
 static void side_transfer(void *ctx, const struct counts_edge *edge, uint64_t number,
                           uint64_t cycles)
 {
-    (void)ctx;
-    (void)edge;
-    (void)number;
-    (void)cycles;
+    (void)ctx, (void)edge, (void)number, (void)cycles;
 }
 
 /* Calls are followed, and cycles counted, as `btraced profile` does. */

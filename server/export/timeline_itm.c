@@ -49,8 +49,9 @@ static bool is_text(uint64_t value, unsigned bits)
     return true;
 }
 
-void timeline_itm_look(struct timeline_itm *m, const struct bt_event *e)
+void timeline_itm_look(void *itm, const struct bt_event *e)
 {
+    struct timeline_itm *m = itm;
     uint8_t *use;
     m->wanted += EVENT_BYTES;
     switch ((enum bt_event_kind)e->kind) {
@@ -92,11 +93,6 @@ void timeline_itm_look(struct timeline_itm *m, const struct bt_event *e)
     }
 }
 
-static void itm_look(void *ctx, const struct bt_event *e)
-{
-    timeline_itm_look(ctx, e);
-}
-
 uint64_t timeline_itm_bytes(const struct timeline_itm *m)
 {
     return LEAST_BYTES + EXPANSION * m->trace_bytes;
@@ -111,7 +107,7 @@ static int itm_open(struct timeline_itm *m, struct export_opened *o,
     m->lines = calloc(TIMELINE_PORTS, sizeof *m->lines);
     if (!m->lines)
         return BT_ERR_NOMEM;
-    int error = export_listen(&o->recording, itm, itm_look, m, &m->trace_bytes);
+    int error = export_listen(&o->recording, itm, timeline_itm_look, m, &m->trace_bytes);
     for (unsigned i = 0; i < TIMELINE_PORTS; i++)
         m->wanted += m->ports[i] ? TRACK_BYTES + strlen(itm->core_name) + 16 : 0;
     if (m->wanted)

@@ -68,7 +68,7 @@ void timeline_itm_begin(struct timeline_itm *m, struct perfetto *out, uint64_t t
 uint64_t timeline_itm_bytes(const struct timeline_itm *m);
 
 /* The first look at an event: what tracks there will be. */
-void timeline_itm_look(struct timeline_itm *m, const struct bt_event *e);
+void timeline_itm_look(void *itm, const struct bt_event *e);
 
 /* Times ascend. */
 void timeline_itm_event(struct timeline_itm *m, const struct bt_event *e, uint64_t time);

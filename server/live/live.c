@@ -77,8 +77,9 @@ static bool live_work_and_look(struct live *l, uv_work_cb work)
     return begun;
 }
 
-static void begin_drain(struct live *l)
+static void begin_drain(void *ctx)
 {
+    struct live *l = ctx;
     if (l->halt == LIVE_HALT_DRAINING || l->phase == LIVE_STOPPED)
         return;
     target_hold_clients(l->target, true);
@@ -88,11 +89,6 @@ static void begin_drain(struct live *l)
     l->work.data = l;
     l->halt = LIVE_HALT_DRAINING;
     after_drain(&l->work, 0);
-}
-
-static void on_stopped(void *ctx)
-{
-    begin_drain(ctx);
 }
 
 static void on_resumed(void *ctx)
@@ -138,8 +134,9 @@ void live_was_reset(struct live *l)
         target_was_moved(l, true, true);
 }
 
-static void note_written(struct live *l, uint64_t address, const uint8_t *bytes, uint64_t length)
+static void note_written(void *ctx, uint64_t address, const void *bytes, size_t length)
 {
+    struct live *l = ctx;
     live_reverse_written(l, true);
     live_snapshot_written(l, address, length);
     live_code_written(l, address, bytes, length);
@@ -160,11 +157,6 @@ static void on_changed(void *ctx, enum target_change change, uint64_t address, u
         target_was_moved(l, false, !live_reverse_kept(l, address, length));
 }
 
-static void on_programmed(void *ctx, uint64_t address, const void *bytes, size_t len)
-{
-    note_written(ctx, address, bytes, len);
-}
-
 static void on_lost(void *ctx)
 {
     struct live *l = ctx;
@@ -183,9 +175,9 @@ static void on_lost(void *ctx)
 static const struct target_events live_target_events = {
     .ready = on_ready,
     .resumed = on_resumed,
-    .stopped = on_stopped,
+    .stopped = begin_drain,
     .changed = on_changed,
-    .programmed = on_programmed,
+    .programmed = note_written,
     .lost = on_lost,
 };
 

@@ -121,8 +121,8 @@ uint64_t live_bytes(const struct live *l);
 void live_drain_work(uv_work_t *work);
 /* Starts recording, as recorder_start(), or ends it. 0 or a bt_error. */
 int live_record(struct live *l, const char *path, struct message *why);
-/* Bytes are missing here, for that cause. Any thread. */
-void live_trace_lost(struct live *l, enum bt_gap_cause cause);
+/* Bytes are missing here, for that cause; as of a struct trace_sink. Any thread. */
+void live_trace_lost(void *live, enum bt_gap_cause cause);
 int live_record_stop(struct live *l);
 /* One of the target's own commands; clients wait until `done` lets them go on. 0 or a bt_error. */
 int live_command(struct live *l, const char *text, target_done_fn done);
@@ -163,7 +163,8 @@ void live_tasks_command(struct live_client *k, int core, const char *rest, const
 size_t live_tasks_switches(struct live *l, unsigned core, uint64_t from, struct export_tasks *tasks,
                            struct profile_task names[LIVE_TASKS_NAMED]);
 
-void live_tasks_status(struct live_client *k, int core, char *text, size_t size);
+/* As gdb_host.core_status. */
+void live_tasks_status(void *client, int core, char *text, size_t size);
 
 /* live_question.c: a client's question about the history is answered from now on, and then its
  * command; or it is forgotten. */
@@ -194,8 +195,7 @@ void live_join_describe(const struct live *l, char *text, size_t size);
 void live_was_reset(struct live *l);
 
 /* live_monitor.c: a line of `monitor`, as gdb_host.monitor. */
-int live_monitor(struct live_client *k, int core, const char *text, target_print_fn print,
-                 void *to);
+int live_monitor(void *client, int core, const char *text, target_print_fn print, void *to);
 /* The target starts over, by the board file's command. BT_ERR_UNSUPPORTED: there is none. */
 int live_restart(struct live *l);
 

@@ -70,11 +70,6 @@ static void on_reader_ended(void *ctx, const char *why)
     remove_reader(ctx);
 }
 
-static void on_reader_released(void *ctx)
-{
-    free(ctx);
-}
-
 static void send_to_reader(struct live_itm_reader *r, const uint8_t *bytes, size_t size)
 {
     if (connection_write(r->connection, bytes, size) == BT_OK &&
@@ -111,10 +106,8 @@ static void on_reader(void *ctx, struct listener *listener, int fd)
         free(r);
         return;
     }
-    const struct connection_user user = {.input = on_reader_input,
-                                         .ended = on_reader_ended,
-                                         .released = on_reader_released,
-                                         .ctx = r};
+    const struct connection_user user = {
+        .input = on_reader_input, .ended = on_reader_ended, .released = free, .ctx = r};
     pass_packets(l);
     *r = (struct live_itm_reader){.next = l->itm.readers, .live = l, .connection = c};
     l->itm.readers = r;

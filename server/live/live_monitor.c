@@ -475,8 +475,9 @@ static bool help_live_group(const struct live *l, const char *text, const struct
     return false;
 }
 
-int live_monitor(struct live_client *k, int core, const char *text, target_print_fn print, void *to)
+int live_monitor(void *client, int core, const char *text, target_print_fn print, void *to)
 {
+    struct live_client *k = client;
     const struct console c = {print, to};
     char rest[300] = "";
     const struct live_line q = {k, k->live, core, live_traced_core(k->live, core), rest, &c};

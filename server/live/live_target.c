@@ -21,21 +21,11 @@ void live_client_free(struct live_client *k)
     free(k);
 }
 
-static int op_monitor(void *ctx, int core, const char *text, target_print_fn print, void *to)
-{
-    return live_monitor(ctx, core, text, print, to);
-}
-
 static bool op_is_replaying(void *ctx, int core)
 {
     const struct live_client *k = ctx;
     return core < 0 ? reverse_motion_concerned(&k->motion)
                     : reverse_motion_active(&k->motion, core);
-}
-
-static void op_core_status(void *ctx, int core, char *text, size_t size)
-{
-    live_tasks_status(ctx, core, text, size);
 }
 
 static int op_read_regs(void *ctx, int core, struct target_regs *regs)
@@ -122,29 +112,24 @@ static int op_btrace_enable(void *ctx, int core, struct target_error *why)
     return BT_OK;
 }
 
-static int op_btrace_disable(void *ctx, int core)
+static void op_btrace_disable(void *ctx, int core)
 {
     struct live_client *k = ctx;
     struct live_core *c = live_core_of(k->live, core);
     if (c)
         set_recording(k, c, false);
-    return BT_OK;
 }
 
-static int op_btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
+static void op_btrace_set_size(void *ctx, uint32_t size)
 {
-    (void)why;
     ((struct live_client *)ctx)->size = btrace_clamp_size(size);
-    return BT_OK;
 }
 
-static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+static struct gdb_btrace_conf op_btrace_conf(void *ctx, int core)
 {
     const struct live_client *k = ctx;
     const struct live_core *c = live_core_of(k->live, core);
-    conf->recording = c && k->cores[c - k->live->cores].recording;
-    conf->size = k->size;
-    return BT_OK;
+    return (struct gdb_btrace_conf){c && k->cores[c - k->live->cores].recording, k->size};
 }
 
 static int read_blocks(struct live_client *k, struct live_core *c, bool delta,
@@ -253,9 +238,9 @@ static const struct gdb_host live_gdb_host = {
     .btrace_conf = op_btrace_conf,
     .btrace_read = op_btrace_read,
     .btrace_delivered = op_btrace_delivered,
-    .monitor = op_monitor,
+    .monitor = live_monitor,
     .is_replaying = op_is_replaying,
-    .core_status = op_core_status,
+    .core_status = live_tasks_status,
     .read_regs = op_read_regs,
     .reverse_memory = op_reverse_memory,
     .resume = op_resume,

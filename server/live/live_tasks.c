@@ -153,8 +153,9 @@ static void task_text(const struct live *l, int core, uint32_t task, char *text,
         snprintf(text, size, "0x%08x, which is no task now", task);
 }
 
-void live_tasks_status(struct live_client *k, int core, char *text, size_t size)
+void live_tasks_status(void *client, int core, char *text, size_t size)
 {
+    struct live_client *k = client;
     char name[64];
     uint32_t task;
     if (!reverse_motion_status(&k->motion, core, text, size) ||

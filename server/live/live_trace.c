@@ -69,8 +69,9 @@ static void take_trace(struct live *l, const uint8_t *data, size_t len)
     pipeline_push(l->pipeline, data, len, l->config->backpressure || l->units.wanted);
 }
 
-void live_trace_lost(struct live *l, enum bt_gap_cause cause)
+void live_trace_lost(void *ctx, enum bt_gap_cause cause)
 {
+    struct live *l = ctx;
     pipeline_lost(l->pipeline, cause, 0);
     uv_mutex_lock(&l->lock);
     if (l->recorder)
@@ -93,11 +94,6 @@ static void on_link_bytes(void *ctx, const uint8_t *data, size_t len)
     uv_mutex_unlock(&l->lock);
 }
 
-static void on_trace_lost(void *ctx, enum bt_gap_cause cause)
-{
-    live_trace_lost(ctx, cause);
-}
-
 static uint8_t *on_room(void *user, size_t least, size_t *size)
 {
     const struct live *l = user;
@@ -115,7 +111,7 @@ static void on_sink_bytes(void *user, const uint8_t *data, size_t length)
 
 struct trace_sink live_sink(struct live *l)
 {
-    return (struct trace_sink){.user = l, .bytes = on_sink_bytes, .lost = on_trace_lost};
+    return (struct trace_sink){.user = l, .bytes = on_sink_bytes, .lost = live_trace_lost};
 }
 
 /* The buffer has been read: full, it has run over since the last time. */
@@ -315,7 +311,7 @@ static int add_trace_source(struct live *l, struct live_core *c, struct pipeline
 static int open_pipeline(struct live *l, const struct pipeline_config *p, struct message *why)
 {
     const struct trace_sink sink = {
-        .user = l, .bytes = on_link_bytes, .lost = on_trace_lost, .room = on_room};
+        .user = l, .bytes = on_link_bytes, .lost = live_trace_lost, .room = on_room};
     int error = pipeline_new(p, &l->pipeline);
     if (error == BT_ERR_NOMEM)
         message_set(why, "out of memory");

@@ -201,10 +201,7 @@ static const char *key_file_problem(const char *path)
 
 static int ask_nobody(char *text, int size, int writing, void *user)
 {
-    (void)text;
-    (void)size;
-    (void)writing;
-    (void)user;
+    (void)text, (void)size, (void)writing, (void)user;
     return 0; /* a daemon has nobody to ask for a password */
 }
 

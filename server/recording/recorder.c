@@ -334,11 +334,6 @@ static void recorder_count_dropped(struct recorder *r, size_t bytes)
     pthread_mutex_unlock(&r->mutex);
 }
 
-static void on_ignored_run(void *ctx, const struct formatter_run *run)
-{
-    (void)ctx, (void)run;
-}
-
 static void recorder_set_tail(struct recorder *r, size_t len)
 {
     pthread_mutex_lock(&r->mutex);
@@ -352,7 +347,7 @@ void recorder_lost(struct recorder *r)
     recorder_set_tail(r, 0);
     r->lost = true;
     if (r->formatted && r->mode != FORMATTER_ALIGNED)
-        formatter_discontinuity(&r->phase, on_ignored_run, NULL);
+        formatter_discontinuity(&r->phase, formatter_ignore_run, NULL);
 }
 
 /*
@@ -367,7 +362,7 @@ static size_t bytes_to_hold(struct recorder *r, const uint8_t *data, size_t len)
         return 0;
     if (r->mode == FORMATTER_ALIGNED)
         return (size_t)(r->offset % FRAME);
-    formatter_feed(&r->phase, data, len, on_ignored_run, NULL);
+    formatter_feed(&r->phase, data, len, formatter_ignore_run, NULL);
     return r->phase.aligned && r->phase.half && r->phase.fill == FRAME - 2;
 }
 

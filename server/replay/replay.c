@@ -295,7 +295,7 @@ static int open_replay_traces(struct replay *r, const struct replay_index_of *of
     r->recording.progress = NULL;
     if (!error)
         replay_index_keep(&index, r->traces, known, r->trace_count);
-    replay_index_end(&index);
+    kept_index_release(&index.in);
     if (!error) {
         error = add_replay_cores(r, known);
         if (error)

@@ -487,25 +487,20 @@ static int op_btrace_enable(void *ctx, int core, struct target_error *why)
     return BT_OK;
 }
 
-static int op_btrace_disable(void *ctx, int core)
+static void op_btrace_disable(void *ctx, int core)
 {
     ((struct replay_client *)ctx)->cores[core].recording = false;
-    return BT_OK;
 }
 
-static int op_btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
+static void op_btrace_set_size(void *ctx, uint32_t size)
 {
-    (void)why;
     ((struct replay_client *)ctx)->size = btrace_clamp_size(size);
-    return BT_OK;
 }
 
-static int op_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+static struct gdb_btrace_conf op_btrace_conf(void *ctx, int core)
 {
     const struct replay_client *k = ctx;
-    conf->recording = k->cores[core].recording;
-    conf->size = k->size;
-    return BT_OK;
+    return (struct gdb_btrace_conf){k->cores[core].recording, k->size};
 }
 
 /* Nothing runs: after one delivery there is never anything new, and no delta can be joined to

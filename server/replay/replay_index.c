@@ -120,8 +120,3 @@ void replay_index_keep(const struct replay_index *x, const struct recording_hist
                   x->folder);
     kept_index_release(&out);
 }
-
-void replay_index_end(struct replay_index *x)
-{
-    kept_index_release(&x->in);
-}

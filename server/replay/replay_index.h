@@ -37,6 +37,4 @@ bool replay_index_take(struct replay_index *x, struct recording *r,
 void replay_index_keep(const struct replay_index *x, const struct recording_history *traces,
                        const struct replay_known *known, size_t count);
 
-void replay_index_end(struct replay_index *x);
-
 #endif

@@ -417,7 +417,7 @@ static int do_values(struct reverse_motion *m, int core)
         return error;
     error = m->host->fetch(m->ctx, core);
     if (error == TARGET_PENDING)
-        reverse_values_again(&c->values);
+        reverse_known_release(&c->values.now); /* what is worked out ahead goes on */
     return error;
 }
 
@@ -426,7 +426,7 @@ static bool take_ahead(struct reverse_motion *m, struct reverse_core *c)
 {
     c->waits = m->host->fetch && c->rounds_ahead++ < ROUNDS_MAX;
     if (c->waits && m->host->fetch(m->ctx, m->core) == TARGET_PENDING) {
-        reverse_values_drop(&c->values);
+        reverse_work_end(&c->values.work);
         return false;
     }
     c->waits = false;

@@ -162,12 +162,6 @@ static inline void reverse_values_init(struct reverse_values *v, size_t limit, u
 /* Forgets what was worked out: the core moves on, or memory was written. */
 void reverse_values_forget(struct reverse_values *v);
 
-/* Forgets what is told, as memory has come that it lacked; what is worked out ahead goes on. */
-static inline void reverse_values_again(struct reverse_values *v)
-{
-    reverse_known_release(&v->now);
-}
-
 /*
  * Makes a window that says what can be said of the position. `quick`: a step shall not take long,
  * so it waits for short windows only, and reverse_values_ahead() makes better ones. BT_OK, or a
@@ -179,7 +173,7 @@ int reverse_values_at(struct reverse_values *v, struct reverse *p, const struct 
 /*
  * Works out, a slice at a time, what positions nearby will need, a longer window first of all.
  * TARGET_PENDING: there is more to do; BT_OK: there is not; REVERSE_AHEAD_DONE: a window is
- * complete, reverse_values_take() or reverse_values_drop() it. Less than 0: a bt_error, nothing is
+ * complete, reverse_values_take() it or reverse_work_end(). Less than 0: a bt_error, nothing is
  * under way.
  */
 #define REVERSE_AHEAD_DONE 2
@@ -187,12 +181,6 @@ int reverse_values_ahead(struct reverse_values *v, struct reverse *p,
                          const struct reverse_machine *m, uint64_t position, size_t budget);
 /* Tells the new window from now on, if it says no less of the position. */
 void reverse_values_take(struct reverse_values *v, const struct reverse *p, uint64_t position);
-/* It is to be made again: memory that it lacks is on its way. */
-static inline void reverse_values_drop(struct reverse_values *v)
-{
-    reverse_work_end(&v->work);
-}
-
 /*
  * Registers at a position that reverse_values_at() was called for. Bit n of *estimated:
  * regs->value[n] is none that is known; `estimated` may be NULL. Stack pointers: the one in use is

@@ -47,11 +47,6 @@ struct reverse_code {
     } seen[SEEN];
 };
 
-static void forget_code(struct reverse_window *f)
-{
-    memset(f->code, 0, sizeof *f->code);
-}
-
 static struct code_view *view_of(struct reverse_window *f)
 {
     if (!f->code->view)
@@ -97,7 +92,7 @@ static void begin_window_at(struct reverse_window *f, uint64_t position)
     f->from = position;
     f->w.count = 0;
     f->w.event_count = 0;
-    forget_code(f);
+    memset(f->code, 0, sizeof *f->code);
 }
 
 /* Instructions of a block from number `number` on, as far as they are wanted. `inner`: condition of
@@ -142,7 +137,7 @@ static void track_key(struct reverse_window *f, const struct bt_event *event)
     struct code_key before = f->key;
     flow_track_key(&f->key, event);
     if (memcmp(&before, &f->key, sizeof before) != 0)
-        forget_code(f);
+        memset(f->code, 0, sizeof *f->code);
 }
 
 /* Events up to `position`, which is that of the next instruction. */
@@ -164,7 +159,7 @@ static int take_events(struct reverse_window *f, const struct reverse_history_wi
 static void open_window(struct reverse_window *f, const struct reverse_history_window *s)
 {
     f->key = s->extra ? s->key : s->window.key;
-    forget_code(f);
+    memset(f->code, 0, sizeof *f->code);
     f->number = s->first;
     f->block = f->event = 0;
     if (f->number < f->from && s->block_count)
@@ -335,7 +330,7 @@ static int fill_slice(struct reverse_window *w, size_t wanted, bool *done)
 {
     struct reverse_code code;
     w->code = &code;
-    forget_code(w);
+    memset(w->code, 0, sizeof *w->code);
     int error = fill_some(w, wanted, done);
     w->code = NULL;
     return error;

@@ -316,28 +316,24 @@ static int host_btrace_enable(void *ctx, int core, struct target_error *why)
     return answer(t, why);
 }
 
-static int host_btrace_disable(void *ctx, int core)
+static void host_btrace_disable(void *ctx, int core)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "disable %d;", core);
     t->recording[core] = false;
-    return t->result;
 }
 
-static int host_btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
+static void host_btrace_set_size(void *ctx, uint32_t size)
 {
     struct fake_target *t = ctx;
     text_buf_printf(&t->log, "size %x;", size);
-    if (t->result >= 0)
-        t->btrace_size = size < 0x100000 ? size : 0x100000;
-    return answer(t, why);
+    t->btrace_size = size < 0x100000 ? size : 0x100000;
 }
 
-static int host_btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+static struct gdb_btrace_conf host_btrace_conf(void *ctx, int core)
 {
-    struct fake_target *t = ctx;
-    *conf = (struct gdb_btrace_conf){t->recording[core], t->btrace_size};
-    return t->result;
+    const struct fake_target *t = ctx;
+    return (struct gdb_btrace_conf){t->recording[core], t->btrace_size};
 }
 
 static int host_btrace_read(void *ctx, int core, enum gdb_annex annex,

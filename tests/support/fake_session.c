@@ -15,28 +15,24 @@ static int btrace_enable(void *ctx, int core, struct target_error *why)
     return BT_OK;
 }
 
-static int btrace_disable(void *ctx, int core)
+static void btrace_disable(void *ctx, int core)
 {
     struct fake_session *f = ctx;
     text_buf_printf(&f->log, "disable %d;", core);
     f->recording &= ~(1u << core);
-    return BT_OK;
 }
 
-static int btrace_set_size(void *ctx, uint32_t size, struct target_error *why)
+static void btrace_set_size(void *ctx, uint32_t size)
 {
     struct fake_session *f = ctx;
-    (void)why;
     text_buf_printf(&f->log, "size %x;", size);
     f->btrace_size = size;
-    return BT_OK;
 }
 
-static int btrace_conf(void *ctx, int core, struct gdb_btrace_conf *conf)
+static struct gdb_btrace_conf btrace_conf(void *ctx, int core)
 {
     const struct fake_session *f = ctx;
-    *conf = (struct gdb_btrace_conf){f->recording >> core & 1, f->btrace_size};
-    return BT_OK;
+    return (struct gdb_btrace_conf){f->recording >> core & 1, f->btrace_size};
 }
 
 static int btrace_read(void *ctx, int core, enum gdb_annex annex, struct gdb_btrace_blocks *out)
