@@ -436,13 +436,18 @@ int cortex_m_write_sized(struct cortex_m *core, uint32_t address, unsigned size,
 
 /* Software breakpoints. */
 
-static struct cortex_m_software *find_software(struct cortex_m *core, uint32_t address)
+static const struct cortex_m_software *find_software(const struct cortex_m *core, uint32_t address)
 {
     for (unsigned k = 0; k < core->software_count; k++) {
         if (core->software[k].address == address)
             return &core->software[k];
     }
     return NULL;
+}
+
+bool cortex_m_software_at(const struct cortex_m *core, uint32_t address)
+{
+    return find_software(core, address) != NULL;
 }
 
 static int insert_software(struct cortex_m *core, uint32_t address)
@@ -472,7 +477,7 @@ static int insert_software(struct cortex_m *core, uint32_t address)
 static int remove_software(struct cortex_m *core, uint32_t address)
 {
     uint8_t now[2];
-    struct cortex_m_software *breakpoint = find_software(core, address);
+    const struct cortex_m_software *breakpoint = find_software(core, address);
     if (!breakpoint)
         return BT_ERR_RANGE;
     int error = cortex_m_port(core, mem_ap_read(core->ap, address, now, 2));
@@ -482,7 +487,7 @@ static int remove_software(struct cortex_m *core, uint32_t address)
     if (error == 0)
         error = memory_changed(core);
     if (error == 0)
-        *breakpoint = core->software[--core->software_count];
+        core->software[breakpoint - core->software] = core->software[--core->software_count];
     return error;
 }
 
@@ -506,15 +511,6 @@ int cortex_m_remove(struct cortex_m *core, enum target_breakpoint_type kind, uin
     if (kind == TARGET_BREAKPOINT_HARDWARE)
         return cortex_m_remove_hardware(core, address);
     return cortex_m_remove_watch(core, kind, address, length);
-}
-
-bool cortex_m_software_at(const struct cortex_m *core, uint32_t address)
-{
-    for (unsigned k = 0; k < core->software_count; k++) {
-        if (core->software[k].address == address)
-            return true;
-    }
-    return false;
 }
 
 bool cortex_m_breakpoint_at(const struct cortex_m *core, uint32_t address)

@@ -166,16 +166,6 @@ static bool is_in_networks(const struct access_control *e, const struct identity
     return false;
 }
 
-/* By an address alone. */
-static bool has_net_rules(const struct access_control *e)
-{
-    for (unsigned role = 0; role < ACCESS_ROLES; role++)
-        for (unsigned i = 0; i < e->roles[role].count; i++)
-            if (e->roles[role].rule[i].kind == IDENTITY_NET)
-                return true;
-    return false;
-}
-
 static bool wants_tls(const struct access_control *e, unsigned l)
 {
     return e->context && (e->tls[l] || !e->listeners[l].loopback);
@@ -188,7 +178,8 @@ static void receive_connection(struct access_control *e, unsigned l, int fd)
         return;
     stream_connection_watch(fd, e->vanished_s);
     bool known = e->listeners[l].loopback || is_in_networks(e, &c->who);
-    if (!known && (e->allow_count > 0 || (!e->context && !has_net_rules(e)))) {
+    if (!known &&
+        (e->allow_count > 0 || (!e->context && !access_rules_have(e->roles, IDENTITY_NET)))) {
         log_refusal(e, c->peer, "its address is not in 'allow' of [gdb]");
         connection_close(c);
         return;

@@ -433,15 +433,6 @@ static int check_trace(struct config_parser *p)
 
 /* Who may connect, and where. */
 
-static bool has_rules_of(const struct config_access *a, enum identity_kind kind)
-{
-    for (unsigned role = 0; role < ACCESS_ROLES; role++)
-        for (unsigned i = 0; i < a->roles[role].count; i++)
-            if (a->roles[role].rule[i].kind == kind)
-                return true;
-    return false;
-}
-
 int config_access_guarded(const struct config_access *a, const struct config_listen *listen,
                           struct message *why)
 {
@@ -452,7 +443,7 @@ int config_access_guarded(const struct config_access *a, const struct config_lis
     address_format(&at, where, sizeof where);
     if (listen->tls)
         return message_fail(why, BT_ERR_FORMAT, "'tls:%s' wants a section [tls]", where);
-    if (a->allow_count > 0 || has_rules_of(a, IDENTITY_NET) || address_is_loopback(&at))
+    if (a->allow_count > 0 || access_rules_have(a->roles, IDENTITY_NET) || address_is_loopback(&at))
         return BT_OK;
     return message_fail(
         why, BT_ERR_FORMAT,
@@ -533,7 +524,7 @@ static int allow_by_roles(struct config_parser *p)
 static int check_tls(struct config_parser *p)
 {
     const char *other;
-    bool by_roles = has_rules_of(&p->config->access, IDENTITY_CERT);
+    bool by_roles = access_rules_have(p->config->access.roles, IDENTITY_CERT);
     static const char *const keys[] = {"ca", "cert", "key", "allow"};
     struct tls_files *tls = &p->config->access.tls;
     unsigned lines[4], any = 0;

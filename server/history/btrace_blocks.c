@@ -128,14 +128,12 @@ static bool is_hole(const struct btrace_view *view, uint64_t position)
     return false;
 }
 
-/* Events that mean missing instructions. A stay in Debug state is not: nothing was lost, unless
- * the core ran without trace and was halted again. */
-static bool is_gap(const struct builder *b, const struct bt_event *e)
+bool btrace_is_gap(const struct btrace_view *view, const struct bt_event *e)
 {
     if (e->kind != BT_EVENT_GAP && e->kind != BT_EVENT_TRACE_ON)
         return false;
     if (e->cause == BT_GAP_DEBUG)
-        return is_hole(b->view, e->position);
+        return is_hole(view, e->position);
     return e->cause != BT_GAP_NONE;
 }
 
@@ -153,7 +151,8 @@ static int look_for_loss(const struct builder *b, struct history *h)
             return error;
         for (size_t e = 0; e < w.event_count; e++) {
             uint64_t position = w.events[e].position;
-            if (position >= since->end && position <= since->number && is_gap(b, &w.events[e]))
+            if (position >= since->end && position <= since->number &&
+                btrace_is_gap(b->view, &w.events[e]))
                 return BT_ERR_RANGE;
         }
     }
@@ -192,7 +191,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
         if (b->instructions && b->instructions + bt_block_count(&block) > b->max_instructions)
             b->max_instructions = b->instructions;
         for (; e > 0 && w->events[e - 1].position >= end; e--)
-            b->gap |= is_gap(b, &w->events[e - 1]);
+            b->gap |= btrace_is_gap(b->view, &w->events[e - 1]);
         if (builder_is_full(b))
             break;
         int error = add_block(b, &block, bt_block_isa(&block) == *newer);
@@ -204,7 +203,7 @@ static int add_window(struct builder *b, const struct history_window *w, enum bt
             return join_delta(b, &block, end);
     }
     for (; e > 0 && !builder_is_full(b); e--)
-        b->gap |= is_gap(b, &w->events[e - 1]) && w->events[e - 1].position > 0;
+        b->gap |= btrace_is_gap(b->view, &w->events[e - 1]) && w->events[e - 1].position > 0;
     return BT_OK;
 }
 

@@ -65,6 +65,10 @@ int btrace_blocks(const struct btrace_view *view, struct gdb_btrace_blocks *out,
 int btrace_delta(const struct btrace_view *view, const struct btrace_mark *since,
                  struct gdb_btrace_blocks *out, struct btrace_mark *mark);
 
+/* Instructions are missing where the event is. A stay in Debug state is no such place: nothing was
+ * lost, unless the core ran without trace and was halted again. */
+bool btrace_is_gap(const struct btrace_view *view, const struct bt_event *event);
+
 /* Who reads memory at the end of the history. `core` is that of the image's regions. */
 void btrace_end_key(struct history *h, uint16_t core, struct code_key *key);
 

@@ -41,11 +41,12 @@ static struct live_client *client_of_number(const struct live *l, unsigned numbe
     return k;
 }
 
-static void go_on_all_clients(struct live *l)
+/* Of all clients, any of which may leave. */
+static void each_motion(const struct live *l, void (*tell)(struct reverse_motion *m))
 {
     for (struct live_client *k = l->clients, *next; k; k = next) {
         next = k->next;
-        reverse_motion_go_on(&k->motion);
+        tell(&k->motion);
     }
 }
 
@@ -125,7 +126,7 @@ static void on_reverse_regs(void *ctx, const struct target_answer *a)
         pc->regs.value[TARGET_REG_PSR] = c->regs.value[TARGET_REG_PSR];
         pc->regs.known |= c->regs.known & 1u << TARGET_REG_PSR;
     }
-    go_on_all_clients(pc->live);
+    each_motion(pc->live, reverse_motion_go_on);
 }
 
 /* Looks through all of the code: once. */
@@ -310,10 +311,7 @@ static void on_search(uv_idle_t *idle)
 {
     struct live *l = idle->data;
     uv_idle_stop(idle);
-    for (struct live_client *k = l->clients, *next; k; k = next) {
-        next = k->next;
-        reverse_motion_idle(&k->motion);
-    }
+    each_motion(l, reverse_motion_idle);
 }
 
 static void live_host_later(void *ctx)
@@ -403,10 +401,7 @@ void live_reverse_forget(struct live *l)
 
 void live_reverse_known(struct live *l)
 {
-    for (struct live_client *k = l->clients, *next; k; k = next) {
-        next = k->next;
-        reverse_motion_known(&k->motion);
-    }
+    each_motion(l, reverse_motion_known);
 }
 
 /* The number of the next instruction to run, as later reads of the history count it. */

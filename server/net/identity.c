@@ -101,6 +101,15 @@ static bool role_by_certificate(const struct access_rules rules[ACCESS_ROLES],
     return any;
 }
 
+bool access_rules_have(const struct access_rules rules[ACCESS_ROLES], enum identity_kind kind)
+{
+    for (unsigned role = 0; role < ACCESS_ROLES; role++)
+        for (unsigned i = 0; i < rules[role].count; i++)
+            if (rules[role].rule[i].kind == kind)
+                return true;
+    return false;
+}
+
 enum access_role access_role_of(const struct access_rules rules[ACCESS_ROLES],
                                 const struct identity *who)
 {

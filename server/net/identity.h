@@ -66,6 +66,9 @@ const char *access_rule_problem(const char *text, struct access_rule *rule);
 enum access_role access_role_of(const struct access_rules rules[ACCESS_ROLES],
                                 const struct identity *who);
 
+/* Is anybody granted something by that? */
+bool access_rules_have(const struct access_rules rules[ACCESS_ROLES], enum identity_kind kind);
+
 /* For limits: the same certificate's first name; without certificates the same address or user. */
 bool identity_same(const struct identity *a, const struct identity *b);
 

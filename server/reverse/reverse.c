@@ -181,21 +181,9 @@ int reverse_key(struct reverse *p, uint64_t position, struct code_key *key)
     return error;
 }
 
-static bool is_hole(const struct reverse *p, uint64_t position)
-{
-    for (size_t i = 0; i < p->view.hole_count; i++)
-        if (position == p->view.holes[i].end || position == p->view.holes[i].tail)
-            return true;
-    return false;
-}
-
 bool reverse_is_gap(const struct reverse *p, const struct bt_event *e)
 {
-    if ((e->kind != BT_EVENT_GAP && e->kind != BT_EVENT_TRACE_ON) || e->position <= p->first)
-        return false;
-    if (e->cause == BT_GAP_DEBUG)
-        return is_hole(p, e->position);
-    return e->cause != BT_GAP_NONE;
+    return e->position > p->first && btrace_is_gap(&p->view, e);
 }
 
 /* Of several causes at one place the first that is no filter. */
