@@ -152,18 +152,21 @@ int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *
                : BT_ERR_NO_CODE;
 }
 
-bool reverse_ran(struct reverse *p, uint64_t address)
+bool reverse_ran(struct reverse *p, uint64_t address, bool later)
 {
     struct reverse_history_window s;
     struct bt_block block;
-    size_t index;
-    uint64_t near = p->position < p->end ? p->position : p->end - 1;
-    if (p->first == p->end || reverse_history_window_find(p, near, &index) ||
-        reverse_history_window(p, index, &s))
+    size_t index, here;
+    enum bt_isa isa;
+    uint64_t near = p->position < p->end ? p->position : p->end - 1, pc;
+    if (p->first == p->end || reverse_pc(p, near, &pc, &isa) ||
+        reverse_history_window_find(p, near, &index) || reverse_history_window(p, index, &s))
         return false;
-    for (size_t i = 0; i < s.block_count; i++) {
+    reverse_block_find(&s, near, &here);
+    for (size_t i = 0; i < (later ? s.block_count : here + 1); i++) {
         reverse_block(&s, i, &block);
-        if (block.first < address + 4 && address < bt_block_last(&block) + 4)
+        uint64_t last = i == here && !later ? pc : bt_block_last(&block);
+        if (block.first < address + 4 && address < last + 4)
             return true;
     }
     return false;

@@ -55,8 +55,9 @@ enum bt_cond reverse_inner_condition(const struct reverse *p,
 /* The PC at a position. BT_OK, BT_ERR_RANGE, or what reading the history returned. */
 int reverse_pc(struct reverse *p, uint64_t position, uint64_t *pc, enum bt_isa *isa);
 
-/* Does an instruction that was executed near the position lie in the four bytes there? */
-bool reverse_ran(struct reverse *p, uint64_t address);
+/* Does an instruction that was executed near the position lie in the four bytes there? It had run
+ * by then, or ran there, unless `later` ones count, too. */
+bool reverse_ran(struct reverse *p, uint64_t address, bool later);
 
 /* Who has executed the instruction at a position less than p->end: security state, context ID.
  * BT_OK, BT_ERR_RANGE, or what reading the history returned. */

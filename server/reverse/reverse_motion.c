@@ -661,11 +661,12 @@ int reverse_motion_regs(struct reverse_motion *m, int core, struct target_regs *
 }
 
 /* The path follows from these bytes: they are what they were, also where no program file says so.
- */
+ * Before they ran RAM may have held anything; AArch64: without values forwards all that ran is
+ * taken for code. */
 static bool is_code_that_ran(struct reverse_motion *m, struct reverse_core *c, uint64_t address)
 {
     reverse_motion_lock(m);
-    bool ran = reverse_ran(&c->reverse, address);
+    bool ran = reverse_ran(&c->reverse, address, reverse_machine_is_a64(&c->machine));
     reverse_motion_unlock(m);
     return ran;
 }

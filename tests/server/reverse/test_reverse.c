@@ -267,6 +267,20 @@ static void check_here(struct fixture *x, uint64_t wanted)
         ck_assert_uint_eq(regs.known >> reg & 1, 1);
 }
 
+/* Words that the model says ran at the position, or before. */
+static void check_ran(struct fixture *x, uint64_t at)
+{
+    struct reverse *p = &x->motion.cores[0].reverse;
+    uint64_t end = x->model.count, address = x->model.pc[(uint64_t)rand() % end] & ~UINT64_C(3), k;
+    for (k = 0; k <= at && k < end; k++)
+        if (x->model.pc[k] < address + 4 && address < x->model.pc[k] + 4)
+            break;
+    bool ran = k <= at && k < end;
+    ck_assert(ran || !reverse_ran(p, address, false));
+    ck_assert(at == end || reverse_ran(p, x->model.pc[at], false));
+    ck_assert(!reverse_ran(p, address, false) || reverse_ran(p, address, true));
+}
+
 START_TEST(any_mixture_of_moves_equals_the_model)
 {
     static struct fixture x;
@@ -294,6 +308,7 @@ START_TEST(any_mixture_of_moves_equals_the_model)
             at = model_continue(&x, at, back, &kind);
         move(&x, step, back);
         check_here(&x, at);
+        check_ran(&x, at);
         ck_assert_int_eq((int)x.stop.kind, (int)kind);
         bool crosses = back ? from > at && x.model.gap[from] == 1 : step && x.model.gap[at] == 1;
         if (crosses)
