@@ -42,20 +42,22 @@ def source(folder, seed, floats):
 
 
 class RandomC(bench.Case):
-    patience = 20
+    patience = 8
     more_truth = {"whole": 1}
 
     def __init__(self, folder, kind, level, seed):
         base, extra = KINDS[kind]
         self.seed, self.promises = seed, None if base.wide else ()
         r = random.Random(f"{seed} {kind} {level}")
-        text = source(folder, seed, not base.wide and not r.randrange(3))
+        text = source(folder, f"{seed} {kind}", not base.wide and not r.randrange(3))
         if not text:
             raise bench.BenchError("Csmith gave up")
         path = f"{folder}/csmith-{kind}-{seed}.c"
         with open(path, "w", encoding="ascii") as file:
             file.write(text)
         flags = [flag for flag in base.flags if not flag.startswith("-DTICK")]
+        if not base.wide and r.randrange(2):
+            path = self._compile_by_clang(path, [*flags, *extra], level)
         machine = bench.Machine(base.qemu, base.core, base.ram, flags, (), base.script, base.plugin, base.unit, base.registers)
         super().__init__(folder, f"csmith-{kind}", level, r.choice((1, 3, 8)), (STARTS.get(kind, "board_m.c"), "main.c", path),
                          (machine, [*extra, "-w", f"-DTICK={r.choice((300, 1237, 20000))}", f"-I{HEADERS}",
@@ -64,6 +66,13 @@ class RandomC(bench.Case):
         code = self.folder / "code.bin"
         bench.run([f"{'llvm-' if base.wide else 'arm-none-eabi-'}objcopy", "-O", "binary", *sections, str(self.elf), str(code)])
         self.code = code.read_bytes()
+
+    def _compile_by_clang(self, path, flags, level):
+        """The other compiler than of the rest."""
+        target = str(bench.HERE / "target")
+        bench.run(["clang", "--target=arm-none-eabi", *(flag for flag in flags if not flag.startswith("-Wl,")), f"-{level}", "-ffreestanding", "-w",
+                   "-fno-zero-initialized-in-bss", f"-I{target}", f"-I{HEADERS}", "-c", path, "-o", path.replace(".c", ".o")])
+        return path.replace(".c", ".o")
 
     def strays(self):
         return not SHORTEST <= self.count <= LONGEST
