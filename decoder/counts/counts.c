@@ -13,15 +13,18 @@
 /* A loop in two kinds: what is asked for is known where it is compiled. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-_Static_assert(sizeof(struct counts_edge) == 64, "an entry is a cache line");
+#define CACHE_LINE 64u
+
+_Static_assert(sizeof(struct counts_edge) == CACHE_LINE && sizeof(struct counts_way) == CACHE_LINE,
+               "an entry is a cache line");
 
 /* Free ones, each in one cache line. */
-static struct counts_edge *edges_new(size_t count)
+static void *lines_new(size_t count)
 {
-    struct counts_edge *edges = aligned_alloc(sizeof *edges, count * sizeof *edges);
-    if (edges)
-        memset(edges, 0, count * sizeof *edges);
-    return edges;
+    void *lines = aligned_alloc(CACHE_LINE, count * CACHE_LINE);
+    if (lines)
+        memset(lines, 0, count * CACHE_LINE);
+    return lines;
 }
 
 int counts_init(struct counts *c, const struct counts_config *config,
@@ -37,15 +40,15 @@ int counts_init(struct counts *c, const struct counts_config *config,
     c->from = COUNTS_FROM_NOWHERE;
     c->size = (size_t)1 << FIRST_BITS;
     c->shift = 64 - FIRST_BITS;
-    c->edges = edges_new(c->size);
+    c->edges = lines_new(c->size);
     c->recent = calloc(COUNTS_RECENT, sizeof *c->recent);
     c->past = config->times ? calloc(COUNTS_PAST, sizeof *c->past) : NULL;
     c->marks = config->times ? calloc(COUNTS_BATCH + 1, sizeof *c->marks) : NULL;
     c->transfers =
         config->times ? calloc(COUNTS_TRANSFERS + CODE_STEP_BLOCKS, sizeof *c->transfers) : NULL;
-    c->inside = config->times ? calloc(1, sizeof *c->inside) : NULL;
+    c->ways = config->times ? lines_new(COUNTS_WAYS) : NULL;
     if (!c->edges || !c->recent ||
-        (config->times && (!c->past || !c->marks || !c->transfers || !c->inside)))
+        (config->times && (!c->past || !c->marks || !c->transfers || !c->ways)))
         return BT_ERR_NOMEM;
     return code_cache_init(&c->code, image, &options);
 }
@@ -57,10 +60,8 @@ void counts_release(struct counts *c)
     free(c->past);
     free(c->marks);
     free(c->transfers);
-    if (c->inside)
-        free(c->inside->pool);
-    free(c->inside);
-    c->inside = NULL;
+    free(c->ways);
+    c->ways = NULL;
     c->past = NULL;
     c->marks = NULL;
     c->transfers = NULL;
@@ -88,7 +89,7 @@ static bool counts_grow(struct counts *c)
 {
     struct counts_edge *old = c->edges;
     size_t size = c->size;
-    struct counts_edge *edges = edges_new(size * 2);
+    struct counts_edge *edges = lines_new(size * 2);
     if (!edges)
         return false;
     c->edges = edges;
@@ -103,10 +104,8 @@ static bool counts_grow(struct counts *c)
             c->recent[i] = (uint32_t)(counts_find(c, e->from, &e->block) - edges);
     }
     free(old);
-    if (c->inside) {
-        memset(c->inside->firsts, 0, sizeof c->inside->firsts);
-        c->inside->pooled = 0;
-    }
+    if (c->ways)
+        memset(c->ways, 0, COUNTS_WAYS * sizeof *c->ways);
     return true;
 }
 

@@ -80,12 +80,18 @@ struct counts_config {
     void *ctx;
 };
 
-/* The transfers inside of steps that were seen before. */
-struct counts_inside {
-    struct counts_transfer *pool; /* those of a step in order, then one without an edge; `number`:
-                                     of the instructions from there to the end of the step */
-    size_t pooled, room;
-    uint32_t firsts[CODE_STEPS]; /* of the step with that number; 0: not known */
+#define COUNTS_WAYS     8192u /* a power of two */
+#define COUNTS_WAY_TOLD 2u    /* transfers at most */
+
+/* What a block or step that may be left by a transfer leads through, with what comes next: the
+ * transfers inside of it and the one behind it. A cache line. */
+struct counts_way {
+    _Alignas(64) struct bt_block from; /* as it was put out; info 0: nothing */
+    uint64_t to;                       /* what comes next begins there; or that step */
+    uint32_t to_info;                  /* instruction set, or FLOW_STEP; 0: not asked for */
+    uint32_t count;
+    uint32_t edges[COUNTS_WAY_TOLD];  /* by number; those behind `count` are any */
+    uint32_t behind[COUNTS_WAY_TOLD]; /* instructions from there to its end */
 };
 
 struct counts {
@@ -103,15 +109,15 @@ struct counts {
     struct flow_mark *marks; /* of those that were put out last */
     struct counts_transfer *transfers; /* with `times`: nobody has been told of yet */
     size_t transfer_count;
-    struct counts_inside *inside; /* with `times` */
-    uint32_t past_next;           /* where the next ones go */
-    uint32_t past_end;            /* where they ended when they last began anew */
-    uint32_t recent_next;         /* behind the newest one: modulo COUNTS_RECENT, or in `past` */
-    uint32_t recent_open;         /* so many of them can be taken back */
-    uint64_t left_out;            /* blocks that found no room */
-    uint64_t from;                /* where the next block is reached from */
-    struct bt_block last;         /* the newest block */
-    uint64_t before;              /* `from`, before the exception */
+    struct counts_way *ways;   /* with `times`: COUNTS_WAYS of them, by a hash */
+    uint32_t past_next;        /* where the next ones go */
+    uint32_t past_end;         /* where they ended when they last began anew */
+    uint32_t recent_next;      /* behind the newest one: modulo COUNTS_RECENT, or in `past` */
+    uint32_t recent_open;      /* so many of them can be taken back */
+    uint64_t left_out;         /* blocks that found no room */
+    uint64_t from;             /* where the next block is reached from */
+    struct bt_block last;      /* the newest block */
+    uint64_t before;           /* `from`, before the exception */
     struct bt_event exception; /* of which is not known yet whether it is the entry to Debug state
                                 */
     bool has_exception;

@@ -2,7 +2,6 @@
 /* Counts that the decoder keeps, of ranges and of steps: of the blocks only those that are marked
  * are looked at. */
 #include "counts_internal.h"
-#include "decoder/base/array.h"
 
 #include <string.h>
 
@@ -44,10 +43,12 @@ struct counts_pass {
     const struct bt_block *b, *end;
 };
 
-/* The block may have been reached by a transfer; not by one that is at its first place. */
+/* The block may have been reached by a transfer. */
 static void counts_reached(struct counts *c, const struct bt_block *b)
 {
-    const struct counts_edge *e = counts_search(c, c->from, b);
+    const struct counts_edge *e = &c->edges[counts_place(c->shift, c->from, b)];
+    if (!counts_is(e, c->from, b))
+        e = counts_search(c, c->from, b);
     if (!e)
         counts_tell(c);
     if (!e)
@@ -65,9 +66,14 @@ static inline struct bt_block counts_any(const struct counts *c, const struct bt
     return (struct bt_block){b->first, 0, (b->info & 0xf) | COUNTS_ANY_BLOCK};
 }
 
+static bool counts_block_left(const struct bt_block *b)
+{
+    return (b->info & COUNTS_MARKS) != FLOW_COUNTED;
+}
+
 static bool counts_left(const struct counts *c)
 {
-    return c->from & 1 || (c->last.info & COUNTS_MARKS) != FLOW_COUNTED;
+    return c->from & 1 || counts_block_left(&c->last);
 }
 
 static bool counts_step_leaves(const struct counts *c, const struct code_step *step, unsigned i)
@@ -94,42 +100,68 @@ static void counts_at(struct counts *c, const struct bt_block *newest)
     c->from = bt_block_last(newest);
 }
 
-/* What of a step's transfers is told each time is remembered, if there is room. */
-static void counts_learn(struct counts *c, const struct code_step *step)
+/* `to`: the block or step behind it. */
+static inline uint32_t counts_way_info(const struct bt_block *to)
 {
-    struct counts_inside *in = c->inside;
-    const struct bt_block *blocks = code_step_blocks(c->config.steps, step);
-    size_t pooled = in->pooled;
-    uint64_t behind = step->insns;
-    if (!array_room_for(&in->pool, pooled, &in->room, step->blocks, sizeof *in->pool))
-        return;
-    for (unsigned i = 0; i + 1 < step->blocks; i++) {
+    uint32_t step = (to->info & FLOW_STEP) == FLOW_STEP;
+    return (to->info & 0xf) | COUNTS_ANY_BLOCK | step << 7;
+}
+
+static inline struct counts_way *counts_way_of(struct counts_way *ways, const struct bt_block *b,
+                                               uint64_t to)
+{
+    uint64_t x = (b->first ^ counts_rest(b) ^ to << 17) * 0x9e3779b97f4a7c15u;
+    return &ways[x >> 40 & (COUNTS_WAYS - 1)];
+}
+
+static inline bool counts_way_is(const struct counts_way *way, const struct bt_block *b,
+                                 uint64_t to, uint32_t to_info)
+{
+    return ((way->from.first ^ b->first) | (counts_rest(&way->from) ^ counts_rest(b)) |
+            (way->to ^ to) | (way->to_info ^ to_info)) == 0;
+}
+
+/* All that there is room for is copied, which takes no branch: the rest is overwritten. */
+static inline struct counts_transfer *counts_way_tell(const struct counts_way *way,
+                                                      const struct counts_edge *edges,
+                                                      uint64_t number, struct counts_transfer *t)
+{
+    t[0] = (struct counts_transfer){&edges[way->edges[0]], number - way->behind[0]};
+    t[1] = (struct counts_transfer){&edges[way->edges[1]], number - way->behind[1]};
+    return t + way->count;
+}
+
+/* What is told each time is remembered, if it is not too much. `next`: NULL if nothing comes. */
+static void counts_learn(struct counts *c, const struct bt_block *b, const struct bt_block *next)
+{
+    const struct code_step *step = flow_step_of(b);
+    const struct bt_block *blocks = step ? code_step_blocks(c->config.steps, step) : b;
+    uint64_t behind = bt_block_count(b);
+    unsigned count = step ? step->blocks : 1;
+    struct counts_way way = {
+        .from = *b, .to = next ? next->first : 0, .to_info = next ? counts_way_info(next) : 0};
+    for (unsigned i = 0; i < count; i++) {
+        const struct bt_block *to = i + 1 < count ? &blocks[i + 1] : next;
         behind -= bt_block_count(&blocks[i]);
-        if (!counts_step_leaves(c, step, i))
+        if (!to || !(step ? counts_step_leaves(c, step, i) : counts_block_left(b)))
             continue;
-        const struct bt_block next = counts_any(c, &blocks[i + 1]);
-        const struct counts_edge *e = counts_find(c, bt_block_last(&blocks[i]), &next);
+        const struct bt_block any = counts_any(c, to);
+        const struct counts_edge *e = counts_find(c, bt_block_last(&blocks[i]), &any);
         if (!e->block.info)
             return;
-        if (e->kind >= c->report)
-            in->pool[pooled++] = (struct counts_transfer){e, behind};
+        if (e->kind < c->report)
+            continue;
+        if (way.count == COUNTS_WAY_TOLD)
+            return;
+        way.edges[way.count] = (uint32_t)(e - c->edges);
+        way.behind[way.count++] = (uint32_t)behind;
     }
-    in->pool[pooled++] = (struct counts_transfer){NULL, 0};
-    in->firsts[step - c->config.steps->steps] = (uint32_t)in->pooled + 1;
-    in->pooled = pooled;
+    *counts_way_of(c->ways, b, way.to) = way;
 }
 
 /* The transfers inside of a step, which ends before instruction `number`. */
 static void counts_pass_inside(struct counts *c, const struct code_step *step, uint64_t number)
 {
-    uint32_t first = c->inside->firsts[step - c->config.steps->steps];
-    if (first) {
-        const struct counts_transfer *in = c->inside->pool + first - 1;
-        for (; in->edge; in++)
-            c->transfers[c->transfer_count++] =
-                (struct counts_transfer){in->edge, number - in->number};
-        return;
-    }
     c->number = number - step->insns;
     for (unsigned i = 0; i + 1 < step->blocks; i++) {
         counts_at_inside(c, step, i);
@@ -139,7 +171,6 @@ static void counts_pass_inside(struct counts *c, const struct code_step *step, u
         const struct bt_block next = counts_any(c, code_step_blocks(c->config.steps, step) + i + 1);
         counts_reached(c, &next);
     }
-    counts_learn(c, step);
 }
 
 static inline void counts_take_mark(struct counts *c, const struct bt_block *b)
@@ -161,72 +192,70 @@ static inline bool counts_add_known(struct counts_edge *edges, unsigned shift,
     return known;
 }
 
-/* Marks whose blocks and ways on were seen before, and are where they are looked for first: up to
- * the first one that is otherwise. */
-static void counts_pass_known(struct counts *c, struct counts_pass *p,
-                              const struct flow_mark *marks_end)
+/* Marks behind which something comes before instruction `position`, and whose blocks and ways on
+ * were seen before and are where they are looked for first: up to the first one that is otherwise.
+ */
+static void counts_pass_known(struct counts *c, struct counts_pass *p, uint64_t position)
 {
-    const struct flow_mark *mark = p->mark;
+    const struct flow_mark *mark = p->mark, *last = p->marks_end - 1;
     struct counts_edge *edges = c->edges;
     struct counts_transfer *t = c->transfers + c->transfer_count,
                            *full = c->transfers + COUNTS_TRANSFERS;
-    unsigned shift = c->shift, report = c->report;
-    for (; mark < marks_end && t < full; mark++) {
-        const struct bt_block *marked = mark->block, *last = marked;
-        const struct code_step *step = flow_step_of(marked);
-        struct counts_transfer *next = t;
-        if (step) {
-            uint32_t first = c->inside->firsts[step - c->config.steps->steps];
-            if (!first)
-                break;
-            const struct counts_transfer *in = c->inside->pool + first - 1;
-            for (; in->edge; in++)
-                *next++ = (struct counts_transfer){in->edge, mark->number - in->number};
-            last = code_step_blocks(c->config.steps, step) + step->blocks - 1;
-        }
-        if (!step || counts_step_leaves(c, step, step->blocks - 1u)) {
-            const struct bt_block b = counts_any(c, marked + 1);
-            uint64_t from = bt_block_last(last);
-            const struct counts_edge *e = &edges[counts_place(shift, from, &b)];
-            if (!counts_is(e, from, &b) ||
-                (!(marked->info & FLOW_COUNTED) && !counts_add_known(edges, shift, marked)))
-                break;
-            *next = (struct counts_transfer){e, mark->number};
-            next += e->kind >= report;
-        }
-        t = next;
+    unsigned shift = c->shift;
+    for (; mark < last && mark->number < position && t < full; mark++) {
+        const struct bt_block *b = mark->block;
+        const struct counts_way *way = counts_way_of(c->ways, b, b[1].first);
+        if (!counts_way_is(way, b, b[1].first, counts_way_info(b + 1)) ||
+            (!(b->info & FLOW_COUNTED) && !counts_add_known(edges, shift, b)))
+            break;
+        t = counts_way_tell(way, edges, mark->number, t);
     }
     c->transfer_count = (size_t)(t - c->transfers);
     p->mark = mark;
 }
 
+/* A mark of any kind, and what it leads to; `next`: NULL if that comes later. */
+static void counts_pass_mark(struct counts *c, const struct flow_mark *mark,
+                             const struct bt_block *next)
+{
+    const struct bt_block *b = mark->block;
+    const struct code_step *step = flow_step_of(b);
+    uint64_t to = next ? next->first : 0;
+    const struct counts_way *way = counts_way_of(c->ways, b, to);
+    bool tells = step || next;
+    bool known = tells && counts_way_is(way, b, to, next ? counts_way_info(next) : 0);
+    if (known) {
+        struct counts_transfer *t = c->transfers + c->transfer_count;
+        c->transfer_count += (size_t)(counts_way_tell(way, c->edges, mark->number, t) - t);
+    } else if (step) {
+        counts_pass_inside(c, step, mark->number);
+    }
+    counts_take_mark(c, b);
+    counts_at(c, b);
+    c->number = mark->number;
+    if (known || !tells)
+        return;
+    if (next && counts_left(c)) {
+        const struct bt_block any = counts_any(c, next);
+        counts_reached(c, &any);
+    }
+    counts_learn(c, b, next);
+}
+
 /* Marked blocks that begin before instruction `position`, and what they lead to. */
 static void counts_pass_marks(struct counts *c, struct counts_pass *p, uint64_t position)
 {
-    const struct flow_mark *end = position == UINT64_MAX ? p->marks_end : p->mark;
-    while (end < p->marks_end && end->number - bt_block_count(end->block) < position)
-        end++;
-    if (end == p->mark)
-        return;
-    while (p->mark < end) {
-        counts_pass_known(c, p, end - 1); /* the last one may lead to what comes later */
+    while (p->mark < p->marks_end) {
+        counts_pass_known(c, p, position);
+        const struct flow_mark *mark = p->mark;
+        if (mark->number > position && mark->number - bt_block_count(mark->block) >= position)
+            return;
         if (c->transfer_count >= COUNTS_TRANSFERS)
             counts_tell(c);
-        const struct bt_block *b = p->mark->block;
-        const struct code_step *step = flow_step_of(b);
-        if (step)
-            counts_pass_inside(c, step, p->mark->number);
-        counts_take_mark(c, b);
-        counts_at(c, b);
-        c->number = p->mark->number;
-        p->b = b + 1;
+        p->b = mark->block + 1;
+        counts_pass_mark(c, mark, p->b < p->end && mark->number < position ? p->b : NULL);
         p->mark++;
-        if (counts_left(c) && p->b < p->end && c->number < position) {
-            const struct bt_block next = counts_any(c, p->b);
-            counts_reached(c, &next);
-        }
     }
-    counts_tell(c);
 }
 
 /* All blocks that begin before instruction `position`. */
@@ -240,10 +269,11 @@ static void counts_pass_to(struct counts *c, struct counts_pass *p, uint64_t pos
     if (reports && counts_left(c)) {
         const struct bt_block next = counts_any(c, first);
         counts_reached(c, &next);
+    }
+    if (reports) {
+        counts_pass_marks(c, p, position);
         counts_tell(c);
     }
-    if (reports)
-        counts_pass_marks(c, p, position);
     if (position == UINT64_MAX) {
         counts_at(c, p->end - 1);
         p->b = p->end;
