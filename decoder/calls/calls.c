@@ -322,7 +322,7 @@ static void calls_resume(struct calls *c, const struct counts_edge *edge, uint64
 {
     uint64_t address = edge->block.first, function = calls_function(edge);
     const struct calls_frame *top = c->depth ? &c->frames[c->depth - 1] : NULL;
-    bool same = calls_base(c) || calls_owner(c) == c->task;
+    bool same = !c->switched || calls_owner(c) == c->task || calls_base(c);
     if (top && same && (interrupted == address || top->exception >= 0 || top->function == function))
         return;
     put_stack_away(c, interrupted);
@@ -337,6 +337,7 @@ void calls_switch(struct calls *c, uint64_t task, uint64_t number)
         .function = task, .parent = CALLS_NO_PATH, .exception = -1, .task = true};
     uint32_t before = c->task, now = task ? calls_find_path(c, &path) : CALLS_NO_PATH;
     bool known = now != CALLS_NO_PATH && c->paths[now].task; /* there was room */
+    c->switched = true;
     c->task = known ? now : CALLS_NO_PATH;
     if (known)
         c->paths[now].calls++;
@@ -352,6 +353,15 @@ void calls_switch(struct calls *c, uint64_t task, uint64_t number)
     take_stack_up(c, 0, function);
 }
 
+static inline void calls_begin_handler(struct calls *c, struct calls_frame *top,
+                                       const struct counts_edge *edge)
+{
+    top->function = calls_function(edge);
+    top->path = find_callee(c, CALLS_NO_PATH, edge, top->exception);
+    c->paths[top->path].calls++;
+    calls_begin(c, top);
+}
+
 /* The handler is known now that it runs. */
 static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
 {
@@ -360,10 +370,7 @@ static void calls_enter_handler(struct calls *c, const struct counts_edge *edge)
         calls_root(c, calls_function(edge));
         return;
     }
-    top->function = calls_function(edge);
-    top->path = find_callee(c, CALLS_NO_PATH, edge, top->exception);
-    c->paths[top->path].calls++;
-    calls_begin(c, top);
+    calls_begin_handler(c, top, edge);
 }
 
 /* What is neither a call nor surely a return. */
@@ -429,6 +436,24 @@ static inline bool calls_stay(const struct calls_frame *top, const struct counts
            (edge->switches && floor->absent[(address >> 1) % CALLS_PIECE_SEEN] == address);
 }
 
+/* The frames that stay when execution goes on where the newest exception interrupted it; 0: it does
+ * not, or somebody else has to look. */
+static inline unsigned calls_resumed(const struct calls *c, const struct counts_edge *edge,
+                                     unsigned depth, const struct calls_floor *floor)
+{
+    uint64_t interrupted = c->interrupted;
+    if (c->switched || (edge->from & 1 && floor->frames))
+        return 0;
+    if (!(edge->from & 1)) {
+        while (depth > floor->frames && c->frames[depth - 1].exception < 0)
+            depth--;
+        if (depth == floor->frames)
+            return 0;
+        interrupted = c->frames[--depth].return_address;
+    }
+    return interrupted == edge->block.first ? depth : 0;
+}
+
 size_t calls_follow(struct calls *c, const struct calls_floor *floor,
                     const struct counts_transfer *transfers, size_t count)
 {
@@ -441,28 +466,38 @@ size_t calls_follow(struct calls *c, const struct calls_floor *floor,
         struct calls_frame *top = &c->frames[depth - 1];
         uint32_t path = top->path;
         unsigned next = top->below;
-        if (path == CALLS_NO_PATH || (depth == floor->frames && e->kind != COUNTS_CALL))
+        if (depth == floor->frames && e->kind != COUNTS_CALL)
             break;
+        if (path == CALLS_NO_PATH) {
+            if (e->kind != COUNTS_EXCEPTION)
+                break;
+            calls_begin_handler(c, top, e);
+            number = transfers[i].number;
+            continue;
+        }
         if (e->kind == COUNTS_INDIRECT) {
             if (top->return_address != e->block.first || top->exception >= 0) {
                 if (!calls_stay(top, e, depth, floor))
                     break;
                 next = depth;
             }
+        } else if (e->kind == COUNTS_EXCEPTION_RETURN) {
+            next = calls_resumed(c, e, depth, floor);
+            if (!next)
+                break;
         } else {
             uint64_t way = calls_way(path, e);
             const struct calls_callee *callee = calls_callee(c, way);
             if (callee->way != way || depth + 1 >= CALLS_DEPTH)
                 break;
             uint64_t function = paths[callee->path].function, return_address = e->behind;
-            bool tail = e->kind == COUNTS_LEAVE;
+            bool tail = e->kind == COUNTS_LEAVE, handler = top->exception >= 0;
             next = depth;
             if (tail) {
-                if (top->tail || top->exception >= 0 || function == top->function ||
-                    function != e->block.first)
+                if (top->tail || function == top->function || function != e->block.first)
                     break;
-                next = top->below;
-                return_address = top->return_address;
+                next = handler ? depth : top->below;
+                return_address = handler ? 0 : top->return_address;
             } else if (e->kind != COUNTS_CALL) {
                 break;
             }

@@ -79,6 +79,7 @@ struct calls {
     struct calls_stack stacks[CALLS_STACKS];
     uint64_t stacks_used;
     uint32_t task;        /* path of the one that runs; CALLS_NO_PATH: not known */
+    bool switched;        /* calls_switch(): calls may be those of another task */
     uint64_t interrupted; /* where the exception did that an event has closed last */
     uint64_t number;      /* up to here it is known what ran where */
     uint64_t cycles;

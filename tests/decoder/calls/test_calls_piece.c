@@ -26,7 +26,8 @@ struct walk {
     unsigned edge_count;
     struct counts_transfer batch[BATCH];
     unsigned batch_count;
-    unsigned places; /* in a function, that branches are at */
+    unsigned places;    /* in a function, that branches are at */
+    unsigned functions; /* few, and the same ways come again and again */
     bool cuts_batches;
     bool counted; /* cycles are */
     uint64_t seed, random;
@@ -36,7 +37,8 @@ struct walk {
     unsigned symbols; /* functions without a name: one of so many; 0: none */
     unsigned cut;     /* a piece ends behind one of so many steps */
     bool m_profile;
-    bool odd; /* what follows a call may be another function */
+    bool tasks; /* they are told: no piece knows them */
+    bool odd;   /* what follows a call may be another function */
     int error;
 };
 
@@ -54,7 +56,7 @@ static uint64_t function_of(const struct walk *w, uint64_t pc)
 
 static uint64_t any_entry(struct walk *w)
 {
-    return (uint64_t)pick(w, FUNCTIONS) * SIZE;
+    return (uint64_t)pick(w, w->functions) * SIZE;
 }
 
 /* Inside of a function. Calls return to no multiple of 8, but for one right at a function's end. */
@@ -167,10 +169,20 @@ static void walk_gap(struct walk *w)
         tell_transfer(w, COUNTS_ENTRY, COUNTS_FROM_NOWHERE, any_place(w, any_entry(w)), false);
 }
 
+static void walk_switch(struct walk *w)
+{
+    uint64_t task = 0x1000 * (uint64_t)pick(w, 4);
+    tell_batch(w);
+    calls_switch(&w->whole, task, w->number);
+    calls_switch(&w->batched, task, w->number);
+}
+
 static void walk_step(struct walk *w)
 {
     uint64_t from = any_branch(w);
     unsigned what = pick(w, 100);
+    if (w->tasks && pick(w, 20) == 0)
+        walk_switch(w);
     if (what < 30) {
         if (w->odd && pick(w, 9) == 0)
             from |= SIZE - 4;
@@ -234,9 +246,12 @@ static bool check_walk(uint64_t seed)
     w.symbols = pick(&w, 3) ? 0 : 1 + pick(&w, 3);
     w.odd = pick(&w, 3) == 0;
     w.cut = 1 + pick(&w, 300);
+    w.functions = pick(&w, 2) ? 3 : FUNCTIONS;
     w.places = pick(&w, 2) ? 1 : SIZE / 8 - 1;
     w.cuts_batches = pick(&w, 2);
     w.counted = pick(&w, 2);
+    w.tasks = pick(&w, 4) == 0;
+    w.error = w.tasks ? BT_ERR_UNSUPPORTED : BT_OK;
     w.cutter = calloc(1, sizeof *w.cutter);
     ck_assert_ptr_nonnull(w.cutter);
     ck_assert_int_eq(calls_init(&w.whole, &config), 0);
