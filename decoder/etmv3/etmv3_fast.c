@@ -217,7 +217,7 @@ static ALWAYS_INLINE void etmv3_position_run(struct etmv3_flow *f, struct etmv3_
     struct etmv3_bytes in = *bytes;
     struct etmv3_position s = *position;
     while (in.at < in.end && s.b <= limit) {
-        if (kind.times && !kind.leaves && etmv3_position_steps(f, &s, &in, limit))
+        if (kind.times && etmv3_position_steps(f, &s, &in, limit, kind.leaves))
             continue;
         uint8_t header = *in.at;
         if (s.pending || !etmv3_is_pheader(header)) {
@@ -287,8 +287,9 @@ static __attribute__((noinline)) void etmv3_fast_plain(struct etmv3_flow *f, str
     etmv3_position_load(f, out, &s);
     do {
         fast_loops[HAS_POPCNT][out->times + out->leaves](f, &s, in, out);
-        if (out->times && !out->leaves)
-            etmv3_position_unfold(&s, out->blocks + out->block_count, f->core.code->steps);
+        if (out->times)
+            etmv3_position_unfold(&s, out->blocks + out->block_count, f->core.code->steps,
+                                  out->leaves);
     } while (etmv3_position_interrupt(f, &s, in, out) || etmv3_position_link(f, &s, in, out));
     etmv3_position_store(f, &s, in, out);
 }

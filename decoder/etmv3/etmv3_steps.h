@@ -60,7 +60,7 @@ static inline uint32_t etmv3_place_open(const void *place)
 
 /* The step that the headers begin with, seen for the first time. NULL: there is no room, or a range
  * is not linked yet. */
-struct code_step *etmv3_learn(struct code_steps *steps, void *from, uint32_t headers);
+struct code_step *etmv3_learn(const struct code_cache *code, void *from, uint32_t headers);
 
 /* The range where an indirect branch goes, seen for the first time: a step without blocks. NULL: it
  * is not known. */
@@ -73,7 +73,7 @@ uint32_t etmv3_step_size(const struct code_step *step);
 /* The newest step becomes the blocks that it stands for: what is kept as pending, or noted as the
  * latest one, is a block. */
 void etmv3_position_unfold(struct etmv3_position *s, const struct bt_block *base,
-                           struct code_steps *steps);
+                           struct code_steps *steps, bool leaves);
 
 /* The next P-headers, up to STEP_HEADERS; returns how many. */
 static ALWAYS_INLINE uint32_t etmv3_headers_at(const uint8_t *at, uint32_t *headers)
@@ -113,16 +113,21 @@ static ALWAYS_INLINE uint32_t etmv3_opaque(uint32_t n)
 
 /* The step of `n` headers. NULL: there is none. */
 static ALWAYS_INLINE void *etmv3_position_step(struct etmv3_position *s, struct etmv3_bytes *in,
-                                               struct code_steps *steps, void *place,
-                                               uint32_t headers, uint32_t n)
+                                               const struct code_cache *code, void *place,
+                                               uint32_t headers, uint32_t n, bool leaves)
 {
-    struct code_step *step = code_step_at(steps, place, headers);
+    struct code_step *step = code_step_at(code->steps, place, headers);
     if (!step)
-        step = etmv3_learn(steps, place, headers);
+        step = etmv3_learn(code, place, headers);
     if (!step || !step->to)
         return NULL;
     step->times++;
     *s->b = flow_step_block(step);
+    if (leaves) {
+        s->number += step->insns;
+        *s->marks = (struct flow_mark){s->b, s->number};
+        s->marks += step->leaves;
+    }
     s->b += step->blocks > 0;
     s->more += step->blocks - (uint64_t)(step->blocks > 0);
     in->atoms += step->insns;
@@ -137,15 +142,15 @@ static ALWAYS_INLINE void *etmv3_position_step(struct etmv3_position *s, struct 
 /* As many steps and branch packets between them as there are. False: there is not one. Which of the
  * two comes next the bytes say, which are at hand before the place is. */
 static ALWAYS_INLINE bool etmv3_position_steps(struct etmv3_flow *f, struct etmv3_position *s,
-                                               struct etmv3_bytes *in, const struct bt_block *limit)
+                                               struct etmv3_bytes *in, const struct bt_block *limit,
+                                               bool leaves)
 {
     void *from = in->has_pending ? NULL : etmv3_position_place(s), *place = from, *next = from;
-    struct code_steps *steps = f->core.code->steps;
     const uint8_t *at = in->at;
     while (next && s->b <= limit && in->end - in->at >= 4) {
         uint32_t headers, n = etmv3_headers_at(in->at, &headers);
         place = next;
-        next = n ? etmv3_position_step(s, in, steps, place, headers, n)
+        next = n ? etmv3_position_step(s, in, f->core.code, place, headers, n, leaves)
                  : etmv3_place_went(&f->core, place, in);
     }
     place = next ? next : place;
