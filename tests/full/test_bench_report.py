@@ -137,7 +137,7 @@ def _():
         code, text = report(counted(unit, bad))
         equal(code, 1, f"exit code of {unit}, slower")
         has(text, rf"^MISS run x {unit}, parser: coverage ")
-    for unit, good, bad in ("ETMv4 M", 1.44, 1.46), ("PTM return stack", 1.74, 1.76), ("ETMv3", 1.89, 1.91):
+    for unit, good, bad in ("ETMv4 M", 1.44, 1.46), ("PTM return stack", 1.74, 1.76), ("ETMv3", 1.24, 1.26):
         equal(report(counted(unit, profile=good))[0], 0, f"exit code of {unit}")
         code, text = report(counted(unit, profile=bad))
         equal(code, 1, f"exit code of {unit}, slower")

@@ -27,7 +27,7 @@ PACKETS_RATIO = 5
 # Of the time of `decode --summary`, by what the row's name has: headers are steps where a header is several
 # branches, and most of them are not returns by the return stack.
 COVERAGE_TIMES = {"ETMv4": 1 / 1.3, "PTM": 1.05, "ETMv3": 1 / 1.3}
-PROFILE_TIMES = {"ETMv4": 1.45, "PTM": 1.75, "ETMv3": 1.9}
+PROFILE_TIMES = {"ETMv4": 1.45, "PTM": 1.75, "ETMv3": 1.25}
 COUNTS_MEMORY = 1.5  # times the memory of `decode --summary`
 PARTS_TIMES = {"coverage": 1.03, "profile": 1.2}  # CPU time of all parts, of that of one run
 FORMATTER_RATE = 1000
