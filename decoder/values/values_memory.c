@@ -617,7 +617,7 @@ bool values_touch(const struct values *r, size_t i, struct values_touch *t)
                                .load = any || a->kind == ACCESS_LOAD,
                                .store = a->kind != ACCESS_LOAD,
                                .perhaps = a->kind == ACCESS_KILL || (cond && !cond->how)};
-    if (a->kind == ACCESS_RAISE || (cond && cond->how && !cond->number))
+    if (a->kind == ACCESS_RAISE || a->kind == ACCESS_SWITCH || (cond && cond->how && !cond->number))
         return false;
     if (any || !rules_known(&r->rules, a->base))
         return true;

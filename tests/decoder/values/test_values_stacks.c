@@ -285,6 +285,27 @@ START_TEST(test_task_kept)
 }
 END_TEST
 
+/* A return may go to the other stack: it takes what is there, and writes nothing. */
+START_TEST(test_return_writes_nothing)
+{
+    struct path p;
+    begin(&p, BT_ISA_T32);
+    p.w.m_profile = true;
+    add(&p, 0x4770, BT_COND_PASS); /* bx lr */
+    p.events[0] = (struct bt_event){.position = 1, .kind = BT_EVENT_EXCEPTION_RET};
+    p.w.event_count = 1;
+    p.next = 0x8200;
+    add(&p, 0xbf00, BT_COND_PASS);
+    p.w.final[13] = RAM + 0x40;
+    struct values *r = work(&p);
+    struct values_touch t;
+    ck_assert_uint_gt(values_touches(r), 0);
+    for (size_t i = 0; i < values_touches(r); i++)
+        ck_assert(!values_touch(r, i, &t) || !t.store);
+    values_free(r);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("values_stacks");
@@ -295,5 +316,6 @@ Suite *unit_suite(void)
     unit_case(s, "values: M-profile, a service makes a frame", test_task_moved);
     unit_case(s, "values: M-profile, code that moves its own stack", test_moves_own_stack);
     unit_case(s, "values: M-profile, a task that goes on", test_task_goes_on);
+    unit_case(s, "values: M-profile, a return writes nothing", test_return_writes_nothing);
     return s;
 }
