@@ -10,8 +10,8 @@
 #define DECODER_ETMV1_FLOW_H
 
 #include "decoder/etmv1/etmv1.h"
+#include "decoder/flow/access.h"
 #include "decoder/flow/flow_cursor.h"
-#include "decoder/flow/transfer.h"
 
 #define ETMV1_RING      512 /* cycles; more than any FIFO and the longest LDM take */
 #define ETMV1_ADDRESSES 24  /* complete ones in the ring: an offset counts up to 14 */

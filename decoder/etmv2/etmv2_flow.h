@@ -10,8 +10,8 @@
 #define DECODER_ETMV2_FLOW_H
 
 #include "decoder/etmv2/etmv2.h"
+#include "decoder/flow/access.h"
 #include "decoder/flow/flow_cursor.h"
-#include "decoder/flow/transfer.h"
 
 #define ETMV2_PENDING_EVENTS 24 /* more make the pending instruction final */
 

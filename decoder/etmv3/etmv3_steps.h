@@ -15,8 +15,7 @@
 #define PLACE_INDEX 32u
 #define PLACE_DUE   63u
 
-#define STEP_HEADERS 4u
-#define STEP_BLOCKS  16u /* a newest one is unfolded where FLOW_SLACK blocks have room */
+#define STEP_BLOCKS 16u /* a newest one is unfolded where FLOW_SLACK blocks have room */
 
 static inline struct code_range *etmv3_place_range(void *place)
 {
@@ -75,7 +74,7 @@ uint32_t etmv3_step_size(const struct code_step *step);
 void etmv3_position_unfold(struct etmv3_position *s, const struct bt_block *base,
                            struct code_steps *steps, bool leaves);
 
-/* The next P-headers, up to STEP_HEADERS; returns how many. */
+/* The next P-headers, up to 4; returns how many. */
 static ALWAYS_INLINE uint32_t etmv3_headers_at(const uint8_t *at, uint32_t *headers)
 {
     uint32_t word = bytes_word(at);

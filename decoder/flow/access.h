@@ -20,4 +20,16 @@ struct access {
 /* `opcode` as code_insn() gives it; `size` is the instruction's. Preloads are ACCESS_NONE. */
 struct access access_of(uint32_t opcode, unsigned size, enum bt_isa isa);
 
+struct transfer {
+    uint8_t kind; /* enum access_kind */
+    bool store;   /* SWP: of the first transfer, a load; the second is a store */
+    bool swap;
+    uint8_t bytes; /* of one transfer: 1, 2 or 4 */
+    uint8_t count; /* of transfers; 0: depends on the coprocessor (LDC, STC) */
+};
+
+/* The same of ARMv4 and ARMv5, with how much is transferred: ETMv1 does not say how many bytes of a
+ * value follow (IHI 0014Q chapter 5), ETMv2 not how wide an access is. */
+struct transfer transfer_of(uint32_t opcode, unsigned size, enum bt_isa isa);
+
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "decoder/flow/transfer.h"
+#include "decoder/flow/access.h"
 
 static uint8_t transfer_ones(uint32_t bits)
 {

@@ -61,7 +61,7 @@ static void set_deadline(struct access_control *e)
                        0);
 }
 
-/* The connection is gone. */
+/* It is looked at no more: it was judged, or is gone. */
 static void leave_access(void *ctx)
 {
     struct access_connection *g = ctx;
