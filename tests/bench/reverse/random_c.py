@@ -71,8 +71,8 @@ class RandomC(bench.Case):
         """The other compiler than of the rest."""
         target = str(bench.HERE / "target")
         bench.run(["clang", "--target=arm-none-eabi", *(flag for flag in flags if not flag.startswith("-Wl,")), f"-{level}", "-ffreestanding", "-w",
-                   "-fno-zero-initialized-in-bss", f"-I{target}", f"-I{HEADERS}", "-c", path, "-o", path.replace(".c", ".o")])
-        return path.replace(".c", ".o")
+                   "-fno-zero-initialized-in-bss", f"-I{target}", f"-I{HEADERS}", "-c", path, "-o", f"{path}.o"])
+        return f"{path}.o"
 
     def strays(self):
         return not SHORTEST <= self.count <= LONGEST
