@@ -27,7 +27,8 @@ static const int ids[17] = {
     UC_ARM_REG_R6,  UC_ARM_REG_R7, UC_ARM_REG_R8, UC_ARM_REG_R9, UC_ARM_REG_R10, UC_ARM_REG_R11,
     UC_ARM_REG_R12, UC_ARM_REG_SP, UC_ARM_REG_LR, UC_ARM_REG_PC, UC_ARM_REG_CPSR};
 
-#define NAMES 1024
+#define EMULATOR_TRIES 100000u
+#define NAMES          1024
 
 /* A mnemonic: how often it ran with all known, and left something that was not. */
 struct name {
@@ -455,11 +456,23 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+static void open_emulator(struct trial *t)
+{
+    uint64_t access;
+    uint32_t enabled = 1u << 30;
+    ck_assert(!uc_open(UC_ARCH_ARM, UC_MODE_ARM, &t->uc));
+    uc_ctl_set_cpu_model(t->uc, t->floats ? UC_CPU_ARM_MAX : UC_CPU_ARM_CORTEX_A15);
+    uc_mem_map_ptr(t->uc, CODE, sizeof t->code, UC_PROT_READ | UC_PROT_EXEC, t->code);
+    uc_mem_map_ptr(t->uc, RAM, RAM_SIZE, UC_PROT_READ | UC_PROT_WRITE, t->ram);
+    uc_reg_read(t->uc, UC_ARM_REG_C1_C0_2, &access);
+    access |= 0xf00000;
+    uc_reg_write(t->uc, UC_ARM_REG_C1_C0_2, &access);
+    uc_reg_write(t->uc, UC_ARM_REG_FPEXC, &enabled);
+}
+
 static struct trial *new_trial(bool floats)
 {
     struct trial *t = calloc(1, sizeof *t);
-    uint64_t access;
-    uint32_t enabled = 1u << 30;
     ck_assert_ptr_nonnull(t);
     t->floats = floats;
     t->seed = from_environment("EXECUTE_SEED", (uint64_t)time(NULL) * 2654435761u) | 1;
@@ -471,14 +484,7 @@ static struct trial *new_trial(bool floats)
         cs_open(CS_ARCH_ARM, CS_MODE_ARM | CS_MODE_V8, &t->names_of[0]);
         cs_open(CS_ARCH_ARM, CS_MODE_THUMB | CS_MODE_V8, &t->names_of[1]);
     }
-    ck_assert(!uc_open(UC_ARCH_ARM, UC_MODE_ARM, &t->uc));
-    uc_ctl_set_cpu_model(t->uc, floats ? UC_CPU_ARM_MAX : UC_CPU_ARM_CORTEX_A15);
-    uc_mem_map_ptr(t->uc, CODE, sizeof t->code, UC_PROT_READ | UC_PROT_EXEC, t->code);
-    uc_mem_map_ptr(t->uc, RAM, RAM_SIZE, UC_PROT_READ | UC_PROT_WRITE, t->ram);
-    uc_reg_read(t->uc, UC_ARM_REG_C1_C0_2, &access);
-    access |= 0xf00000;
-    uc_reg_write(t->uc, UC_ARM_REG_C1_C0_2, &access);
-    uc_reg_write(t->uc, UC_ARM_REG_FPEXC, &enabled);
+    open_emulator(t);
     return t;
 }
 
@@ -497,12 +503,23 @@ static void end_trial(struct trial *t)
     free(t);
 }
 
+/* The emulator forgets each instruction's code, and crashes after some millions of that. */
+static void try_many(struct trial *t, uint64_t count)
+{
+    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++) {
+        if (k % EMULATOR_TRIES == EMULATOR_TRIES - 1) {
+            uc_close(t->uc);
+            open_emulator(t);
+        }
+        try_one(t, k & 1);
+    }
+}
+
 START_TEST(test_random)
 {
     struct trial *t = new_trial(false);
     uint64_t count = from_environment("EXECUTE_INSNS", 20000);
-    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
-        try_one(t, k & 1);
+    try_many(t, count);
     ck_assert_uint_gt(t->ran, count / 10);
     ck_assert_uint_gt(t->bounded, t->ran / 10);
     end_trial(t);
@@ -513,8 +530,7 @@ START_TEST(test_random_floats)
 {
     struct trial *t = new_trial(true);
     uint64_t count = from_environment("EXECUTE_INSNS", 20000);
-    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
-        try_one(t, k & 1);
+    try_many(t, count);
     ck_assert_uint_gt(t->ran, count / 3);
     ck_assert_uint_gt(t->real_known, 50 * t->ran);
     end_trial(t);
