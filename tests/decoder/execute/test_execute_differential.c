@@ -101,7 +101,8 @@ static bool is_unpredictable(const struct execute_insn *i)
     uint32_t op = i->opcode;
     if (i->isa == BT_ISA_A32)
         return ((op & 0x0e5000f0) == 0x000000d0 && (op & 14) == (op >> 12 & 14)) ||
-               ((op & 0x0f0000f0) == 0x00000090 && (~op & 0xf000 ? !(~op & 0xf0000) : true));
+               ((op & 0x0f0000f0) == 0x00000090 && (~op & 0xf000 ? !(~op & 0xf0000) : true)) ||
+               ((op & 0x0f900090) == 0x01000080 && !(~op & 0xf0000)); /* SMLAL<x><y> jumps there */
     bool divides = (op & 0x00500000) == 0x00100000 || (op & 0x00f00000) == 0x00b00000;
     if ((op & 0xff800000) == 0xfb800000 && !divides && (!(~op & 0xf000) || !(~op & 0xf00)))
         return true;
