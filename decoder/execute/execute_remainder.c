@@ -274,7 +274,7 @@ struct execute_relation execute_relation(const struct execute_work *w)
 }
 
 /* What is in the register is divided, unless it is one of `written`. */
-static void divide(struct execute_multiples *m, unsigned reg, uint32_t written)
+static void begin_division(struct execute_multiples *m, unsigned reg, uint32_t written)
 {
     m->sources = (uint16_t)(1u << reg & 0x7fff & ~written);
     m->uppers = m->of = 0;
@@ -305,12 +305,12 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
         break;
     case EXECUTE_RELATED_QUOTIENT:
         if (is.of)
-            divide(m, is.of - 1u, bit);
+            begin_division(m, is.of - 1u, bit);
         m->kept |= e->op == EFFECT_MOV && is.of;
         begin(m, is.number, e->rd, 1u << is.scale);
         break;
     case EXECUTE_RELATED_FIRST:
-        divide(m, w->x->regs.compared.reg - 1u, 0);
+        begin_division(m, w->x->regs.compared.reg - 1u, 0);
         m->kept = m->stored == w->x->regs.compared.reg;
         /* fallthrough */
     case EXECUTE_RELATED_DIGIT:
@@ -345,7 +345,7 @@ void execute_relate_upper(struct execute_work *w, struct execute_value a, struct
         return;
     m->magic = a.known ? a.number : b.number;
     execute_limits(a.known ? b : a, &low, &m->most);
-    divide(m, source, written);
+    begin_division(m, source, written);
     m->uppers = (uint16_t)(1u << e->rd);
     m->divisor = divisor_of(m->magic, 0, m->most);
     if (m->divisor)

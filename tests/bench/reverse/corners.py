@@ -665,7 +665,7 @@ class Corners(Drawn):
 
 def that_run(make, seed, count):
     """So many of make(SEED) that have run: what is random may also hang, or jump anywhere."""
-    for number in range(seed, seed + 8 * count):
+    for number in range(seed, seed + 8 * (count + 1)):
         case = make(number)
         try:
             case.execute()
