@@ -579,7 +579,9 @@ static int start_motion(struct reverse_motion *m, int core, bool step, bool back
         c->goto_wanted = false;
         take_watches(m, c);
         c->reverse.position = c->goto_position;
-        if (step)
+        /* Over exclusives GDB steps by a breakpoint behind them: nobody can tell that from going
+         * on. */
+        if (step || !back)
             set_stop(m, TARGET_HALT_TRAP, c->goto_position);
         else
             error = begin_search(m, back);

@@ -270,13 +270,15 @@ def _():
 def _():
     s = session("monitor where", "monitor goto 500", "stepi", "p/x $pc", "monitor goto -100",
                 "reverse-stepi", "p/x $pc", "monitor goto +1", "stepi", "p/x $pc",
-                "monitor goto begin", "stepi", "p/x $pc", "monitor goto end", "stepi", "p/x $pc",
+                "monitor goto begin", "stepi", "p/x $pc", "tbreak *0x80010228", "monitor goto 500", "continue",
+                "p/x $pc", "delete", "monitor goto end", "stepi", "p/x $pc",
                 "monitor goto 0", "monitor goto 99999999", "monitor goto x", "monitor goto",
                 "monitor when read_number", "monitor gaps", "monitor past memory present",
                 "monitor past memory maybe", "monitor past window 5", "monitor past window 5000",
                 "monitor help")
     has(s["monitor where"], "^at the halt")
-    equal(pcs(s), [RUN[499], RUN[399], RUN[400], RUN[0], DEMO_PC], "PCs")
+    # Over exclusives GDB steps by going on to a breakpoint.
+    equal(pcs(s), [RUN[499], RUN[399], RUN[400], RUN[0], RUN[499], DEMO_PC], "PCs")
     for command in ("monitor goto 0", "monitor goto 99999999"):
         has(s[command], "^not in the history")
     for command in ("monitor goto x", "monitor goto"):

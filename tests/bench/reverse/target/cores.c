@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two Cortex-A9 of vexpress-a9 that share RAM: counters, a lock, a ring of messages, variables
- * beside each other, and words of each other's stacks. A timer makes QEMU change cores often.
+ * Two Cortex-A9 of vexpress-a9, or two Cortex-A53 of virt, that share RAM: counters, a lock, a ring
+ * of messages, variables beside each other, and words of each other's stacks. A timer makes QEMU
+ * change cores often.
  */
 typedef unsigned int u32;
 
 #define REGISTER(address) (*(volatile u32 *)(address))
-#define TIMER_LOAD        REGISTER(0x1e000600u)
-#define TIMER_CONTROL     REGISTER(0x1e000608u)
 #define RING              8u
 
 struct message {
@@ -23,6 +22,25 @@ volatile u32 *volatile mailbox[2];
 u32 own[2][16];
 u32 kept[32]; /* the first core's alone */
 
+static inline void start_timer(void)
+{
+#ifdef __aarch64__
+    __asm__ volatile("msr cntv_tval_el0, %0\n\tmsr cntv_ctl_el0, %1\n\tisb" ::"r"(TICK + 0ul),
+                     "r"(3ul));
+#else
+    REGISTER(0x1e000600u) = TICK;
+    REGISTER(0x1e000608u) = 3;
+#endif
+}
+
+/* That of the Cortex-A53 does not start again by itself. */
+static inline void go_on(void)
+{
+#ifdef __aarch64__
+    start_timer();
+#endif
+}
+
 __attribute__((noinline)) static u32 input(void)
 {
     return REGISTER(INPUT) >> 3 & 0xfff;
@@ -31,7 +49,7 @@ __attribute__((noinline)) static u32 input(void)
 __attribute__((noinline)) static void take_lock(void)
 {
     while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
-        continue;
+        go_on();
 }
 
 __attribute__((noinline)) static void give_lock(void)
@@ -99,6 +117,7 @@ __attribute__((noinline)) static u32 receive(void)
 
 __attribute__((noinline)) static u32 turn(u32 core, u32 round)
 {
+    go_on();
     u32 sum = lend(core, round);
 
     if (BORROWERS >> core & 1)
@@ -124,8 +143,7 @@ __attribute__((noinline)) void note(u32 round)
 
 void main(u32 core)
 {
-    TIMER_LOAD = TICK;
-    TIMER_CONTROL = 3;
+    start_timer();
     awake = 1;
     for (u32 round = 0; round < ROUNDS; round++) {
         note(round);
@@ -136,7 +154,7 @@ void main(u32 core)
 void second_main(u32 core)
 {
     while (!awake)
-        continue;
+        go_on();
     for (u32 round = 0;; round++)
         turn(core, round);
 }
