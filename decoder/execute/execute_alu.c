@@ -38,20 +38,18 @@ static struct execute_value sum(struct execute_work *w, struct execute_value a,
         a = b;
         b = swap;
     }
-    struct execute_value range = execute_sum(a, b, e->op != EFFECT_ADD && e->op != EFFECT_ADC);
-    if (e->op == EFFECT_ADC)
-        range = execute_sum(range, carry.known ? carry : execute_span(0, 1), false);
-    else if (with_carry)
-        range = unknown_value;
-    if (e->op != EFFECT_ADD && e->op != EFFECT_ADC)
-        b.number = ~b.number;
-    uint64_t wide = (uint64_t)a.number + b.number + carry.number;
+    bool adds = e->op == EFFECT_ADD || e->op == EFFECT_ADC;
+    uint32_t second = adds ? b.number : ~b.number;
+    uint64_t wide = (uint64_t)a.number + second + carry.number;
     struct execute_value d = {(uint32_t)wide, a.known && b.known && carry.known, 0};
     uint32_t bits = (wide >> 32 ? FLAG_C : 0) |
-                    ((~(a.number ^ b.number) & (a.number ^ d.number)) >> 31 ? FLAG_V : 0);
+                    ((~(a.number ^ second) & (a.number ^ d.number)) >> 31 ? FLAG_V : 0);
     if (e->set_flags)
         set_flags(w, d, FLAG_C | FLAG_V, bits, d.known ? FLAG_C | FLAG_V : 0);
-    return d.known ? d : range;
+    if (d.known || (with_carry && e->op != EFFECT_ADC))
+        return d.known ? d : unknown_value;
+    d = execute_sum(a, b, !adds);
+    return with_carry ? execute_sum(d, carry.known ? carry : execute_span(0, 1), false) : d;
 }
 
 /* Of a word of which some bits are known: what a constant leaves of them. */

@@ -181,21 +181,17 @@ void execute_forget_memory(struct execute *x)
     execute_tell_any(x, true);
 }
 
-/* Any flags that are possible are tried. */
+/* Bit n of a set: NZCV may be n. */
 int execute_flags_pass(const struct execute_regs *r, unsigned cond)
 {
-    int found = -1;
-    for (unsigned flags = 0; flags < 16; flags++) {
-        bool n = flags >> 3, z = flags >> 2 & 1, c = flags >> 1 & 1, v = flags & 1;
-        bool table[8] = {z, c, n, v, c && !z, n == v, n == v && !z, true};
-        bool pass = table[cond >> 1] != (cond & 1);
-        if ((flags << 28 ^ r->psr) & r->psr_known & 0xf0000000u)
-            continue;
-        if (found >= 0 && found != pass)
-            return -1;
-        found = pass;
-    }
-    return found;
+    static const uint16_t ones[4] = {0xaaaa, 0xcccc, 0xf0f0, 0xff00}; /* V, C, Z, N is 1 */
+    static const uint16_t pass[8] = {0xf0f0, 0xcccc, 0xff00, 0xaaaa,
+                                     0x0c0c, 0xaa55, 0x0a05, 0xffff};
+    unsigned holds = cond & 1 ? pass[cond >> 1] ^ 0xffffu : pass[cond >> 1], may = 0xffff;
+    for (unsigned n = 0; n < 4; n++)
+        if (r->psr_known >> 28 >> n & 1)
+            may &= r->psr >> 28 >> n & 1 ? ones[n] : ~(unsigned)ones[n];
+    return !(may & ~holds) ? 1 : may & holds ? -1 : 0;
 }
 
 void execute_put_word(struct execute *x, uint32_t address, uint32_t word, uint32_t known,
