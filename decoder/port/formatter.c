@@ -29,8 +29,8 @@ struct gather {
     void *ctx;
     unsigned used;
     bool in_turn;                          /* of the slots one at most has bytes */
-    uint8_t slot_of[FORMATTER_ID_MAX + 1]; /* number + 1; 0: none */
-    struct slot slots[SLOTS];              /* valid up to `used` */
+    uint8_t slot_of[FORMATTER_ID_MAX + 1]; /* 0: none */
+    struct slot slots[1 + SLOTS];          /* the first is nobody's and empty; valid up to `used` */
 };
 
 static void gather_init(struct gather *g, formatter_sink *sink, void *ctx)
@@ -38,6 +38,7 @@ static void gather_init(struct gather *g, formatter_sink *sink, void *ctx)
     g->sink = sink;
     g->ctx = ctx;
     g->used = 0;
+    g->slots[0].len = 0;
     memset(g->slot_of, 0, sizeof g->slot_of);
 }
 
@@ -52,7 +53,7 @@ static void slot_flush(const struct gather *g, struct slot *s)
 
 static void gather_flush(struct gather *g)
 {
-    for (unsigned k = 0; k < g->used; k++)
+    for (unsigned k = 1; k <= g->used; k++)
         slot_flush(g, &g->slots[k]);
 }
 
@@ -62,26 +63,31 @@ static struct slot *slot_new(struct gather *g, uint8_t id)
         gather_flush(g);
         gather_init(g, g->sink, g->ctx);
     }
-    struct slot *s = &g->slots[g->used++];
+    struct slot *s = &g->slots[++g->used];
     s->len = 0;
     s->id = id;
     g->slot_of[id] = (uint8_t)g->used;
     return s;
 }
 
-/* Where bytes of a source go, at least a frame of them; `id` is 1 to FORMATTER_ID_MAX. */
-static inline struct slot *slot_for(struct gather *g, uint8_t id, uint64_t offset)
+/* Empty, or full, or there is none. */
+static __attribute__((noinline)) struct slot *slot_begin(struct gather *g, uint8_t id,
+                                                         uint64_t offset)
 {
     unsigned n = g->slot_of[id];
-    struct slot *s = n ? &g->slots[n - 1] : slot_new(g, id);
-    if (s->len > RUN_MAX - FORMATTER_FRAME)
-        slot_flush(g, s);
-    if (s->len == 0) {
-        if (g->in_turn)
-            gather_flush(g);
-        s->offset = offset;
-    }
+    struct slot *s = n ? &g->slots[n] : slot_new(g, id);
+    slot_flush(g, s);
+    if (g->in_turn)
+        gather_flush(g);
+    s->offset = offset;
     return s;
+}
+
+/* Where bytes of a source go, at least a frame of them; `id` is 1 to FORMATTER_ID_MAX. */
+static ALWAYS_INLINE struct slot *slot_for(struct gather *g, uint8_t id, uint64_t offset)
+{
+    struct slot *s = &g->slots[g->slot_of[id]];
+    return s->len - 1 < RUN_MAX - FORMATTER_FRAME ? s : slot_begin(g, id, offset);
 }
 
 static void emit_mark(struct gather *g, enum formatter_kind kind, uint64_t offset)
@@ -156,11 +162,15 @@ static inline unsigned even_bits(uint64_t half)
     return (unsigned)((half & EVEN_BIT0) * 0x0001000200040008u >> 48) & 0xf;
 }
 
-/* The other way: four bits of the aux byte to bit 0 of the even bytes. */
-static inline uint64_t spread_bits(unsigned bits)
-{
-    return (bits & 0xfu) * 0x0000200040008001u & EVEN_BIT0;
-}
+/* What the aux byte puts back into the frame: its bit n is bit 0 of byte 2n. One frame more can be
+ * read. */
+#define BITS(aux)       (aux) & 1, 0, (aux) >> 1 & 1, 0, (aux) >> 2 & 1, 0, (aux) >> 3 & 1, 0
+#define FRAME(aux)      BITS(aux), BITS((aux) >> 4)
+#define FOUR(aux)       FRAME(aux), FRAME((aux) + 1), FRAME((aux) + 2), FRAME((aux) + 3)
+#define SIXTEEN(aux)    FOUR(aux), FOUR((aux) + 4), FOUR((aux) + 8), FOUR((aux) + 12)
+#define SIXTY_FOUR(aux) SIXTEEN(aux), SIXTEEN((aux) + 16), SIXTEEN((aux) + 32), SIXTEEN((aux) + 48)
+static const uint8_t put_back[257 * FORMATTER_FRAME] = {SIXTY_FOUR(0), SIXTY_FOUR(64),
+                                                        SIXTY_FOUR(128), SIXTY_FOUR(192)};
 
 /* Bit 15 of each pair that begins with FF; above the lowest one others may be set. */
 static inline uint64_t even_ffs(uint64_t half)
@@ -192,10 +202,10 @@ static inline bool is_source(uint8_t id)
  * of them than count: what follows is stored over the rest. */
 static inline void store_from(struct slot *s, const uint8_t *bytes, unsigned begin, unsigned aux)
 {
-    unsigned bits = aux >> (begin + 1) / 2, odd = begin % 2 * 8;
-    bytes_set_double(s->data + s->len, bytes_double(bytes + begin) | spread_bits(bits) << odd);
-    bytes_set_double(s->data + s->len + 8, bytes_double(bytes + begin + 8) | spread_bits(bits >> 4)
-                                                                                 << odd);
+    const uint8_t *bits = put_back + FORMATTER_FRAME * aux + begin;
+    bytes_set_double(s->data + s->len, bytes_double(bytes + begin) | bytes_double(bits));
+    bytes_set_double(s->data + s->len + 8,
+                     bytes_double(bytes + begin + 8) | bytes_double(bits + 8));
 }
 
 /* The same as take_mixed_frame() where all IDs are those of sources, straight from the input, of
@@ -261,8 +271,8 @@ static ALWAYS_INLINE void take_frame(struct formatter *f, struct gather *g, cons
         take_turns(f, g, bytes, ids, aux);
         return;
     }
-    frame.low |= spread_bits(aux);
-    frame.high |= spread_bits(aux >> 4);
+    frame.low |= bytes_double(put_back + FORMATTER_FRAME * aux);
+    frame.high |= bytes_double(put_back + FORMATTER_FRAME * aux + 8);
     if (!ids) {
         take_data(f, g, frame, FORMATTER_FRAME - 1);
     } else if (!take_mixed_frame(f, g, frame, ids, aux)) {
