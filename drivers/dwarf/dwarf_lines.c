@@ -8,6 +8,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,7 @@ struct dwarf_build {
     size_t origin_max, function_max, instance_max, file_max;
     uint32_t at_zero;      /* sequences that begin there */
     bool zero;             /* the newest one does */
+    const char *folder;    /* where the compiler ran; NULL: not told */
     const char *last_name; /* names repeat, and libdw keeps one copy of each */
     uint32_t last_file;
 };
@@ -64,6 +66,47 @@ static void dwarf_build_release(struct dwarf_build *b)
     free(b->origins);
 }
 
+/* What follows `drop` follows `at`. */
+static void path_cut(char *at, const char *drop)
+{
+    memmove(at, drop, strlen(drop) + 1);
+}
+
+/* One file, one name: "/a/b/../c.h" is "/a/c.h". A "." or ".." at the begin stays. */
+static void path_fold(char *path)
+{
+    for (char *at = path; (at = strchr(at, '/'));)
+        if (at[1] == '/' || strncmp(at, "/./", 3) == 0)
+            path_cut(at, at + (at[1] == '/' ? 1 : 2));
+        else
+            at++;
+    for (char *at = path; (at = strstr(at, "/../"));) {
+        char *part = at; /* what stands before */
+        while (part > path && part[-1] != '/')
+            part--;
+        if (strncmp(part, "../", 3) == 0) {
+            at++;
+            continue;
+        }
+        path_cut(part, at + (at == path ? 3 : *part == '.' && part + 1 == at ? 1 : 4));
+        at = part > path ? part - 1 : path;
+    }
+}
+
+/* The file's path. Of another folder than that where the compiler ran libdw gives it as seen there.
+ */
+static char *path_of(const char *folder, const char *name)
+{
+    size_t length = folder ? strlen(folder) : 0;
+    bool whole =
+        name[0] == '/' || !length || (strncmp(name, folder, length) == 0 && name[length] == '/');
+    char *path;
+    if (asprintf(&path, "%s%s%s", whole ? "" : folder, whole ? "" : "/", name) < 0)
+        return NULL;
+    path_fold(path);
+    return path;
+}
+
 static int file_index(struct dwarf_build *b, const char *name, uint32_t *index)
 {
     struct dwarf_lines *d = b->out;
@@ -71,17 +114,18 @@ static int file_index(struct dwarf_build *b, const char *name, uint32_t *index)
         *index = b->last_file;
         return BT_OK;
     }
+    char *path = path_of(b->folder, name);
     size_t i = 0;
-    while (i < d->file_count && strcmp(d->files[i], name) != 0)
-        i++;
-    if (i == d->file_count) {
-        if (!array_room(&d->files, d->file_count, &b->file_max, sizeof *d->files))
-            return BT_ERR_NOMEM;
-        d->files[i] = strdup(name);
-        if (!d->files[i])
-            return BT_ERR_NOMEM;
-        d->file_count++;
+    if (!path || !array_room(&d->files, d->file_count, &b->file_max, sizeof *d->files)) {
+        free(path);
+        return BT_ERR_NOMEM;
     }
+    while (i < d->file_count && strcmp(d->files[i], path) != 0)
+        i++;
+    if (i == d->file_count)
+        d->files[d->file_count++] = path;
+    else
+        free(path);
     b->last_name = name;
     b->last_file = *index = (uint32_t)i;
     return BT_OK;
@@ -313,11 +357,19 @@ static int build_rows(struct dwarf_build *b, Dwarf_Lines *lines, size_t count)
     return BT_OK;
 }
 
+/* Names of files that follow are of this unit. */
+static void build_of_unit(struct dwarf_build *b, Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    b->folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attribute));
+}
+
 /*
  * The file where a function is declared. dwarf_decl_file() of libdw 0.188 ends the program where a
  * split unit has its line table elsewhere; `unit` is the one that has it.
  */
-static const char *declared_in(Dwarf_Die *die, Dwarf_Die *origin, Dwarf_Die *unit)
+static const char *declared_in(struct dwarf_build *b, Dwarf_Die *die, Dwarf_Die *origin,
+                               Dwarf_Die *unit)
 {
     Dwarf_Attribute attribute;
     Dwarf_Files *files;
@@ -331,6 +383,7 @@ static const char *declared_in(Dwarf_Die *die, Dwarf_Die *origin, Dwarf_Die *uni
         return NULL;
     if (dwarf_getsrcfiles(&other, &files, &count) != 0 || index >= count)
         return NULL;
+    build_of_unit(b, &other);
     return dwarf_filesrc(files, index, NULL, NULL);
 }
 
@@ -353,7 +406,7 @@ static int build_function(struct dwarf_build *b, Dwarf_Die *die, Dwarf_Die *unit
         return BT_ERR_RANGE;
     if (dwarf_decl_line(die, &line) || line < 0)
         line = 0;
-    return dwarf_build_function(b, (uintptr_t)origin.addr, name, declared_in(die, &origin, unit),
+    return dwarf_build_function(b, (uintptr_t)origin.addr, name, declared_in(b, die, &origin, unit),
                                 (uint32_t)line, out);
 }
 
@@ -406,6 +459,7 @@ static int build_unit(struct dwarf_build *b, Dwarf_Die *unit, Dwarf_Die *code)
     Dwarf_Lines *lines;
     size_t count;
     int error = BT_OK;
+    build_of_unit(b, unit);
     if (dwarf_getsrclines(unit, &lines, &count) == 0)
         error = build_rows(b, lines, count);
     return error ? error : build_children(b, code, unit, DWARF_NO_INSTANCE, 0);

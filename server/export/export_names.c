@@ -49,8 +49,10 @@ const char *export_source_path(const struct export_names *n, const char *file, c
 {
     for (size_t i = 0; i < n->map_count; i++) {
         const struct export_map *m = &n->maps[i];
-        if (strncmp(file, m->from, m->from_length) == 0) {
-            snprintf(out, size, "%s%s", m->to, file + m->from_length);
+        const char *rest = file + m->from_length;
+        if (strncmp(file, m->from, m->from_length) == 0 &&
+            (*rest == '/' || !*rest || rest[-1] == '/')) {
+            snprintf(out, size, "%s%s", m->to, rest);
             return out;
         }
     }

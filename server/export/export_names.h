@@ -37,7 +37,7 @@ void export_names_release(struct export_names *n);
 /* Adds "FROM=TO"; false: it is none, or there are too many. */
 bool export_names_map(struct export_names *n, const char *text);
 
-/* A source file's path as it is to be written: that of the first prefix that fits. */
+/* A source file's path as it is to be written: that of the first FROM that it is below. */
 const char *export_source_path(const struct export_names *n, const char *file, char *out,
                                size_t size);
 
