@@ -202,66 +202,79 @@ static int add_branches(struct sweep *s)
     return BT_OK;
 }
 
-/* How often a copy of a function was entered. Its entry may have been moved behind others. */
-static uint64_t instance_count(const struct sweep *s, uint32_t instance)
+/* What the segments and copies of a function say of it. */
+struct tally {
+    uint32_t own;   /* line where its own code begins, in its file; 0: none */
+    uint32_t least; /* that has code in its file; 0: none */
+    uint64_t count; /* how often it was entered */
+};
+
+/* Of each copy the least count of what ran, of each function the first line. */
+static void tally_segments(const struct sweep *s, uint64_t *least, struct tally *tallies)
 {
     const struct coverage *c = s->out;
-    const struct counts_insn *entry =
-        counts_table_at(s->table, s->lines->instances[instance].entry);
-    if (entry && entry->count)
-        return entry->count;
-    uint64_t least = 0;
     for (size_t i = 0; i < s->lines->segment_count; i++) {
         const struct dwarf_segment *d = &s->lines->segments[i];
-        if (d->instance != instance)
+        if (d->instance == DWARF_NO_INSTANCE)
             continue;
+        uint32_t function = s->lines->instances[d->instance].function;
+        const struct dwarf_function *f = &s->lines->functions[function];
+        struct tally *tally = &tallies[function];
+        if (d->file == f->file && d->line >= f->line && (!tally->least || d->line < tally->least))
+            tally->least = d->line;
         for (size_t at = coverage_from(c, d->address);
-             at < c->insn_count && c->insns[at].address < d->end; at++)
-            if (c->insns[at].count && (!least || c->insns[at].count < least))
-                least = c->insns[at].count;
+             at < c->insn_count && c->insns[at].address < d->end; at++) {
+            uint64_t count = c->insns[at].count;
+            if (count && (!least[d->instance] || count < least[d->instance]))
+                least[d->instance] = count;
+        }
     }
-    return least;
 }
 
-/* The line where a function is shown: one that has code. 0: it has none in its file. */
-static uint32_t function_line(const struct sweep *s, uint32_t function)
+/* The entry of a copy may have been moved behind others: then what ran least of it counts. */
+static void tally_instances(const struct sweep *s, const uint64_t *least, struct tally *tallies)
 {
-    const struct dwarf_function *f = &s->lines->functions[function];
-    uint32_t line = 0;
     for (size_t i = 0; i < s->lines->instance_count; i++) {
         const struct dwarf_instance *instance = &s->lines->instances[i];
+        const struct counts_insn *entry = counts_table_at(s->table, instance->entry);
         const struct dwarf_segment *d = dwarf_lines_at(s->lines, instance->entry);
-        if (instance->function == function && instance->outer == DWARF_NO_INSTANCE && d &&
-            d->file == f->file)
-            return d->line;
+        struct tally *tally = &tallies[instance->function];
+        tally->count += entry && entry->count ? entry->count : least[i];
+        if (!tally->own && instance->outer == DWARF_NO_INSTANCE && d &&
+            d->file == s->lines->functions[instance->function].file)
+            tally->own = d->line;
     }
-    for (size_t i = 0; i < s->lines->segment_count; i++) {
-        const struct dwarf_segment *d = &s->lines->segments[i];
-        if (d->instance != DWARF_NO_INSTANCE && d->file == f->file && d->line >= f->line &&
-            s->lines->instances[d->instance].function == function && (!line || d->line < line))
-            line = d->line;
-    }
-    return line;
 }
 
-static int add_functions(struct sweep *s)
+static int add_tallied(struct sweep *s, const struct tally *tallies)
 {
     struct coverage *c = s->out;
-    for (uint32_t f = 0; f < s->lines->function_count; f++) {
-        const struct dwarf_function *function = &s->lines->functions[f];
-        uint32_t line = function_line(s, f);
-        uint64_t count = 0;
-        for (uint32_t i = 0; i < s->lines->instance_count; i++)
-            if (s->lines->instances[i].function == f)
-                count += instance_count(s, i);
+    for (size_t i = 0; i < s->lines->function_count; i++) {
+        const struct dwarf_function *function = &s->lines->functions[i];
+        uint32_t line = tallies[i].own ? tallies[i].own : tallies[i].least;
         if (!line)
             continue;
         if (!array_room(&c->functions, c->function_count, &c->function_max, sizeof *c->functions))
             return BT_ERR_NOMEM;
         c->functions[c->function_count++] = (struct coverage_function){
-            s->lines->files[function->file], function->name, line, count};
+            s->lines->files[function->file], function->name, line, tallies[i].count};
     }
     return BT_OK;
+}
+
+static int add_functions(struct sweep *s)
+{
+    uint64_t *least = calloc(s->lines->instance_count + 1, sizeof *least);
+    struct tally *tallies = calloc(s->lines->function_count + 1, sizeof *tallies);
+    int error = BT_ERR_NOMEM;
+    if (least && tallies) {
+        tally_segments(s, least, tallies);
+        tally_instances(s, least, tallies);
+        error = add_tallied(s, tallies);
+    }
+    free(least);
+    free(tallies);
+    return error;
 }
 
 static int line_order(const void *a, const void *b)

@@ -5,6 +5,7 @@ nm and objdump), and against lcov and genhtml. Tests coverage.c, coverage_write.
 export_names.c, export_args.c, cmd_export.c and dwarf_lines.c."""
 
 import collections
+import os
 import re
 from bisect import bisect_left
 from pathlib import Path
@@ -148,6 +149,52 @@ UNUSED = "-include" + str(folder() / "unused.h")
 Path(UNUSED[len("-include"):]).write_text("".join(
     f"__attribute__((used)) static unsigned unused_{i}(unsigned x)\n{{\n"
     + "    x = x * 3 + (x >> 5) / 7;\n" * 30 + "    return x;\n}\n" for i in range(3)))
+
+
+@suite.test("coverage: files of one name in several folders, one file by several names")
+def _():
+    place, objects = folder(), []
+    for name in ("one/src", "other/src", "inc"):
+        (place / name).mkdir(parents=True)
+    (place / "inc/shared.h").write_text(
+        "static inline __attribute__((always_inline)) int more(int x)\n{\n    return x * 3;\n}\n")
+    for part, options in (("one", ["-gdwarf-4"]), ("other", ["-gdwarf-5"])):
+        # What the compiler is called with is relative to where it runs.
+        (place / part / "src/part.c").write_text(
+            f'#include "../../inc/shared.h"\n__attribute__((used)) int {part}(int x)\n'
+            "{\n    return more(x) + 1;\n}\n")
+        objects.append(place / part / "part.o")
+        command("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft", "-O1",
+                *options, "-c", "src/part.c", "-o", objects[-1], cwd=place / part)
+    run = Run("m4", "-O1", count=20000, more=objects)
+    files = re.findall(r"^SF:(.*)$", run.export("coverage"), re.MULTILINE)
+    equal(sorted(file for file in files if file.startswith(str(place))),
+          [str(place / name) for name in ("inc/shared.h", "one/src/part.c", "other/src/part.c")],
+          "files")
+    equal([file for file in files if not file.startswith("/")], [], "files without a folder")
+    moved = run.export("coverage", "--source-map", f"{place}/on=/wrong", "--source-map",
+                       f"{place}/one=/moved")
+    has(moved, r"^SF:/moved/src/part\.c$")
+    expect("/wrong" not in moved, "a folder is mapped whose name only begins so")
+
+
+@suite.test("coverage: thousands of inlined functions take no longer than what they are")
+def _():
+    place = folder()
+    (place / "part.c").write_text("".join(
+        "".join(f"static inline __attribute__((always_inline)) int in_{i}_{n}(int x)\n{{\n"
+                f"    return x * {n + 2} + 1;\n}}\n" for n in range(60))
+        + f"__attribute__((used)) int out_{i}(int x)\n{{\n"
+        + "".join(f"    x ^= in_{i}_{n}(x);\n" for n in range(60))
+        + "    return x;\n}\n" for i in range(200)))
+    command("arm-none-eabi-gcc", "-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=soft", "-O1", "-g",
+            "-c", "part.c", "-o", place / "part.o", cwd=place)
+    run = Run("m4", "-O1", count=20000, more=[place / "part.o"])
+    begin = os.times().children_user
+    found = tracefile(run.export("coverage"))
+    took = os.times().children_user - begin
+    equal(len(found["part.c"]["FN"]), 200 * 61, "functions")
+    expect(took < 2, f"{took:.1f} s of CPU time")
 
 
 @suite.test("coverage: DWARF 5, split DWARF, a program without line table")
