@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MAGIC      "btraced counts 2\n" /* the format's version is in it */
@@ -581,7 +582,13 @@ int counts_file_write(const char *path, const struct counts_file *f, struct mess
     size_t size = 0;
     char *made = NULL;
     int error = counts_file_encode(f, &data, &size);
-    if (!error && asprintf(&made, "%s.%ld", path, (long)getpid()) < 0)
+    /* What others look at is whole. A device or a pipe stays one, and a link leads there. */
+    struct stat there;
+    bool apart = lstat(path, &there) != 0 || S_ISREG(there.st_mode);
+    char end[24] = "";
+    if (apart)
+        snprintf(end, sizeof end, ".%ld", (long)getpid());
+    if (!error && asprintf(&made, "%s%s", path, end) < 0)
         error = BT_ERR_NOMEM;
     if (error) {
         free(data);
@@ -590,10 +597,10 @@ int counts_file_write(const char *path, const struct counts_file *f, struct mess
     FILE *out = fopen(made, "wbe");
     bool failed = !out || fwrite(data, 1, size, out) != size;
     failed |= out && fclose(out) != 0;
-    failed = failed || rename(made, path) != 0;
+    failed = failed || (apart && rename(made, path) != 0);
     if (failed) {
         error = message_fail(why, BT_ERR_IO, "cannot write '%s': %s", path, strerror(errno));
-        if (out)
+        if (out && apart)
             unlink(made);
     }
     free(made);

@@ -205,6 +205,28 @@ def _():
     refused(r"cannot read '\S*none'", folder() / "none")
 
 
+@suite.test("parts: what is not a file stays what it is, and gets the counts")
+def _():
+    wanted = part("coverage", DEMO, 1, 1).read_bytes()
+    for command in ("coverage", "feedback", "profile"):
+        pipe, link, target = folder() / "pipe", folder() / "link", folder() / "target"
+        os.mkfifo(pipe)
+        reader = os.open(pipe, os.O_RDWR | os.O_NONBLOCK)
+        btraced(command, "--part", "1/1", "--elf", ELF, "-o", pipe, DEMO)
+        expect(pipe.is_fifo(), "a pipe became a file")
+        got = os.read(reader, 65536)
+        os.close(reader)
+        target.write_text("old")
+        link.symlink_to(target)
+        btraced(command, "--part", "1/1", "--elf", ELF, "-o", link, DEMO)
+        expect(link.is_symlink(), "a link became a file")
+        equal(target.read_bytes(), got, "what a link leads to")
+        if command == "coverage":
+            equal(got, wanted, "through a pipe")
+        for made in (pipe, link, target):
+            made.unlink()
+
+
 @suite.test("parts: command lines that make no sense are refused")
 def _():
     for words in (("--part", "0/3", "-o", "x"), ("--part", "4/3", "-o", "x"),
