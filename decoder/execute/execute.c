@@ -226,29 +226,6 @@ static void check_target(struct execute_work *w, struct execute_value v)
         w->error = BT_ERR_RANGE;
 }
 
-/* A store-exclusive: what is there is one of two, and known as soon as the path shows the result.
- */
-static struct execute_value begin_exclusive(struct execute_work *w, uint32_t address,
-                                            struct execute_value v)
-{
-    const struct insn_effect *e = w->e;
-    uint32_t mask = e->width == 4 ? UINT32_MAX : (1u << 8 * e->width) - 1;
-    struct execute_value old = {0, false, 0};
-    uint8_t bytes[4];
-    old.known = execute_memory_read(&w->x->memory, address, bytes, e->width);
-    execute_swap(w->x, bytes, e->width);
-    for (unsigned i = 0; i < e->width; i++)
-        old.number |= (uint32_t)bytes[i] << (8 * i);
-    v.number &= mask;
-    w->x->exclusive = (struct execute_exclusive){.reg = (uint8_t)(__builtin_ctz(e->clobber) + 1),
-                                                 .width = e->width,
-                                                 .known = {v.known, old.known},
-                                                 .value = {v.number, old.number},
-                                                 .address = address,
-                                                 .at = w->x->insns};
-    return execute_either(v, old);
-}
-
 static void transfer(struct execute_work *w, unsigned reg, uint32_t address, bool known)
 {
     const struct insn_effect *e = w->e;
@@ -259,20 +236,23 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
             v = (struct execute_value){0, false, 0};
         bool sole = e->rt2 == EFFECT_NO_REG && e->rt < EXECUTE_PC && e->clobber;
         if (e->exclusive)
-            v = known && sole && !w->maybe ? begin_exclusive(w, address, v)
+            v = known && sole && !w->maybe ? execute_begin_exclusive(w, address, v)
                                            : (struct execute_value){0, false, 0};
         if (known)
             store(w, address, e->width, v);
-        if (known && w->x->regs.partial == reg + 1 && e->width == 4 && !w->maybe && !e->exclusive &&
-            !(e->writeback && e->rn == reg) && execute_is_own_order(w->x)) {
+        bool whole =
+            known && e->width == 4 && !w->maybe && !e->exclusive && !(e->writeback && e->rn == reg);
+        if (whole && w->x->regs.partial == reg + 1 && execute_is_own_order(w->x)) {
             execute_memory_set_bits(&w->x->memory, address, w->x->regs.partial_bits,
                                     w->x->regs.partial_known);
             execute_ways_store_saved(w->x, EXECUTE_WAYS_PARTIAL, address);
         }
-        if (known && e->width == 4 && !w->maybe && !v.known && !e->exclusive) {
+        if (whole && !v.known) {
             execute_ways_store(w->x, reg, address);
             execute_keep(w, reg, address);
         }
+        if (whole)
+            execute_hold(w->x, reg, address);
         return;
     }
     v = known ? load(w, address, e->width, e->sign) : execute_loaded(v, e->width, e->sign);
@@ -286,6 +266,8 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
         execute_ways_load(w->x, reg, address);
         execute_reload(w, reg, address);
     }
+    if (known && e->width == 4 && !w->maybe)
+        execute_take_held(w->x, reg, address);
     if (known && !v.known && e->width == 4 && w->x->core.profile == EXECUTE_PROFILE_AR &&
         execute_is_own_order(w->x)) {
         uint32_t bits, mask = execute_memory_bits(&w->x->memory, address, &bits);

@@ -128,41 +128,62 @@ enum execute_compared_how {
     EXECUTE_COMPARED_BITS,   /* those that `with` has alone */
 };
 
+struct execute_compared {
+    uint32_t with, shift; /* the flags are those of value[reg - 1] + shift minus `with`, */
+    uint8_t reg;          /* 0: of something else; */
+    uint8_t how;          /* enum execute_compared_how */
+};
+
+/* A32, T32: of what is not known, divided. */
+struct execute_multiples {
+    uint16_t sources, of, uppers; /* registers that hold it, times[n] of the quotient, or the */
+    uint32_t divisor, times[15];  /* upper word of its product with `magic`, where it is at */
+    uint32_t magic, most;         /* most that */
+    /* The rest: registers plus 1, 0: none; `others` has a bit for each. */
+    uint16_t others;
+    uint8_t whole, part;     /* part is whole & mask */
+    uint8_t zeros, zeros_of; /* zeros is CLZ of zeros_of, times zeros_times plus zeros_plus */
+    uint8_t stored;          /* is the word that EXECUTE_WATCH_STORED has */
+    uint8_t rest;            /* is what is divided % divisor, */
+    bool due;                /* or % (2 * divisor), which an instruction is to mend */
+    bool kept;               /* the word that is watched is what is divided */
+    uint32_t mask, zeros_times, zeros_plus;
+};
+
+#define EXECUTE_INTERRUPTED 4u /* exceptions that are kept in mind */
+
+/*
+ * What registers tell of each other where an exception comes: they tell it again behind its return,
+ * as far as they hold what they held then. Each exception has a number, which words of memory have
+ * that such registers are stored to (execute_memory_hold()).
+ */
+struct execute_interrupted {
+    uint32_t number; /* 0: of no exception */
+    uint16_t same;   /* these registers hold what they held there */
+    uint8_t status;  /* value[status - 1] is the status of before exception `status_of`, */
+    uint32_t status_of, saved[7]; /* and each mode's SPSR that of before another one; 0: of none */
+    struct execute_before {
+        uint32_t number;
+        uint32_t within; /* of the exception whose handler was interrupted, and what was the same */
+        uint16_t within_same;
+        uint8_t mirror, mirror_width;
+        uint64_t mirror_at, stored_at;
+        struct execute_compared compared;
+        struct execute_multiples multiples;
+    } before[EXECUTE_INTERRUPTED];
+};
+
 struct execute_regs {
     uint64_t value[EXECUTE_REGS]; /* A64: x0-x30, then SP of EL0 to EL3, ELR, SPSR of EL1 to EL3 */
     uint64_t known;               /* bit n: value[n]; never PC and PSR */
     /* A32, T32: bit n, of what is not known: it is value[n], or up to range[n] more, modulo 2^32.
      * Who sets known bits from outside clears these. */
     uint32_t bounded, range[15];
-    struct execute_compared {
-        uint32_t with, shift; /* the flags are those of value[reg - 1] + shift minus `with`, */
-        uint8_t reg;          /* 0: of something else; */
-        uint8_t how;          /* enum execute_compared_how */
-    } compared;
+    struct execute_compared compared;
     uint8_t mirror; /* value[mirror - 1] is what is watched in memory; 0: nothing is */
     uint8_t mirror_width;
-    struct execute_multiples { /* A32, T32: of what is not known, divided: */
-        uint16_t sources, of,
-            uppers; /* registers that hold it, times[n] of the quotient, or the upper */
-        uint32_t divisor, times[15]; /* word of its product with `magic`, */
-        uint32_t magic, most;        /* where it is at most that */
-        /* The rest: registers plus 1, 0: none; `others` has a bit for each. */
-        uint16_t others;
-        uint8_t whole, part;     /* part is whole & mask */
-        uint8_t zeros, zeros_of; /* zeros is CLZ of zeros_of, times zeros_times plus zeros_plus */
-        uint8_t stored;          /* is the word that EXECUTE_WATCH_STORED has */
-        uint8_t rest;            /* is what is divided % divisor, */
-        bool due;                /* or % (2 * divisor), which an instruction is to mend */
-        bool kept;               /* the word that is watched is what is divided */
-        uint32_t mask, zeros_times, zeros_plus;
-    } multiples;
-    struct { /* M profile: what such was before an exception */
-        struct execute_compared compared;
-        struct execute_multiples multiples;
-        uint8_t mirror, mirror_width;
-        uint32_t frame; /* 0: none */
-        uint16_t same;  /* of what is not in its frame: registers that nothing was written to */
-    } interrupted;
+    struct execute_multiples multiples;
+    struct execute_interrupted interrupted;
     uint8_t partial; /* A and R profile, A64: of value[partial - 1], a status, these bits are */
     uint32_t partial_bits, partial_known; /* known; 0: of none */
     uint32_t psr, psr_known;              /* CPSR, xPSR or PSTATE, bit by bit */
@@ -231,11 +252,11 @@ struct execute_low {
  * interrupts keeps it: a handler's stack has both (execute_memory_pair()). Private.
  */
 struct execute_ways {
-    uint32_t instance, last; /* numbers of choices: that of these, 0: none; the latest one */
-    uint32_t differs;        /* bit n: rn, and it is what way[] has */
-    uint32_t written;        /* by the instruction at work */
-    uint8_t cond;            /* way[0]: it holds */
-    bool flags;              /* the flags in use are those that choose */
+    uint32_t instance; /* the number of the choice; 0: there is none */
+    uint32_t differs;  /* bit n: rn, and it is what way[] has */
+    uint32_t written;  /* by the instruction at work */
+    uint8_t cond;      /* way[0]: it holds */
+    bool flags;        /* the flags in use are those that choose */
     struct execute_low way[2];
     struct {
         uint32_t instance; /* 0: it does not say */

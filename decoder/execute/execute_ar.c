@@ -4,8 +4,8 @@
  * MSR, SRS, RFE, returns, and exceptions. Hyp mode is not followed. An exception's T follows from
  * its first instruction, not from SCTLR.
  *
- * Of a saved status the upper 32 bits of execute_regs.value are those of its bits that are not
- * known.
+ * The upper 32 bits of execute_regs.value are, of a saved status, those of its bits that are not
+ * known, and of another banked register that is not known the range that it has.
  */
 #include "execute_work.h"
 
@@ -59,12 +59,24 @@ static bool is_user(const struct execute_regs *r)
     return (r->psr_known & STATUS_MODE) == STATUS_MODE && (r->psr & STATUS_MODE) == MODE_USER;
 }
 
-static void put_reg(struct execute_regs *r, unsigned reg, uint32_t value, bool known)
+static const struct execute_value nothing = {0, false, 0};
+
+static struct execute_value get_reg(const struct execute_regs *r, unsigned reg)
 {
-    r->value[reg] = value;
-    r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)known << reg;
+    bool known = r->known >> reg & 1, own = reg >= EXECUTE_PC;
+    uint32_t range = own                     ? (uint32_t)(r->value[reg] >> 32)
+                     : r->bounded >> reg & 1 ? r->range[reg]
+                                             : 0;
+    return (struct execute_value){(uint32_t)r->value[reg], known, known ? 0 : range};
+}
+
+static void put_reg(struct execute_regs *r, unsigned reg, struct execute_value v)
+{
+    r->value[reg] = v.number | (reg < EXECUTE_PC ? 0 : (uint64_t)v.range << 32);
+    r->known = (r->known & ~(UINT64_C(1) << reg)) | (uint64_t)v.known << reg;
     if (reg < EXECUTE_PC) {
-        r->bounded &= ~(1u << reg);
+        r->bounded = (r->bounded & ~(1u << reg)) | (uint32_t)(v.range != 0) << reg;
+        r->range[reg] = v.range;
         execute_unrelate(r, 1u << reg);
     }
     r->compared.reg = r->compared.reg == reg + 1 ? 0 : r->compared.reg;
@@ -73,25 +85,24 @@ static void put_reg(struct execute_regs *r, unsigned reg, uint32_t value, bool k
 
 static void copy_reg(struct execute_regs *r, unsigned to, unsigned from)
 {
-    put_reg(r, to, (uint32_t)r->value[from], r->known >> from & 1);
+    put_reg(r, to, get_reg(r, from));
 }
 
 /* What r8 to r12 are in FIQ mode, and what they are elsewhere. */
 static void swap_highs(struct execute_regs *r)
 {
     for (unsigned i = 0; i < HIGHS; i++) {
-        uint32_t value = (uint32_t)r->value[8 + i];
-        bool known = r->known >> (8 + i) & 1;
+        struct execute_value v = get_reg(r, 8 + i);
         copy_reg(r, 8 + i, EXECUTE_HIGH + i);
-        put_reg(r, EXECUTE_HIGH + i, value, known);
+        put_reg(r, EXECUTE_HIGH + i, v);
     }
 }
 
 static void forget_highs(struct execute_regs *r)
 {
     for (unsigned i = 0; i < HIGHS; i++) {
-        put_reg(r, 8 + i, 0, false);
-        put_reg(r, EXECUTE_HIGH + i, 0, false);
+        put_reg(r, 8 + i, nothing);
+        put_reg(r, EXECUTE_HIGH + i, nothing);
     }
 }
 
@@ -99,8 +110,8 @@ static void switch_mode(struct execute_regs *r, uint32_t mode, bool known)
 {
     int from = current_bank(r), to = known ? execute_mode_bank(mode) : -1;
     for (unsigned b = 0; b <= EXECUTE_BANK_MONITOR && from < 0; b++) {
-        put_reg(r, execute_bank_reg(b), 0, false);
-        put_reg(r, execute_bank_reg(b) + 1, 0, false);
+        put_reg(r, execute_bank_reg(b), nothing);
+        put_reg(r, execute_bank_reg(b) + 1, nothing);
     }
     if (from >= 0) {
         copy_reg(r, execute_bank_reg((enum execute_bank)from), EXECUTE_SP);
@@ -110,8 +121,8 @@ static void switch_mode(struct execute_regs *r, uint32_t mode, bool known)
         copy_reg(r, EXECUTE_SP, execute_bank_reg((enum execute_bank)to));
         copy_reg(r, EXECUTE_LR, execute_bank_reg((enum execute_bank)to) + 1);
     } else {
-        put_reg(r, EXECUTE_SP, 0, false);
-        put_reg(r, EXECUTE_LR, 0, false);
+        put_reg(r, EXECUTE_SP, nothing);
+        put_reg(r, EXECUTE_LR, nothing);
     }
     if (from < 0 || to < 0)
         forget_highs(r);
@@ -208,12 +219,15 @@ static void write_saved(struct execute_work *w)
     int bank = current_bank(r);
     for (unsigned b = 0; b <= EXECUTE_BANK_MONITOR && bank < 0; b++)
         put_saved(r, b, (struct status){0, 0});
-    bool partial = w->e->rn != EFFECT_NO_REG && r->partial == w->e->rn + 1;
+    bool partial = w->e->rn != EFFECT_NO_REG && r->partial == w->e->rn + 1,
+         held = bank >= 0 && w->e->rn != EFFECT_NO_REG && r->interrupted.status == w->e->rn + 1;
     for (unsigned b = 0; b <= EXECUTE_BANK_MONITOR && mask >> 24; b++) {
         if (b == (unsigned)bank && partial)
             w->x->ways.saved[b] = w->x->ways.saved[EXECUTE_WAYS_PARTIAL];
         else if (bank < 0 || b == (unsigned)bank)
             w->x->ways.saved[b].instance = 0;
+        if (bank < 0 || b == (unsigned)bank)
+            r->interrupted.saved[b] = held ? r->interrupted.status_of : 0;
     }
     if (bank > 0)
         put_saved(r, (enum execute_bank)bank,
@@ -238,6 +252,10 @@ static void read_saved(struct execute_work *w)
     int bank = current_bank(&w->x->regs);
     if (bank > 0 && w->x->regs.partial == w->e->rd + 1)
         w->x->ways.saved[EXECUTE_WAYS_PARTIAL] = w->x->ways.saved[bank];
+    if (bank > 0 && !w->maybe && w->e->rd < EXECUTE_PC) {
+        w->x->regs.interrupted.status = (uint8_t)(w->e->rd + 1);
+        w->x->regs.interrupted.status_of = w->x->regs.interrupted.saved[bank];
+    }
 }
 
 /* CPS. In User mode it does nothing. */
@@ -300,12 +318,13 @@ static void store_return(struct execute_work *w)
             execute_memory_set_bits(&w->x->memory, at + 4, s.bits, s.known);
         if (bank > 0)
             execute_ways_store_saved(w->x, (enum execute_bank)bank, at + 4);
+        execute_hold_status(w->x, r->interrupted.saved[bank], at + 4);
         execute_tell(w->x, at, 8, true, w->maybe);
     } else {
         execute_clobber_store(w);
     }
     if (w->e->writeback && named >= 0 && bank >= 0)
-        put_reg(r, sp, base + (uint32_t)w->e->delta, known);
+        put_reg(r, sp, (struct execute_value){base + (uint32_t)w->e->delta, known, 0});
     else if (w->e->writeback)
         switch_mode(r, 0, false);
 }
@@ -326,8 +345,10 @@ static void return_from_memory(struct execute_work *w)
     const struct insn_effect *e = w->e;
     struct execute_value base = execute_read(w, e->rn), pc = {0, false, 0};
     struct status s = {0, 0};
+    uint32_t before = 0;
     if (base.known) {
         uint32_t at = base.number + (uint32_t)e->start;
+        before = execute_held_status(w->x, at + 4);
         pc = execute_get_word(w->x, at);
         s.bits = execute_get_status(w->x, at + 4, &s.known);
         execute_tell(w->x, at, 8, false, w->maybe);
@@ -336,12 +357,13 @@ static void return_from_memory(struct execute_work *w)
     }
     check_return(w, pc);
     if (e->writeback && e->rn < EXECUTE_PC) {
-        put_reg(r, e->rn, base.number + (uint32_t)e->delta, base.known);
+        put_reg(r, e->rn, (struct execute_value){base.number + (uint32_t)e->delta, base.known, 0});
         w->x->ways.differs &= ~(1u << e->rn);
     }
     set_status(r, s, UINT32_MAX);
     if (base.known)
         execute_ways_return(w->x, base.number + (uint32_t)e->start + 4);
+    execute_interrupt_end(w->x, before);
 }
 
 /* What the mode's SPSR has becomes the status. */
@@ -351,6 +373,7 @@ static void return_status(struct execute *x)
     set_status(&x->regs, saved_status(&x->regs), UINT32_MAX);
     if (bank > 0)
         execute_ways_return_saved(x, (enum execute_bank)bank);
+    execute_interrupt_end(x, bank > 0 ? x->regs.interrupted.saved[bank] : 0);
 }
 
 /* SUBS PC, LR, and the like. */
@@ -384,17 +407,22 @@ static void access_user(struct execute_work *w)
         unsigned reg = i >= EXECUTE_SP && bank != EXECUTE_BANK_USER ? EXECUTE_BANKS + i - EXECUTE_SP
                        : i >= 8 && i < EXECUTE_SP && bank == EXECUTE_BANK_FIQ ? EXECUTE_HIGH + i - 8
                                                                               : i;
-        struct execute_value v = {(uint32_t)r->value[reg], r->known >> reg & 1, 0};
+        struct execute_value v = get_reg(r, reg);
         if (e->load) {
-            v = base.known ? execute_get_word(w->x, at) : (struct execute_value){0, false, 0};
-            put_reg(r, reg, v.number, v.known);
+            put_reg(r, reg, base.known ? execute_get_word(w->x, at) : nothing);
             w->x->ways.differs &= ~(1u << i);
-            if (base.known && reg == i)
+            if (base.known && reg == i) {
                 execute_ways_load(w->x, reg, at);
+                execute_take_held(w->x, reg, at);
+            }
         } else if (base.known) {
             execute_put_word(w->x, at, v.number, v.known ? UINT32_MAX : 0, &w->error);
-            if (reg == i)
+            if (v.range && !(at & 3))
+                execute_bound(w->x, at, 4, v);
+            if (reg == i) {
                 execute_ways_store(w->x, reg, at);
+                execute_hold(w->x, reg, at);
+            }
         }
         if (base.known)
             execute_tell(w->x, at, 4, !e->load, w->maybe);
@@ -496,11 +524,14 @@ bool execute_ar_exception(struct execute *x, const struct bt_event *event)
     struct status s = {r->psr, r->psr_known};
     s.known = e->has_return ? s.known | STATUS_T : s.known & ~STATUS_T;
     s.bits = e->has_return && e->return_isa == BT_ISA_T32 ? s.bits | STATUS_T : s.bits & ~STATUS_T;
+    uint32_t number = execute_interrupt(x);
     switch_mode(r, mode, true);
+    r->interrupted.saved[execute_mode_bank(mode)] = number;
     execute_ways_enter_mode(x, (enum execute_bank)execute_mode_bank(mode));
     x->ways.differs &= ~execute_banked(mode);
     put_saved(r, (enum execute_bank)execute_mode_bank(mode), s);
-    put_reg(r, EXECUTE_LR, (uint32_t)e->return_address + ahead, e->has_return);
+    put_reg(r, EXECUTE_LR,
+            (struct execute_value){(uint32_t)e->return_address + ahead, e->has_return, 0});
     /* What is masked already stays so. */
     uint32_t zero = STATUS_J | EXECUTE_IT_BITS, one = STATUS_I | (is_secure(r) ? masks : 0);
     r->psr = (r->psr & ~zero) | one;
@@ -511,7 +542,6 @@ bool execute_ar_exception(struct execute *x, const struct bt_event *event)
     r->psr_known = x->core.big_endian ? r->psr_known & ~EXECUTE_E : r->psr_known | EXECUTE_E;
     r->it_unknown = 0;
     r->compared.reg = 0;
-    execute_unrelate(r, UINT16_MAX);
     execute_translation_sync(x, EFFECT_CONTEXT_ISB);
     return true;
 }

@@ -362,40 +362,13 @@ static bool lacks_floats(const struct execute *x, unsigned number)
     return !lazy && (x->regs.float_off || number == HARD_FAULT || number == USAGE_FAULT);
 }
 
-/* Which registers tell of each other, where the frame was put whole. */
-static void keep_relations(struct execute *x, uint32_t frame)
+/* The frame was put, whole. */
+static void hold_frame(struct execute *x, uint32_t frame)
 {
-    struct execute_regs *r = &x->regs;
-    r->interrupted.frame = frame;
-    r->interrupted.compared = r->compared;
-    r->interrupted.multiples = r->multiples;
-    r->interrupted.same = UINT16_MAX;
-    r->interrupted.mirror = r->mirror;
-    r->interrupted.mirror_width = r->mirror_width;
-    execute_memory_move_watch(&x->memory, EXECUTE_WATCH_MIRROR, EXECUTE_WATCH_INTERRUPTED);
-    execute_memory_watch(&x->memory, EXECUTE_WATCH_FRAME, frame, BASIC);
-}
-
-static void restore_relations(struct execute *x, uint32_t frame)
-{
-    struct execute_regs *r = &x->regs;
-    uint64_t address;
-    uint16_t same = r->interrupted.same | 1u << EXECUTE_LR;
-    for (unsigned i = 0; i < 5; i++)
-        same |= (uint16_t)(1u << frame_regs[i]);
-    if (!frame || frame != r->interrupted.frame ||
-        !execute_memory_is_same(&x->memory, EXECUTE_WATCH_FRAME, &address) || address != frame)
-        return;
-    r->multiples = r->interrupted.multiples;
-    r->multiples.stored = r->multiples.kept = 0; /* the handler has stored, too */
-    r->compared = r->interrupted.compared;
-    r->mirror = r->interrupted.mirror;
-    r->mirror_width = r->interrupted.mirror_width;
-    execute_memory_move_watch(&x->memory, EXECUTE_WATCH_INTERRUPTED, EXECUTE_WATCH_MIRROR);
-    execute_unrelate(r, (uint16_t)~same);
-    if (r->compared.reg && !(same >> (r->compared.reg - 1) & 1))
-        r->compared.reg = 0;
-    r->interrupted.frame = 0;
+    uint32_t number = execute_interrupt(x);
+    for (unsigned i = 0; i < 6; i++)
+        execute_hold(x, frame_regs[i], frame + 4 * i);
+    execute_hold_status(x, number, frame + 28);
 }
 
 /* `number`: of the exception. `pc`: where it is to return to. SP becomes the frame. */
@@ -433,7 +406,7 @@ static int push_frame(struct execute *x, unsigned number, struct execute_value p
     }
     tell_frame(x, frame, true, perhaps);
     if (!perhaps)
-        keep_relations(x, frame);
+        hold_frame(x, frame);
     uint32_t top =
         below > 0 ? (uint32_t)x->regs.value[process ? EXECUTE_PSPLIM : EXECUTE_MSPLIM] : frame;
     set_register(x, EXECUTE_SP, top, below >= 0);
@@ -598,8 +571,10 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
         set_register(x, reg, v.number, v.known);
         x->regs.range[reg] = v.range;
         x->regs.bounded |= (uint32_t)(v.range != 0) << reg;
-        if (there)
+        if (there) {
             execute_ways_load(x, reg, frame + 4 * i);
+            execute_take_held(x, reg, frame + 4 * i);
+        }
     }
     if (there)
         execute_ways_return(x, frame + 28);
@@ -615,8 +590,7 @@ static void pop_frame(struct execute *x, bool floats, uint32_t status, uint32_t 
     x->reloaded = false;
     if (floats)
         pop_floats(x, there, frame + BASIC);
-    if (there)
-        restore_relations(x, frame);
+    execute_interrupt_end(x, there ? execute_held_status(x, frame + 28) : 0);
 }
 
 int execute_exception_return(struct execute *x, const struct bt_event *event, uint64_t next)

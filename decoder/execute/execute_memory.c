@@ -43,6 +43,7 @@ void execute_memory_forget(struct execute_memory *m)
     m->last = NOWHERE;
     m->bound_count = m->bound_next = m->pair_count = m->pair_next = 0;
     m->bound_near = 0;
+    memset(m->held, 0, sizeof m->held);
     memset(m->watched, 0, sizeof m->watched);
 }
 
@@ -389,6 +390,29 @@ const struct execute_pair *execute_memory_pair(const struct execute_memory *m, u
     return NULL;
 }
 
+void execute_memory_hold(struct execute_memory *m, uint64_t address, uint32_t number, uint8_t what)
+{
+    struct execute_held *h = NULL;
+    if (range_of(m, address)->kind != EXECUTE_MEMORY_RAM || !number)
+        return;
+    for (unsigned i = 0; i < EXECUTE_HELDS && !h; i++)
+        h = m->held[i].number ? NULL : &m->held[i];
+    if (!h)
+        h = &m->held[m->held_next++ % EXECUTE_HELDS];
+    *h = (struct execute_held){address, number, what};
+    m->bound_near |= near_bit(address) | near_bit(address + 3);
+}
+
+uint32_t execute_memory_held(const struct execute_memory *m, uint64_t address, uint8_t what,
+                             uint32_t number)
+{
+    for (unsigned i = 0; m->bound_near & near_bit(address) && i < EXECUTE_HELDS; i++)
+        if (m->held[i].address == address && m->held[i].what == what && m->held[i].number &&
+            (!number || m->held[i].number == number))
+            return m->held[i].number;
+    return 0;
+}
+
 static void forget_bounds(struct execute_memory *m, uint64_t address, size_t size)
 {
     if (size <= 32 && !(m->bound_near & (near_bit(address) | near_bit(address + size - 1))))
@@ -399,6 +423,9 @@ static void forget_bounds(struct execute_memory *m, uint64_t address, size_t siz
     for (unsigned i = 0; i < m->pair_count; i++)
         if (m->pairs[i].address + 3 - address < size + 3)
             m->pairs[i].instance = 0;
+    for (unsigned i = 0; i < EXECUTE_HELDS; i++)
+        if (m->held[i].address + 3 - address < size + 3)
+            m->held[i].number = 0;
 }
 
 void execute_memory_watch(struct execute_memory *m, enum execute_watch n, uint64_t address,
@@ -407,13 +434,6 @@ void execute_memory_watch(struct execute_memory *m, enum execute_watch n, uint64
     const struct execute_range *r = range_of(m, address);
     m->watched[n].address = address;
     m->watched[n].size = r->kind == EXECUTE_MEMORY_RAM && r->to - address >= size ? size : 0;
-}
-
-void execute_memory_move_watch(struct execute_memory *m, enum execute_watch from,
-                               enum execute_watch to)
-{
-    m->watched[to] = m->watched[from];
-    m->watched[from].size = 0;
 }
 
 bool execute_memory_is_same(const struct execute_memory *m, enum execute_watch n, uint64_t *address)

@@ -71,7 +71,21 @@ struct execute_pair {
 
 #define EXECUTE_PAIRS 32u /* the newest ones are kept */
 
-#define EXECUTE_WATCHES 4u
+/* A word that holds what a register held where an exception came, or what it held itself. */
+struct execute_held {
+    uint64_t address;
+    uint32_t number; /* of the exception; 0: of none */
+    uint8_t what;    /* a register, or: */
+};
+
+enum execute_held_what {
+    EXECUTE_HELD_STATUS = 16,
+    EXECUTE_HELD_WORD, /* its own */
+};
+
+#define EXECUTE_HELDS 32u /* the newest ones are kept */
+
+#define EXECUTE_WATCHES 2u
 
 struct execute_memory {
     struct execute_page **pages; /* a hash by address; all that follows is private */
@@ -83,7 +97,10 @@ struct execute_memory {
     struct execute_range ranges[EXECUTE_RANGES]; /* answers that are kept, the latest first */
     struct execute_bound bounds[EXECUTE_BOUNDS];
     struct execute_pair pairs[EXECUTE_PAIRS];
-    unsigned bound_count, bound_next, pair_count, pair_next;
+    struct execute_held held[EXECUTE_HELDS];
+    unsigned bound_count, bound_next, pair_count, pair_next, held_next;
+    uint32_t latest; /* number that a choice or an exception has got; a new one never is among those
+                        that pairs and such words have */
     struct {
         uint64_t address;
         unsigned size; /* 0: nothing */
@@ -137,18 +154,20 @@ uint32_t execute_memory_bits(const struct execute_memory *m, uint64_t address, u
 void execute_memory_set_pair(struct execute_memory *m, const struct execute_pair *pair);
 const struct execute_pair *execute_memory_pair(const struct execute_memory *m, uint64_t address);
 
+/* Likewise: it holds `what` of an exception. The number of that, 0: it does not, or not of
+ * `number`, if that is not 0. */
+void execute_memory_hold(struct execute_memory *m, uint64_t address, uint32_t number, uint8_t what);
+uint32_t execute_memory_held(const struct execute_memory *m, uint64_t address, uint8_t what,
+                             uint32_t number);
+
 /* Keeps in mind whether anything is written there from now on, in place of what was watched before.
  */
 enum execute_watch {
-    EXECUTE_WATCH_MIRROR,      /* of a register */
-    EXECUTE_WATCH_FRAME,       /* of an exception */
-    EXECUTE_WATCH_INTERRUPTED, /* the mirror of before it */
-    EXECUTE_WATCH_STORED,      /* a register that is not known */
+    EXECUTE_WATCH_MIRROR, /* of a register */
+    EXECUTE_WATCH_STORED, /* a register that is not known */
 };
 void execute_memory_watch(struct execute_memory *m, enum execute_watch n, uint64_t address,
                           unsigned size);
-void execute_memory_move_watch(struct execute_memory *m, enum execute_watch from,
-                               enum execute_watch to);
 /* Nothing was written there; *address: where. */
 bool execute_memory_is_same(const struct execute_memory *m, enum execute_watch n,
                             uint64_t *address);

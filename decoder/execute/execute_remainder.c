@@ -355,8 +355,8 @@ void execute_relate_upper(struct execute_work *w, struct execute_value a, struct
 void execute_keep(struct execute_work *w, unsigned reg, uint64_t address)
 {
     struct execute_multiples *m = &w->x->regs.multiples;
-    if (reg >= EXECUTE_PC || (w->e->writeback && w->e->rn == reg) || address & 3 ||
-        execute_is_bit(w->x, (uint32_t)address) || !execute_is_own_order(w->x))
+    if (reg >= EXECUTE_PC || address & 3 || execute_is_bit(w->x, (uint32_t)address) ||
+        !execute_is_own_order(w->x))
         return;
     execute_memory_watch(&w->x->memory, EXECUTE_WATCH_STORED, address, 4);
     m->stored = (uint8_t)(reg + 1);

@@ -3,6 +3,8 @@
 #include "execute_a64.h"
 #include "execute_work.h"
 
+#include <string.h>
+
 #define SYSTEM_REGS (UINT64_C(0x1f) << EXECUTE_CCR)
 
 #define SCTLR_M    1u
@@ -118,6 +120,27 @@ void execute_swap(const struct execute *x, uint8_t *bytes, unsigned width)
     }
 }
 
+struct execute_value execute_begin_exclusive(struct execute_work *w, uint32_t address,
+                                             struct execute_value v)
+{
+    const struct insn_effect *e = w->e;
+    uint32_t mask = e->width == 4 ? UINT32_MAX : (1u << 8 * e->width) - 1;
+    struct execute_value old = {0, false, 0};
+    uint8_t bytes[4];
+    old.known = execute_memory_read(&w->x->memory, address, bytes, e->width);
+    execute_swap(w->x, bytes, e->width);
+    for (unsigned i = 0; i < e->width; i++)
+        old.number |= (uint32_t)bytes[i] << (8 * i);
+    v.number &= mask;
+    w->x->exclusive = (struct execute_exclusive){.reg = (uint8_t)(__builtin_ctz(e->clobber) + 1),
+                                                 .width = e->width,
+                                                 .known = {v.known, old.known},
+                                                 .value = {v.number, old.number},
+                                                 .address = address,
+                                                 .at = w->x->insns};
+    return execute_either(v, old);
+}
+
 int execute_end_exclusive(struct execute *x, uint64_t result)
 {
     struct execute_exclusive *e = &x->exclusive;
@@ -162,6 +185,7 @@ void execute_forget_registers(struct execute *x)
     x->ways.flags = false;
     for (unsigned b = 0; b <= EXECUTE_WAYS_PARTIAL; b++)
         x->ways.saved[b].instance = 0;
+    memset(x->regs.interrupted.saved, 0, sizeof x->regs.interrupted.saved);
     x->regs.psr_known = 0;
     x->regs.vector_known = 0;
     x->regs.vector_known64 = 0;

@@ -80,7 +80,7 @@ void execute_ways_open(struct execute *x, unsigned cond)
 {
     struct execute_ways *ways = &x->ways;
     const struct execute_compared c = x->regs.compared;
-    ways->instance = ++ways->last;
+    ways->instance = ++x->memory.latest;
     ways->cond = (uint8_t)cond;
     ways->flags = true;
     ways->differs = 0;

@@ -71,6 +71,8 @@ static inline void execute_unrelate(struct execute_regs *r, uint32_t regs)
     if (r->multiples.others & regs)
         execute_unrelate_others(&r->multiples, regs);
     r->interrupted.same &= (uint16_t)~regs;
+    if (r->interrupted.status && regs >> (r->interrupted.status - 1) & 1)
+        r->interrupted.status = 0;
     r->mirror = r->mirror && regs >> (r->mirror - 1) & 1 ? 0 : r->mirror;
 }
 
@@ -211,7 +213,10 @@ int execute_compared_pass(const struct execute_work *w, unsigned cond);
 void execute_tell(struct execute *x, uint64_t address, uint64_t size, bool store, bool perhaps);
 void execute_tell_any(struct execute *x, bool store);
 
-/* execute_state.c: the result of the latest store-exclusive is 0 or 1. An error of memory. */
+/* execute_state.c: a store-exclusive: what is there is one of two, and known as soon as the path
+ * shows the result; it is 0 or 1. An error of memory. */
+struct execute_value execute_begin_exclusive(struct execute_work *w, uint32_t address,
+                                             struct execute_value v);
 int execute_end_exclusive(struct execute *x, uint64_t result);
 
 /* execute_state.c: does the condition pass? 1, 0, or -1: the flags that are known do not say. */
@@ -262,6 +267,17 @@ static inline uint32_t execute_bit_byte(uint32_t address)
 {
     return 0x20000000u + ((address - EXECUTE_BIT_BAND) >> 5);
 }
+
+/* execute_interrupted.c: an exception comes, and nothing has changed yet: its number, 0: there is
+ * nothing to keep. It has returned, to a status of before exception `number`. */
+uint32_t execute_interrupt(struct execute *x);
+void execute_interrupt_end(struct execute *x, uint32_t number);
+/* A register is stored at that address, whole, and loaded from there. */
+void execute_hold(struct execute *x, unsigned reg, uint64_t address);
+void execute_take_held(struct execute *x, unsigned reg, uint64_t address);
+/* So is the status of before exception `number`. */
+void execute_hold_status(struct execute *x, uint32_t number, uint64_t address);
+uint32_t execute_held_status(const struct execute *x, uint64_t address);
 
 /* execute_ways.c: a new choice, by a condition that is not known. What was compared is something
  * else on each way. */

@@ -55,7 +55,9 @@ LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in ano
 
 # Numbers from outside (target/sensor.c): machine, flags, levels. Without division by hardware -Os calls a function for it.
 SENSORS = {"m4": (bench.M4, ["-DTICK=4000"], ("O0", "O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=700"], ("O0", "O1", "O2", "Os")),
-           "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2", "Os")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2", "Os"))}
+           "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2", "Os")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2", "Os")),
+           **{f"{isa}-tick": (bench.A9, [flag, "-DTICK=300"], ("O0", "O1", "O2", "Os")) for isa, flag in (("a32", "-marm"), ("t32", "-mthumb"))}}
+STYLES = 5  # of handlers (target/start_tick_a.S)
 ROUNDS = 300 if FULL else 40
 # A protocol's bytes (target/protocol.c), likewise.
 PROTOCOLS = {"m4": (bench.M4, ["-DTICK=4000"], ("O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=500"], ("O1", "O2", "Os")),
@@ -70,12 +72,12 @@ class Small(bench.Case):
 class Sensor(bench.Case):
     more_truth = {"whole": 1}
 
-    def __init__(self, folder, kind, level, rounds, program="sensor", kinds=SENSORS):
+    def __init__(self, folder, kind, level, rounds, program="sensor", kinds=SENSORS, style=0):
         base, flags, _ = kinds[kind]
         kept = [flag for flag in base.flags if not flag.startswith("-DTICK")]
         machine = bench.Machine(base.qemu, base.core, base.ram, kept, (), base.script, base.plugin, base.unit, base.registers)
-        sources = (f"{program}.c",) if base.m_profile else ("start_a.S", f"{program}.c")
-        super().__init__(folder, f"{program}-{kind}", level, rounds, sources, (machine, flags))
+        start = () if base.m_profile else ("start_tick_a.S",) if kind.endswith("-tick") else ("start_a.S",)
+        super().__init__(folder, f"{program}-{kind}{style or ''}", level, rounds, (*start, f"{program}.c"), (machine, [*flags, f"-DSTYLE={style}"]))
 
 
 def sensor(case, least=0.95):
@@ -168,7 +170,9 @@ def main():
             good &= check(f"{case.name}, seed {number}", case, False)
         for kind, (_, _, levels) in SENSORS.items():
             for level in levels if FULL else (random.Random(f"{seed} {kind}").choice(levels),):
-                good &= sensor(Sensor(place, kind, level, ROUNDS))
+                rounds = ROUNDS // 4 if kind.endswith("-tick") else ROUNDS
+                for style in (range(STYLES) if FULL else (seed % STYLES,)) if kind.endswith("-tick") else (0,):
+                    good &= sensor(Sensor(place, kind, level, rounds, style=style))
         for kind, (_, _, levels) in PROTOCOLS.items() if FULL else ():
             level = random.Random(f"{seed} {kind}").choice(levels)
             good &= sensor(Sensor(place, kind, level, PROTOCOL_ROUNDS, "protocol", PROTOCOLS), 0.9)

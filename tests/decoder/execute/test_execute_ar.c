@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Tests decoder/execute/execute_ar.c, execute.c, execute_alu.c: modes, statuses of which not all is
- * known, A32 conditions. */
+/* Tests decoder/execute/execute_ar.c, execute_interrupted.c, execute.c, execute_alu.c: modes,
+ * statuses of which not all is known, A32 conditions. */
 #include "decoder/execute/execute.h"
 #include "tests/support/unit_main.h"
 
@@ -324,6 +324,57 @@ START_TEST(test_ways_given_back)
 }
 END_TEST
 
+/* What begins as x / 5 has a remainder behind handlers that give back all that they take, one of
+ * them interrupted itself; not behind those that change a register where it is put away, or return
+ * to another status. */
+START_TEST(test_division_interrupted)
+{
+    static const uint32_t handlers[8][13] = {
+        {0xe92d500f, 0xe3a00001, 0xe3a03002},                        /* push {r0-r3, r12, lr} */
+        {0xf96d0513, 0xf1020013, 0xe92d100f, 0xe3a00001, 0xe3a03002, /* srsdb sp!, #19; cps #19 */
+         0xe8bd100f},                                                /* push, pop {r0-r3, r12} */
+        {0xe52de004, 0xe14fe000, 0xe52de004, 0xf1020013, 0xe92d101f, /* LR, SPSR; cps #19 */
+         0xe3a00001, 0xe3a03002, 0xe8bd101f, 0xf1020012, 0xe49de004, /* cps #18; pop {lr} */
+         0xe16ff00e, 0xe49de004},                                    /* msr SPSR_fsxc, lr */
+        {0xe94d7fff, 0xe24dd03c, 0xe14f0000, 0xe52d0004, 0xe3a03002, /* stmdb sp, {r0-r14}^ */
+         0xe49d0004, 0xe16ff000, 0xe8dd7fff, 0xe28dd03c},            /* ldm sp, {r0-r14}^ */
+        {0xf96d0513, 0xf1020013, 0xe92d100f, 0xe3a03002, 1, 0xe8bd100f}, /* interrupted */
+        {0xe92d500f, 0xe59d300c, 0xe58d300c},                            /* str r3, [sp, #12] */
+        {0xe92d500f, 0xe58d100c},                                        /* str r1, [sp, #12] */
+        {0xe92d500f, 0xe168f00c},                                        /* msr SPSR_f, r12 */
+    };
+    static const uint32_t back[8] = {0xe8fd900f, 0xf8bd0a00, 0xe1b0f00e, 0xe1b0f00e,
+                                     0xf8bd0a00, 0xe8fd900f, 0xe8fd900f, 0xe8fd900f};
+    struct bench b;
+    struct execute_regs *r = begin(&b, false);
+    r->known &= ~(UINT64_C(1) | 1u << EXECUTE_LR);
+    r->value[1] = 0xcccccccd;
+    step(&b, 0xe20ee01f); /* and lr, lr, #31 */
+    step(&b, 0xe0832091); /* umull r2, r3, r1, r0 */
+    interrupt(&b);
+    step(&b, 0xe24ee004); /* sub lr, lr, #4 */
+    for (unsigned i = 0; i < 13 && handlers[_i][i]; i++) {
+        if (handlers[_i][i] != 1) {
+            step(&b, handlers[_i][i]);
+            continue;
+        }
+        interrupt(&b);
+        step(&b, 0xe24ee004);
+        step(&b, 0xe92d500f);
+        step(&b, 0xe3a01003);
+        step_to(&b, 0xe8fd900f, 0x8000);
+    }
+    step_to(&b, back[_i], 0x8000);
+    ck_assert(r->bounded >> EXECUTE_LR & 1 && !r->value[EXECUTE_LR]);
+    ck_assert_uint_eq(r->range[EXECUTE_LR], 31);
+    step(&b, 0xe1a03123); /* lsr r3, r3, #2 */
+    step(&b, 0xe0833103); /* add r3, r3, r3, lsl #2 */
+    step(&b, 0xe0400003); /* sub r0, r0, r3 */
+    ck_assert_int_eq(r->bounded & 1 && r->range[0] == 4 && !r->value[0], _i < 6);
+    end(&b);
+}
+END_TEST
+
 /* The path shows whether it has stored; before that memory is one of two. */
 START_TEST(test_exclusive)
 {
@@ -361,6 +412,7 @@ Suite *unit_suite(void)
     unit_case(s, "execute: ranges, and another order of data", test_order_of_ranges);
     unit_case(s, "execute: reserved bits of the status", test_reserved);
     unit_cases(s, "execute: a handler between A32 conditions", test_ways_interrupted, 0, 2);
+    unit_cases(s, "execute: a division that is interrupted", test_division_interrupted, 0, 8);
     unit_cases(s, "execute: handlers that give A32 conditions back", test_ways_given_back, 0, 4);
     return s;
 }

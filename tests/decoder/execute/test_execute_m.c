@@ -332,6 +332,40 @@ START_TEST(test_compared_word)
 }
 END_TEST
 
+/* A division in registers of which handlers push some, one of them interrupted itself; one that
+ * changes such a register where it is pushed. */
+START_TEST(test_division_interrupted)
+{
+    struct execute x;
+    struct execute_budget budget;
+    struct bt_event event = entry(15, 0x1304), inner = entry(14, 0x8004);
+    begin(&x, &budget);
+    x.regs.value[EXECUTE_CONTROL] = 0;
+    x.regs.value[EXECUTE_SP] = x.regs.value[EXECUTE_MSP];
+    x.regs.value[1] = 0xcccccccd;
+    x.regs.known &= ~UINT64_C(0x10);
+    ck_assert_int_eq(step(&x, 0xfba42501, 0x1300, 0x1304), BT_OK); /* UMULL r2, r5, r4, r1 */
+    ck_assert_int_eq(execute_exception(&x, &event, 0x8000), BT_OK);
+    ck_assert_int_eq(step(&x, 0xb530, 0x8000, 0x8002), BT_OK); /* PUSH {r4, r5, LR} */
+    ck_assert_int_eq(step(&x, 0x2500, 0x8002, 0x8004), BT_OK); /* MOVS r5, #0 */
+    if (_i == 1) {
+        ck_assert_int_eq(execute_exception(&x, &inner, 0x8100), BT_OK);
+        ck_assert_int_eq(step(&x, 0x2400, 0x8100, 0x8102), BT_OK); /* MOVS r4, #0 */
+        ck_assert_int_eq(step(&x, 0x4770, 0x8102, 0x8004), BT_OK); /* BX LR */
+        ck_assert_int_eq(execute_exception_return(&x, &inner, 0x8004), BT_OK);
+    } else if (_i == 2) {
+        ck_assert_int_eq(step(&x, 0x9501, 0x8004, 0x8006), BT_OK); /* STR r5, [SP, #4] */
+    }
+    ck_assert_int_eq(step(&x, 0xbd30, 0x8006, 0x1304), BT_OK); /* POP {r4, r5, PC} */
+    ck_assert_int_eq(execute_exception_return(&x, &event, 0x1304), BT_OK);
+    ck_assert_int_eq(step(&x, 0xea4f0595, 0x1304, 0x1308), BT_OK); /* LSR r5, r5, #2 */
+    ck_assert_int_eq(step(&x, 0xeb050585, 0x1308, 0x130c), BT_OK); /* ADD r5, r5, r5, LSL #2 */
+    ck_assert_int_eq(step(&x, 0x1b64, 0x130c, 0x130e), BT_OK);     /* SUBS r4, r4, r5 */
+    ck_assert_int_eq(x.regs.bounded >> 4 & 1 && x.regs.range[4] == 4, _i < 2);
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 /* Back to another place than the frame says. */
 START_TEST(test_frame_contradicts)
 {
@@ -575,6 +609,7 @@ Suite *unit_suite(void)
                4);
     unit_case(s, "execute: a return that contradicts its frame", test_frame_contradicts);
     unit_case(s, "execute: a handler that was interrupted before it began", test_third_handler);
+    unit_cases(s, "execute: a division in front of an exception", test_division_interrupted, 0, 3);
     unit_cases(s, "execute: floating-point registers in frames", test_lazy_floats, 0, 4);
     unit_cases(s, "execute: floating-point registers in frames, chained", test_chained_floats, 0,
                4);

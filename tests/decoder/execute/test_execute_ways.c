@@ -174,6 +174,25 @@ START_TEST(test_either)
 }
 END_TEST
 
+/* Where execution goes on from registers and memory that were kept no choice is open; what memory
+ * has of older ones is of none that comes. */
+START_TEST(test_gone_on)
+{
+    choose();
+    run(0x9200); /* STR r2, [SP] */
+    x.ways = (struct execute_ways){0};
+    run(0x2900); /* CMP r1, #0 */
+    x.regs.psr_known &= ~FLAGS;
+    run(0xbf08);                                            /* IT EQ */
+    run(0xf04f0508);                                        /* MOVEQ r5, #8 */
+    run(0x9b00);                                            /* LDR r3, [SP] */
+    run(0x9a00);                                            /* LDR r2, [SP] */
+    ck_assert_int_eq(step(&x, 0xd004, at, at + 12), BT_OK); /* BEQ: taken */
+    ck_assert(!(x.regs.known >> 2 & 1));
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_ways");
@@ -181,6 +200,7 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: a handler changes its caller's choice", test_changed, 0, 3);
     unit_cases(s, "execute: what ends a choice", test_flags, 0, 5);
     unit_case(s, "execute: a system register, perhaps", test_system);
+    unit_case(s, "execute: a choice of before a point that was kept", test_gone_on);
     unit_cases(s, "execute: one condition or another", test_either, 0, 4);
     return s;
 }

@@ -302,7 +302,7 @@ int main(void)
 #if __ARM_ARCH_PROFILE == 'M'
         if (round % 16 == 0)
             SYST_CVR = 0;
-#else
+#elif !defined(TICK)
         receive();
 #endif
     }
@@ -310,7 +310,9 @@ int main(void)
     return 0;
 }
 
-#if __ARM_ARCH_PROFILE == 'M'
+#ifdef TICK
+
+void tick(void);
 
 void tick(void)
 {
