@@ -603,23 +603,30 @@ static void step_blind(struct execute *x)
         execute_set_it(&x->regs, 0);
 }
 
-/* With what registers are on each of the two ways. */
+/* With what registers are on each of the two ways. What they tell of each other on both they tell.
+ */
 static void run_both(struct execute_work *w)
 {
     struct execute *x = w->x;
     struct execute_low before, after[2];
+    struct execute_multiples *m = &x->regs.multiples, then = *m, tell[2];
     uint32_t differs = x->ways.differs, written = 0;
     execute_ways_save(x, &before);
     for (unsigned n = 0; n < 2; n++) {
         execute_ways_restore(x, written, &before);
         x->ways.differs = differs;
         execute_ways_take(x, n);
+        *m = then;
         x->ways.written = 0;
         run(w);
         execute_ways_save(x, &after[n]);
         written |= x->ways.written;
+        tell[n] = *m;
     }
     execute_ways_join(x, differs | written, &after[0], &after[1]);
+    tell[0].most = tell[1].most = tell[0].most > tell[1].most ? tell[0].most : tell[1].most;
+    if (!memcmp(&tell[0], &tell[1], sizeof tell[0]))
+        *m = tell[0];
 }
 
 /*

@@ -136,11 +136,14 @@ struct execute_compared {
 
 /* A32, T32: of what is not known, divided. */
 struct execute_multiples {
-    uint16_t sources, of, uppers; /* registers that hold it, times[n] of the quotient, or the */
-    uint32_t divisor, times[15];  /* upper word of its product with `magic`, where it is at */
-    uint32_t magic, most;         /* most that */
+    /* Registers that hold it, times[n] of the quotient, or the upper word of its product with
+     * `magic`, or with `magic` and half of that if it has 33 bits, where it is at most `most`. */
+    uint16_t sources, of, uppers;
+    uint32_t divisor, times[15], most;
+    uint64_t magic;
     /* The rest: registers plus 1, 0: none; `others` has a bit for each. */
     uint16_t others;
+    uint8_t apart, half;     /* what is divided less an upper word; half of that */
     uint8_t whole, part;     /* part is whole & mask */
     uint8_t zeros, zeros_of; /* zeros is CLZ of zeros_of, times zeros_times plus zeros_plus */
     uint8_t stored;          /* is the word that EXECUTE_WATCH_STORED has */
@@ -150,7 +153,7 @@ struct execute_multiples {
     uint32_t mask, zeros_times, zeros_plus;
 };
 
-#define EXECUTE_INTERRUPTED 4u /* exceptions that are kept in mind */
+#define EXECUTE_INTERRUPTED 8u /* exceptions that are kept in mind */
 
 /*
  * What registers tell of each other where an exception comes: they tell it again behind its return,

@@ -49,6 +49,7 @@ uint32_t execute_interrupt(struct execute *x)
     if (!tell && !m->kept && !i->number)
         return 0;
     struct execute_before *b = place(i);
+    execute_memory_let_go(&x->memory, b->number);
     *b = (struct execute_before){.number = ++x->memory.latest,
                                  .within = i->number,
                                  .within_same = i->same,
@@ -95,6 +96,7 @@ void execute_interrupt_end(struct execute *x, uint32_t number)
         r->compared.reg = 0;
     i->number = b->within;
     i->same = b->within_same & same;
+    execute_memory_let_go(&x->memory, number);
     b->number = 0;
 }
 

@@ -413,6 +413,13 @@ uint32_t execute_memory_held(const struct execute_memory *m, uint64_t address, u
     return 0;
 }
 
+void execute_memory_let_go(struct execute_memory *m, uint32_t number)
+{
+    for (unsigned i = 0; i < EXECUTE_HELDS; i++)
+        if (m->held[i].number == number)
+            m->held[i].number = 0;
+}
+
 static void forget_bounds(struct execute_memory *m, uint64_t address, size_t size)
 {
     if (size <= 32 && !(m->bound_near & (near_bit(address) | near_bit(address + size - 1))))

@@ -83,7 +83,7 @@ enum execute_held_what {
     EXECUTE_HELD_WORD, /* its own */
 };
 
-#define EXECUTE_HELDS 32u /* the newest ones are kept */
+#define EXECUTE_HELDS 64u /* the newest ones are kept */
 
 #define EXECUTE_WATCHES 2u
 
@@ -159,6 +159,8 @@ const struct execute_pair *execute_memory_pair(const struct execute_memory *m, u
 void execute_memory_hold(struct execute_memory *m, uint64_t address, uint32_t number, uint8_t what);
 uint32_t execute_memory_held(const struct execute_memory *m, uint64_t address, uint8_t what,
                              uint32_t number);
+/* Nothing holds anything of that exception any more. */
+void execute_memory_let_go(struct execute_memory *m, uint32_t number);
 
 /* Keeps in mind whether anything is written there from now on, in place of what was watched before.
  */

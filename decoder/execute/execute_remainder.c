@@ -17,16 +17,18 @@ static bool has(uint16_t set, unsigned reg)
 /* The number by which x * magic >> (32 + shift) divides all x up to `most`; 0: there is none. With
  * d * magic = 2^n + e it is x / d + x * e / (d * 2^n), whose whole part is that of x / d as long as
  * x * e < 2^n. */
-static uint32_t divisor_of(uint32_t magic, unsigned shift, uint32_t most)
+static uint32_t divisor_of(uint64_t magic, unsigned shift, uint32_t most)
 {
     uint64_t power = UINT64_C(1) << (32 + shift), d = magic ? (power + magic - 1) / magic : 0;
-    bool fits = d > 1 && d <= UINT32_MAX && most * (d * magic - power) < power;
+    uint64_t error = d * magic - power;
+    bool fits = d > 1 && d <= UINT32_MAX && (!error || most <= (power - 1) / error);
     return fits ? (uint32_t)d : 0;
 }
 
 /* An upper word, moved to the right, is the quotient by that; 0: by nothing. */
 static uint32_t of_upper(const struct execute_multiples *m, unsigned reg, unsigned shift)
 {
+    shift += m->magic > UINT32_MAX;
     return has(m->uppers, reg) && shift < 32 ? divisor_of(m->magic, shift, m->most) : 0;
 }
 
@@ -56,6 +58,22 @@ static struct execute_relation of_product(const struct execute_work *w)
         return is;
     is.kind = EXECUTE_RELATED_REMAINDER;
     return e->op == EFFECT_MLS && has(m->sources, e->ra) && is.number == m->divisor ? is : no;
+}
+
+/* A reciprocal of 33 bits: half of x * (2^32 + magic) >> 32 is upper + ((x - upper) >> 1). */
+static enum execute_related of_halves(const struct execute_multiples *m,
+                                      const struct insn_effect *e)
+{
+    bool plain = !e->amount && e->rs == EFFECT_NO_REG,
+         halved = e->amount == 1 && e->shift == EFFECT_LSR && e->rs == EFFECT_NO_REG,
+         apart = m->apart && e->rm + 1 == m->apart && halved,
+         half = m->half && e->rm + 1 == m->half && plain;
+    if (e->op == EFFECT_SUB && plain && has(m->sources, e->rn) && has(m->uppers, e->rm))
+        return EXECUTE_RELATED_APART;
+    if (e->op == EFFECT_MOV && apart)
+        return EXECUTE_RELATED_HALF;
+    return e->op == EFFECT_ADD && has(m->uppers, e->rn) && (apart || half) ? EXECUTE_RELATED_HALVED
+                                                                           : EXECUTE_RELATED_NOT;
 }
 
 static struct execute_relation of_sum(const struct execute_multiples *m,
@@ -239,6 +257,9 @@ struct execute_relation execute_relation(const struct execute_work *w)
     }
     if (!m->sources && !m->kept && !m->stored && e->op != EFFECT_AND)
         return is;
+    is.kind = m->magic <= UINT32_MAX ? of_halves(m, e) : is.kind;
+    if (is.kind != EXECUTE_RELATED_NOT)
+        return is;
     switch (e->op) {
     case EFFECT_MOV:
         if (has(m->sources, e->rm) && !e->amount && e->rs == EFFECT_NO_REG)
@@ -278,8 +299,8 @@ static void begin_division(struct execute_multiples *m, unsigned reg, uint32_t w
 {
     m->sources = (uint16_t)(1u << reg & 0x7fff & ~written);
     m->uppers = m->of = 0;
-    m->kept = false;
-    m->rest = m->due = 0;
+    m->kept = m->due = false;
+    m->rest = m->apart = m->half = 0;
 }
 
 static void begin(struct execute_multiples *m, uint32_t divisor, unsigned quotient, uint32_t times)
@@ -317,6 +338,16 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
         begin(m, is.number, e->rd, 1);
         m->rest = w->x->regs.compared.reg;
         m->due = true;
+        break;
+    case EXECUTE_RELATED_APART:
+        m->apart = (uint8_t)(e->rd + 1);
+        break;
+    case EXECUTE_RELATED_HALF:
+        m->half = (uint8_t)(e->rd + 1);
+        break;
+    case EXECUTE_RELATED_HALVED:
+        m->uppers = bit;
+        m->magic += UINT64_C(1) << 32;
         break;
     case EXECUTE_RELATED_PART:
         m->whole = (uint8_t)(e->rn + 1);

@@ -65,9 +65,9 @@ static uint32_t related_bit(uint8_t reg)
 
 void execute_note_others(struct execute_multiples *m)
 {
-    m->others =
-        (uint16_t)(related_bit(m->whole) | related_bit(m->part) | related_bit(m->zeros) |
-                   related_bit(m->zeros_of) | related_bit(m->stored) | related_bit(m->rest));
+    m->others = (uint16_t)(related_bit(m->whole) | related_bit(m->part) | related_bit(m->zeros) |
+                           related_bit(m->zeros_of) | related_bit(m->stored) |
+                           related_bit(m->rest) | related_bit(m->apart) | related_bit(m->half));
 }
 
 void execute_unrelate_others(struct execute_multiples *m, uint32_t regs)
@@ -77,6 +77,8 @@ void execute_unrelate_others(struct execute_multiples *m, uint32_t regs)
     if (regs & (related_bit(m->zeros) | related_bit(m->zeros_of)))
         m->zeros = m->zeros_of = 0;
     m->stored = regs & related_bit(m->stored) ? 0 : m->stored;
+    m->apart = regs & related_bit(m->apart) ? 0 : m->apart;
+    m->half = regs & related_bit(m->half) ? 0 : m->half;
     if (regs & related_bit(m->rest))
         m->rest = m->due = 0;
     execute_note_others(m);

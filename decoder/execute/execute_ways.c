@@ -161,7 +161,8 @@ static void resume_flags(struct execute *x, uint32_t instance, uint8_t cond)
 void execute_ways_load(struct execute *x, unsigned reg, uint32_t address)
 {
     const struct execute_pair *p = pair_at(x, address);
-    if (!p || p->flags || reg >= EXECUTE_PC || (x->ways.flags && x->ways.instance != p->instance))
+    bool other = p && x->ways.flags && x->ways.differs && x->ways.instance != p->instance;
+    if (!p || p->flags || reg >= EXECUTE_PC || other)
         return;
     resume(x, p->instance);
     join(x, reg, (struct execute_value){p->number[0], p->known[0], p->range[0]},

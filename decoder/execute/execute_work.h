@@ -159,8 +159,11 @@ enum execute_related {
     EXECUTE_RELATED_REMAINDER,
     EXECUTE_RELATED_FIRST, /* a quotient by `number` of which a first digit was found, or another */
     EXECUTE_RELATED_DIGIT,
-    EXECUTE_RELATED_PART,  /* bits `number` of rn */
-    EXECUTE_RELATED_ZEROS, /* CLZ of register `of` - 1, times `scale` and plus `number` */
+    EXECUTE_RELATED_APART, /* what is divided, less the upper word; half of that */
+    EXECUTE_RELATED_HALF,
+    EXECUTE_RELATED_HALVED, /* that and the upper word */
+    EXECUTE_RELATED_PART,   /* bits `number` of rn */
+    EXECUTE_RELATED_ZEROS,  /* CLZ of register `of` - 1, times `scale` and plus `number` */
 };
 struct execute_relation {
     enum execute_related kind;

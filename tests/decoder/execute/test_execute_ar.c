@@ -325,8 +325,8 @@ START_TEST(test_ways_given_back)
 END_TEST
 
 /* What begins as x / 5 has a remainder behind handlers that give back all that they take, one of
- * them interrupted itself; not behind those that change a register where it is put away, or return
- * to another status. */
+ * them interrupted itself, many times; not behind those that change a register where it is put
+ * away, or return to another status. */
 START_TEST(test_division_interrupted)
 {
     static const uint32_t handlers[8][13] = {
@@ -358,11 +358,18 @@ START_TEST(test_division_interrupted)
             step(&b, handlers[_i][i]);
             continue;
         }
-        interrupt(&b);
-        step(&b, 0xe24ee004);
-        step(&b, 0xe92d500f);
-        step(&b, 0xe3a01003);
-        step_to(&b, 0xe8fd900f, 0x8000);
+        for (unsigned k = 0; k < 70; k++) {
+            step(&b, 0xe24dd018); /* sub sp, sp, #24 */
+            step(&b, 0xe3500001); /* cmp r0, #1 */
+            interrupt(&b);
+            step(&b, 0xe24ee004);
+            step(&b, 0xf96d0513);
+            step(&b, 0xf1020013);
+            step(&b, 0xe92d000f);
+            step(&b, 0xe8bd000f);
+            step_to(&b, 0xf8bd0a00, 0x8000);
+        }
+        step(&b, 0xe28dde69); /* add sp, sp, #1680 */
     }
     step_to(&b, back[_i], 0x8000);
     ck_assert(r->bounded >> EXECUTE_LR & 1 && !r->value[EXECUTE_LR]);
@@ -371,6 +378,49 @@ START_TEST(test_division_interrupted)
     step(&b, 0xe0833103); /* add r3, r3, r3, lsl #2 */
     step(&b, 0xe0400003); /* sub r0, r0, r3 */
     ck_assert_int_eq(r->bounded & 1 && r->range[0] == 4 && !r->value[0], _i < 6);
+    end(&b);
+}
+END_TEST
+
+/* What is divided is one of two numbers, neither of which is known: both have a remainder. */
+START_TEST(test_ways_divided)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, false);
+    r->known &= ~UINT64_C(0x20);
+    r->value[1] = 0xcccccccd;
+    step(&b, 0x03a04014); /* moveq r4, #20 */
+    step(&b, 0xe0840005); /* add r0, r4, r5 */
+    step(&b, 0xe0832091); /* umull r2, r3, r1, r0 */
+    step(&b, 0xe1a03123); /* lsr r3, r3, #2 */
+    step(&b, 0xe0833103); /* add r3, r3, r3, lsl #2 */
+    step(&b, 0xe0400003); /* sub r0, r0, r3 */
+    ck_assert(r->bounded & 1 && r->range[0] == 4 && !r->value[0]);
+    end(&b);
+}
+END_TEST
+
+/* A handler's own choice, of which no register tells any more, does not keep away that of what it
+ * interrupts. */
+START_TEST(test_own_ways)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, false);
+    r->known &= ~UINT64_C(9);
+    step(&b, 0xe3530000); /* cmp r3, #0 */
+    step(&b, 0x03a01014); /* moveq r1, #20 */
+    interrupt(&b);
+    step(&b, 0xe24ee004);            /* sub lr, lr, #4 */
+    step(&b, 0xf96d0513);            /* srsdb sp!, #19 */
+    step(&b, 0xf1020013);            /* cps #19 */
+    step(&b, 0xe92d000f);            /* push {r0-r3} */
+    step(&b, 0xe3500003);            /* cmp r0, #3 */
+    step(&b, 0x03a02005);            /* moveq r2, #5 */
+    step(&b, 0xe3a02000);            /* mov r2, #0 */
+    step(&b, 0xe8bd000f);            /* pop {r0-r3} */
+    step_to(&b, 0xf8bd0a00, 0x8000); /* rfeia sp! */
+    step(&b, 0x13a01010);            /* movne r1, #16 */
+    ck_assert(r->bounded & 2 && r->value[1] == 16 && r->range[1] == 4);
     end(&b);
 }
 END_TEST
@@ -413,6 +463,8 @@ Suite *unit_suite(void)
     unit_case(s, "execute: reserved bits of the status", test_reserved);
     unit_cases(s, "execute: a handler between A32 conditions", test_ways_interrupted, 0, 2);
     unit_cases(s, "execute: a division that is interrupted", test_division_interrupted, 0, 8);
+    unit_case(s, "execute: one of two numbers is divided", test_ways_divided);
+    unit_case(s, "execute: a handler that chooses between two ways itself", test_own_ways);
     unit_cases(s, "execute: handlers that give A32 conditions back", test_ways_given_back, 0, 4);
     return s;
 }

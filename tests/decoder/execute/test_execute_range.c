@@ -22,7 +22,7 @@
 struct trial {
     uint64_t seed;
     struct execute known, spans;
-    uint64_t ran, bounded, wrong, lost, remainders, divided, parts;
+    uint64_t ran, bounded, wrong, lost, remainders, divided, parts, halved, interrupted;
 };
 
 static uint32_t draw(struct trial *t)
@@ -66,6 +66,8 @@ static void begin(struct trial *t, struct execute_budget *budget)
     t->known.regs.known = 0x7fff;
     t->known.regs.psr_known = UINT32_MAX;
     t->known.regs.psr = 0x1f | (draw(t) & 0xf8000000u);
+    t->known.regs.known |= UINT64_C(1) << execute_bank_reg(EXECUTE_BANK_IRQ);
+    t->known.regs.value[execute_bank_reg(EXECUTE_BANK_IRQ)] = RAM + 0x80 + (draw(t) & 0x1c);
     t->spans = t->known;
     for (unsigned i = 0; i < REGS; i++) {
         struct execute_regs *r = &t->spans.regs;
@@ -167,14 +169,14 @@ static uint32_t draw_opcode(struct trial *t)
     }
 }
 
-static bool step(struct trial *t, uint32_t opcode, uint32_t at)
+static bool step_to(struct trial *t, uint32_t opcode, uint32_t at, uint32_t next)
 {
     static const uint32_t pass[] = {0x40000000u, 0x20000000u, 0x80000000u, 0x10000000u};
     struct execute_insn i = {.address = 0x1000 + 4 * at,
                              .opcode = opcode,
                              .isa = BT_ISA_A32,
                              .size = 4,
-                             .next = 0x1004 + 4 * at,
+                             .next = next,
                              .has_next = true};
     uint32_t cond = opcode >> 28, psr = t->known.regs.psr;
     bool n = psr >> 31, z = psr >> 30 & 1, c = psr >> 29 & 1, v = psr >> 28 & 1, holds = true;
@@ -195,6 +197,11 @@ static bool step(struct trial *t, uint32_t opcode, uint32_t at)
     }
     t->ran++;
     return !error;
+}
+
+static bool step(struct trial *t, uint32_t opcode, uint32_t at)
+{
+    return step_to(t, opcode, at, 0x1004 + 4 * at);
 }
 
 static void compare(struct trial *t)
@@ -261,6 +268,30 @@ static unsigned draw_remainder(struct trial *t, uint32_t *code)
     return n;
 }
 
+/* Likewise by a reciprocal of 33 bits, or what nearly is one: half of x less the upper word is
+ * added to that. */
+static unsigned draw_halved(struct trial *t, uint32_t *code)
+{
+    uint32_t divisor = 3 + draw(t) % 97, x = draw(t) % 3, n = 0;
+    unsigned shift = 32 - (unsigned)__builtin_clz(divisor - 1);
+    uint32_t magic = (uint32_t)(((UINT64_C(1) << shift) - divisor) * (UINT64_C(1) << 32) / divisor +
+                                1 - !(draw(t) & 7));
+    code[n++] = 0x03000000u | (magic >> 12 & 15) << 16 | 3u << 12 | (magic & 0xfff);
+    code[n++] = 0x03400000u | (magic >> 28) << 16 | 3u << 12 | (magic >> 16 & 0xfff);
+    code[n++] = 0x00834090u | 3u << 8 | x;
+    code[n++] = 0x00404003u | x << 16; /* SUB r4, rx, r3 */
+    if (draw(t) & 1) {
+        code[n++] = 0x008330a4u; /* ADD r3, r3, r4, LSR #1 */
+    } else {
+        code[n++] = 0x01a040a4u; /* MOV r4, r4, LSR #1 */
+        code[n++] = 0x00833004u;
+    }
+    code[n++] = 0x01a03023u | (shift - 1) << 7 | (shift > 1 ? 0 : 3u << 5);
+    code[n++] = 0x03005000u | divisor;
+    code[n++] = 0x00650093u | 5u << 8 | x << 12 | 5u << 16; /* MLS r5, r3, r5, rx */
+    return n;
+}
+
 /* `a || b` as compilers make it of two comparisons, and what compares that. */
 static unsigned draw_either(struct trial *t, uint32_t *code)
 {
@@ -322,12 +353,32 @@ static void place_division(const struct trial *t, uint32_t *code)
     code[PLACE] |= (to >> 12 & 15) << 16 | (to & 0xfff);
 }
 
+/* What is interrupted in front of `at` comes back, but for what random instructions change of it
+ * where it was pushed. */
+static bool interrupt(struct trial *t, uint32_t at)
+{
+    uint32_t back = 0x1000 + 4 * at, handler = 0x400, count = draw(t) % 6;
+    const struct bt_event e = {
+        .kind = BT_EVENT_EXCEPTION,
+        .u.exception = {
+            .number = 14, .has_return = true, .return_address = back, .return_isa = BT_ISA_A32}};
+    if (execute_exception(&t->known, &e, 0x18) || execute_exception(&t->spans, &e, 0x18) ||
+        !step(t, 0xe24ee004, handler++) || /* SUB lr, lr, #4 */
+        !step(t, 0xe92d403f, handler++))   /* PUSH {r0-r5, lr} */
+        return false;
+    while (count--)
+        if (!step(t, draw_opcode(t) | (draw(t) & 1 ? draw(t) % 14 : 14u) << 28, handler++))
+            return false;
+    return step_to(t, 0xe8fd803f, handler, back); /* LDM sp!, {r0-r5, pc}^ */
+}
+
 static void try_one(struct trial *t)
 {
     struct execute_budget budget = {.limit = 1 << 20};
     uint32_t code[LENGTH];
-    unsigned kind_of = draw(t) % 6, made, at = 0;
-    unsigned count = made = kind_of == 5   ? draw_division(t, code)
+    unsigned kind_of = draw(t) % 7, made, at = 0, cut = draw(t) & 1 ? draw(t) % 12 : LENGTH;
+    unsigned count = made = kind_of == 6   ? draw_halved(t, code)
+                            : kind_of == 5 ? draw_division(t, code)
                             : kind_of == 4 ? draw_part(t, code)
                             : kind_of > 1  ? draw_remainder(t, code)
                             : kind_of == 1 ? draw_either(t, code)
@@ -340,10 +391,17 @@ static void try_one(struct trial *t)
         place_division(t, code);
     for (; at < LENGTH && t->wrong == wrong; at++) {
         uint32_t cond = at > 8 && draw(t) & 1 ? draw(t) % 14 : 14;
-        code[at] |= (kind_of == 1 || kind_of > 3) && at < made ? 0 : cond << 28;
+        code[at] |= (kind_of == 1 || kind_of == 4 || kind_of == 5) && at < made ? 0 : cond << 28;
+        bool placed = kind_of == 5 && at < 7; /* where it goes would be another place */
+        if (at == cut && !placed && !interrupt(t, at))
+            break;
         if (!step(t, code[at], at))
             break;
         compare(t);
+        bool halved = kind_of == 6 && at == made - 1 && t->spans.regs.bounded >> 5 & 1 &&
+                      t->spans.regs.range[5] < 100;
+        t->halved += halved;
+        t->interrupted += halved && cut > 2 && cut < at;
         t->remainders += kind_of < 4 && at == 5 && t->spans.regs.bounded >> 5 & 1;
         t->divided += kind_of == 5 && at == made - 1 && t->spans.regs.bounded >> 5 & 1 &&
                       t->spans.regs.range[5] < (code[1] & 0xff);
@@ -365,15 +423,18 @@ START_TEST(test_sequences)
     for (uint64_t k = 0; k < count && t.wrong < 8; k++)
         try_one(&t);
     printf(
-        "%llu instructions, %llu registers bounded, %llu and %llu remainders, memory lost in %llu "
-        "sequences\n",
+        "%llu instructions, %llu registers bounded, %llu, %llu, %llu and %llu remainders, memory "
+        "lost in %llu sequences\n",
         (unsigned long long)t.ran, (unsigned long long)t.bounded, (unsigned long long)t.remainders,
-        (unsigned long long)t.divided, (unsigned long long)t.lost);
+        (unsigned long long)t.divided, (unsigned long long)t.halved,
+        (unsigned long long)t.interrupted, (unsigned long long)t.lost);
     ck_assert_uint_eq(t.wrong, 0);
     ck_assert_uint_gt(t.bounded, t.ran / 2);
     ck_assert_uint_gt(t.parts, t.ran);
     ck_assert_uint_gt(t.remainders, count / 10);
     ck_assert_uint_gt(t.divided, count / 50);
+    ck_assert_uint_gt(t.halved, count / 50);
+    ck_assert_uint_gt(t.interrupted, count / 500);
 }
 END_TEST
 
