@@ -4,11 +4,12 @@
  * called known, flags, words of the stack and variables, for several halts of one run.
  *
  *     engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] [unaligned]
- *     [forward [halts [lacking]] [where] [wide]]
+ *     [forward [halts [lacking]] [where] [wide] [joined]]
  *
  * Prints a line of JSON for each way of asking: with and without assumptions, with and without
  * data trace. Or one: what is executed from the run's first state on (engine_forward.h), also of
- * AArch64 ("wide").
+ * AArch64 ("wide"). "joined": another one for what is known of registers and RAM in the last WINDOW
+ * instructions forwards, backwards from the end, and in one way or the other.
  */
 #include "tests/bench/reverse/engine_forward.h"
 #include "tests/bench/reverse/engine_path.h"
@@ -145,13 +146,11 @@ static void check_locals(struct engine *e, const struct values *r, size_t at, si
     }
 }
 
-static int examine(struct engine *e, uint32_t infer)
+static int work_out(struct engine *e, uint32_t infer, struct values **r)
 {
     const struct path *p = e->path;
     const uint32_t *state = e->truth->states[e->halt];
-    size_t from = 0, to, local = 0;
-    struct values_counts counts;
-    struct values *r;
+    size_t from = 0, to;
 
     while (from < p->event_count && p->events[from].position <= e->first)
         from++;
@@ -186,17 +185,26 @@ static int examine(struct engine *e, uint32_t infer)
     }
     w.final_isa = state[16] >> (p->m_profile ? 24 : 5) & 1 ? BT_ISA_T32 : BT_ISA_A32;
     bool done;
-    int error = values_begin(&r, &w);
+    int error = values_begin(r, &w);
     if (!error)
-        error = values_work(r, SIZE_MAX, &done);
-    if (error) {
-        values_free(r);
+        error = values_work(*r, SIZE_MAX, &done);
+    if (error)
+        values_free(*r);
+    return error;
+}
+
+static int examine(struct engine *e, uint32_t infer)
+{
+    struct values_counts counts;
+    struct values *r;
+    size_t local = 0;
+    int error = work_out(e, infer, &r);
+    if (error)
         return error;
-    }
     values_counts(r, &counts);
     e->tally.conflicts += counts.conflicts;
     e->tally.bytes += counts.memory_bytes;
-    e->tally.insns += w.count;
+    e->tally.insns += e->halt - e->first;
     truth_ram_init(&e->earlier, e->truth);
     for (size_t at = e->first; at <= e->halt; at++) {
         truth_ram_move(&e->earlier, at);
@@ -205,6 +213,57 @@ static int examine(struct engine *e, uint32_t infer)
         check_locals(e, r, at, &local);
     }
     values_free(r);
+    return BT_OK;
+}
+
+enum { FORWARDS, BACKWARDS, EITHER, DIRECTIONS };
+
+static void count_known(uint64_t sums[DIRECTIONS], bool forwards, bool backwards)
+{
+    sums[FORWARDS] += forwards;
+    sums[BACKWARDS] += backwards;
+    sums[EITHER] += forwards || backwards;
+}
+
+/* The last `window` instructions. */
+static int examine_joined(struct engine *e, size_t window)
+{
+    uint64_t registers[DIRECTIONS] = {0}, words[DIRECTIONS] = {0}, asked = 0;
+    size_t count = e->truth->count;
+    struct forward_known known = {calloc(count + 1, sizeof *known.registers),
+                                  calloc(count / FORWARD_MEMORY + 1, sizeof *known.words)};
+    struct values_answer a;
+    struct values *r;
+    if (!known.registers || !known.words)
+        return BT_ERR_NOMEM;
+    forward_examine(e->truth, e->path, e->fpu, false, false, false, &known);
+    e->halt = count;
+    e->first = count > window ? count - window : 0;
+    truth_ram_move(&e->now, count);
+    int error = work_out(e, VALUES_INFER_ALL, &r);
+    if (error)
+        return error;
+    truth_ram_init(&e->earlier, e->truth);
+    for (size_t at = e->first; at < count; at++) {
+        truth_ram_move(&e->earlier, at);
+        check_registers(e, r, at);
+        for (unsigned reg = 0; reg < 15; reg++)
+            count_known(registers, known.registers[at] >> reg & 1,
+                        values_register(r, at - e->first, reg, &a));
+        asked += at % FORWARD_MEMORY == 0;
+        for (uint32_t i = 0; at % FORWARD_MEMORY == 0 && i < FORWARD_WORDS; i++)
+            count_known(words, known.words[at / FORWARD_MEMORY][i / 8] >> i % 8 & 1,
+                        check_word(e, r, at, e->truth->ram_base + 4 * i));
+    }
+    values_free(r);
+    free(known.registers);
+    free(known.words);
+    printf("{\"registers\":%zu,\"words\":%" PRIu64 ",\"wrong\":%" PRIu64, 15 * (count - e->first),
+           asked * FORWARD_WORDS, e->tally.wrong + e->tally.wrong_inferred);
+    for (unsigned d = 0; d < DIRECTIONS; d++)
+        printf(",\"%s\":[%" PRIu64 ",%" PRIu64 "]",
+               (const char *[]){"forwards", "backwards", "either"}[d], registers[d], words[d]);
+    printf("}\n");
     return BT_OK;
 }
 
@@ -253,18 +312,24 @@ int main(int argc, char **argv)
     if (argc < 5) {
         fprintf(stderr,
                 "usage: engine FOLDER RAM-BASE HALTS WINDOW [one-stack] [fpu] [float-manual] "
-                "[unaligned] [forward [halts [lacking]] [where] [wide]]\n");
+                "[unaligned] [forward [halts [lacking]] [where] [wide] [joined]]\n");
         return 2;
     }
     size_t halts = strtoul(argv[3], NULL, 0), window = strtoul(argv[4], NULL, 0);
     truth_load(&truth, argv[1], (uint32_t)strtoul(argv[2], NULL, 0), has_word(argv + 5, "wide"));
     if (has_word(argv + 5, "forward")) {
         path_load(&path, argv[1], &truth, false);
-        forward_examine(&truth, &path, has_word(argv + 5, "fpu"), has_word(argv + 5, "where"),
-                        has_word(argv + 5, "halts"), has_word(argv + 5, "lacking"));
+        int error = BT_OK;
+        e = (struct engine){.truth = &truth, .path = &path, .fpu = has_word(argv + 5, "fpu")};
+        truth_ram_init(&e.now, &truth);
+        if (has_word(argv + 5, "joined"))
+            error = examine_joined(&e, window);
+        else
+            forward_examine(&truth, &path, e.fpu, has_word(argv + 5, "where"),
+                            has_word(argv + 5, "halts"), has_word(argv + 5, "lacking"), NULL);
         path_release(&path);
         truth_release(&truth);
-        return 0;
+        return error != BT_OK;
     }
     size_t start = truth.count / 8 < START ? truth.count / 8 : START;
     for (unsigned ask = 0; ask < 4; ask++) {

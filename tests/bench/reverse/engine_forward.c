@@ -9,11 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define AGAIN  600 /* instructions between two halts, at most */
-#define MEMORY 64  /* positions between two looks at all of RAM */
-#define SHOWN  8   /* wrong values printed */
-#define WORDS  (TRUTH_RAM_SIZE / 4)
-#define PIECE  (TRUTH_RAM_SIZE / 64)
+#define AGAIN 600 /* instructions between two halts, at most */
+#define SHOWN 8   /* wrong values printed */
+#define PIECE (TRUTH_RAM_SIZE / 64)
 
 #define FPCR_BITS 0x07c80000u /* AHP, DN, FZ, RMode, FZ16 */
 #define FPCR_ALL  0x07ff9f00u /* what MRS has of them: Stride, Len and IDE to IOE, too */
@@ -26,6 +24,7 @@ struct forward {
     struct execute_budget budget;
     size_t again; /* the next halt; 0: none */
     uint32_t seed;
+    struct forward_known *known;
     bool lacking; /* what halts tell is not all */
     uint64_t vectors, vectors_known;
     uint64_t registers, registers_known, sp_known, words, words_known, wrong;
@@ -65,12 +64,14 @@ static void wrong(struct forward *f, size_t at, const char *what, uint32_t which
 
 static void compare_ram(struct forward *f, size_t at)
 {
-    for (uint32_t i = 0; i < WORDS; i++) {
+    for (uint32_t i = 0; i < FORWARD_WORDS; i++) {
         uint32_t address = f->truth->ram_base + 4 * i, said, truth;
         f->words++;
         if (!execute_memory_read(&f->x.memory, address, &said, 4))
             continue;
         f->words_known++;
+        if (f->known)
+            f->known->words[at / FORWARD_MEMORY][i / 8] |= (uint8_t)(1u << i % 8);
         truth_ram_word(&f->ram, address, &truth);
         if (said != truth)
             wrong(f, at, "word", address, truth, said);
@@ -81,7 +82,7 @@ static void compare_wide(struct forward *f, size_t at);
 
 static void compare(struct forward *f, size_t at)
 {
-    if (at % MEMORY == 0)
+    if (at % FORWARD_MEMORY == 0)
         compare_ram(f, at);
     if (f->truth->wide) {
         compare_wide(f, at);
@@ -94,6 +95,8 @@ static void compare(struct forward *f, size_t at)
         bool known = r->known >> i & 1;
         f->registers++;
         f->registers_known += known;
+        if (f->known && known)
+            f->known->registers[at] |= (uint16_t)(1u << i);
         f->sp_known += known && i == EXECUTE_SP;
         if (known && (uint32_t)r->value[i] != state[i])
             wrong(f, at, "r", i, state[i], (uint32_t)r->value[i]);
@@ -381,10 +384,10 @@ static int run(struct forward *f, bool where)
 }
 
 void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool where, bool halts,
-                     bool lacking)
+                     bool lacking, struct forward_known *known)
 {
     static struct forward f;
-    f = (struct forward){.truth = t, .path = p};
+    f = (struct forward){.truth = t, .path = p, .known = known};
     f.budget.limit = 64u << 20;
     f.x.core = (struct execute_core){.profile = t->wide        ? EXECUTE_PROFILE_A64
                                                 : p->m_profile ? EXECUTE_PROFILE_M
@@ -398,12 +401,13 @@ void forward_examine(const struct truth *t, const struct path *p, bool fpu, bool
     if (halts && (t->system || !p->m_profile))
         f.again = f.seed = AGAIN / 2;
     int error = run(&f, where);
-    printf("{\"wrong\":%" PRIu64 ",\"error\":%d,\"registers\":%" PRIu64
-           ",\"registers_known\":%" PRIu64 ",\"sp_known\":%" PRIu64 ",\"words\":%" PRIu64
-           ",\"words_known\":%" PRIu64 ",\"vectors\":%" PRIu64 ",\"vectors_known\":%" PRIu64
-           ",\"clobbers\":%" PRIu64 ",\"unknown\":%" PRIu64 "}\n",
-           f.wrong, error, f.registers, f.registers_known, f.sp_known, f.words, f.words_known,
-           f.vectors, f.vectors_known, f.x.clobbers, f.x.unknown);
+    if (!known)
+        printf("{\"wrong\":%" PRIu64 ",\"error\":%d,\"registers\":%" PRIu64
+               ",\"registers_known\":%" PRIu64 ",\"sp_known\":%" PRIu64 ",\"words\":%" PRIu64
+               ",\"words_known\":%" PRIu64 ",\"vectors\":%" PRIu64 ",\"vectors_known\":%" PRIu64
+               ",\"clobbers\":%" PRIu64 ",\"unknown\":%" PRIu64 "}\n",
+               f.wrong, error, f.registers, f.registers_known, f.sp_known, f.words, f.words_known,
+               f.vectors, f.vectors_known, f.x.clobbers, f.x.unknown);
     execute_memory_release(&f.x.memory);
     execute_code_free(f.x.code);
 }

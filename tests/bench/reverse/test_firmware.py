@@ -87,9 +87,12 @@ def sensor(case, least=0.95):
     if not forwards(case.name, case, known):
         return False
     registers, words = (known[f"{what}_known"] / known[what] for what in ("registers", "words"))
-    good = words >= least and registers >= (0.9 if case.level == "O0" else 0.65)
+    joined = ask(case, False, 1, "forward", "joined")[-1]
+    good = words >= least and registers >= (0.9 if case.level == "O0" else 0.65) and not joined["wrong"]
+    last = "; ".join(f"{way} " + " and ".join(f"{n / joined[what]:.1%}" for n, what in zip(joined[way], ("registers", "words")))
+                     for way in ("forwards", "backwards", "either"))
     print(f"{'PASS' if good else 'FAIL'} {case.name}, input: {case.count} instructions, {registers:.1%} of the registers and "
-          f"{words:.1%} of RAM known forwards", flush=True)
+          f"{words:.1%} of RAM known forwards; in the last 100,000 {last}", flush=True)
     return good
 
 
