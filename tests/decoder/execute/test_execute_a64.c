@@ -14,6 +14,9 @@
 #include <time.h>
 #include <unicorn/unicorn.h>
 
+/* Unicorn faults after some millions of them. */
+#define EMULATOR_TRIES 100000u
+
 #define CODE     0x00100000u
 #define RAM      0x20000000u
 #define RAM_SIZE 0x800u
@@ -318,21 +321,31 @@ static uint64_t from_environment(const char *name, uint64_t otherwise)
     return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-static void compare_many(int model)
+static void open_emulator(struct trial *t, int model)
 {
-    struct trial *t = calloc(1, sizeof *t);
-    uint64_t count = from_environment("EXECUTE_INSNS", 20000), fpen = 3u << 20;
-    ck_assert_ptr_nonnull(t);
-    t->seed = from_environment("EXECUTE_SEED", (uint64_t)time(NULL) * 2654435761u) | 1;
-    printf("EXECUTE_SEED=%llu\n", (unsigned long long)t->seed);
-    t->newest = model == UC_CPU_ARM64_MAX;
+    uint64_t fpen = 3u << 20;
+    if (t->uc)
+        uc_close(t->uc);
     ck_assert(!uc_open(UC_ARCH_ARM64, UC_MODE_ARM, &t->uc));
     uc_ctl_set_cpu_model(t->uc, model);
     uc_mem_map_ptr(t->uc, CODE, sizeof t->code, UC_PROT_READ | UC_PROT_EXEC, t->code);
     uc_mem_map_ptr(t->uc, RAM, RAM_SIZE, UC_PROT_READ | UC_PROT_WRITE, t->ram);
     uc_reg_write(t->uc, UC_ARM64_REG_CPACR_EL1, &fpen);
-    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++)
+}
+
+static void compare_many(int model)
+{
+    struct trial *t = calloc(1, sizeof *t);
+    uint64_t count = from_environment("EXECUTE_INSNS", 20000);
+    ck_assert_ptr_nonnull(t);
+    t->seed = from_environment("EXECUTE_SEED", (uint64_t)time(NULL) * 2654435761u) | 1;
+    printf("EXECUTE_SEED=%llu\n", (unsigned long long)t->seed);
+    t->newest = model == UC_CPU_ARM64_MAX;
+    for (uint64_t k = 0; k < count && t->wrong + t->refused < 20; k++) {
+        if (k % EMULATOR_TRIES == 0)
+            open_emulator(t, model);
         try_one(t);
+    }
     uc_close(t->uc);
     printf("%llu ran, %llu values known\n", (unsigned long long)t->ran,
            (unsigned long long)t->known);

@@ -17,7 +17,7 @@ echo "$repo" >"$out/repo"
     echo "export HOME=/tmp PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONDONTWRITEBYTECODE=1"
     echo "export BTRACED_USB_BENCH=usbip"
     for name in ${GUEST_ENV:-}; do
-        printf 'export %s=%q\n' "$name" "${!name:-}"
+        [ -z "${!name+set}" ] || printf 'export %s=%q\n' "$name" "${!name}"
     done
     printf '%q ' exec "$@"
     echo
