@@ -47,28 +47,58 @@ static void describe_place(const struct export_names *names, uint64_t address, s
         export_source_path(names, file, f->file, sizeof f->file);
 }
 
-/* Innermost first. The place of the innermost one is the halted PC. */
-static void list_frames(const struct calls *calls, const struct export_names *names, uint64_t pc,
-                        struct run_verdict *v)
+/* The calls of a core as they were opened up to its last instruction, `from`. */
+struct run_calls {
+    const struct calls *calls;
+    const struct export_names *names;
+    uint64_t from;
+    uint64_t pc;    /* of the halt; 0: not known, or the trace does not lead there */
+    unsigned depth; /* of the calls: without those that `from` has returned from */
+};
+
+/* `from` may have been a call or a return. True: a call to where the core halted. */
+static bool last_is_call(struct run_calls *r)
+{
+    const struct calls_frame *frames = r->calls->frames;
+    r->depth = r->calls->depth;
+    for (unsigned i = r->depth; r->pc && i > 0 && frames[i - 1].exception < 0; i--)
+        if (frames[i - 1].return_address == r->pc) {
+            r->depth = frames[i - 1].below;
+            return false;
+        }
+    uint64_t function = r->pc ? export_function(r->names, r->pc) : 0;
+    return r->depth && function == r->pc && function && function != frames[r->depth - 1].function;
+}
+
+static struct run_frame *add_frame(struct run_verdict *v, const struct run_calls *r,
+                                   uint64_t function, uint64_t place)
+{
+    struct run_frame *f = &v->frames[v->frame_count++];
+    export_function_name(r->names, function, f->function, sizeof f->function);
+    describe_place(r->names, place, f);
+    return f;
+}
+
+/* Innermost first. The place of the innermost one is the halted PC. `fault`: the frame of its
+ * handler, -1 if none; the frame that it has interrupted, NULL if it is not listed. */
+static const struct run_frame *list_frames(struct run_calls *r, int fault, struct run_verdict *v)
 {
     const struct calls_frame *above = NULL;
-    for (unsigned i = calls->depth; i > 0 && v->frame_count < RUN_FRAMES; i--) {
-        const struct calls_frame *frame = &calls->frames[i - 1];
-        struct run_frame *f = &v->frames[v->frame_count++];
-        export_function_name(names, frame->function, f->function, sizeof f->function);
-        describe_place(names, above ? place_below(calls, above) : pc, f);
+    const struct run_frame *at = NULL;
+    bool called = last_is_call(r);
+    if (called)
+        add_frame(v, r, r->pc, r->pc);
+    uint64_t place = r->pc && !called ? r->pc : r->from;
+    for (unsigned i = r->depth; i > 0 && v->frame_count < RUN_FRAMES; i--) {
+        const struct calls_frame *frame = &r->calls->frames[i - 1];
+        struct run_frame *f =
+            add_frame(v, r, frame->function, above ? place_below(r->calls, above) : place);
         f->handler = frame->exception >= 0;
+        at = (int)i == fault ? f : at;
         above = frame;
     }
     v->cut = above && above->return_address == 0;
-}
-
-/* The frame that a fault's handler has interrupted. */
-static const struct run_frame *faulting_frame(const struct run_verdict *v, unsigned depth,
-                                              int fault)
-{
-    unsigned index = depth - (unsigned)fault;
-    return index < v->frame_count ? &v->frames[index] : NULL;
+    return at;
 }
 
 static void describe_fault(struct run_verdict *v, const char *what, const struct run_frame *at)
@@ -84,12 +114,11 @@ static void describe_fault(struct run_verdict *v, const char *what, const struct
 }
 
 /* One core, whose calls are known up to its halt. */
-static void judge_core(const struct run_seen *seen, const struct export_names *names,
-                       const struct recording_source *source, const struct calls *calls,
-                       struct run_verdict *v)
+static void judge_core(const struct run_seen *seen, const struct recording_source *source,
+                       struct run_calls *r, struct run_verdict *v)
 {
     bool m_profile = export_m_profile(source);
-    int fault = find_open_fault(calls, m_profile);
+    int fault = find_open_fault(r->calls, m_profile);
     unsigned core = 0;
     while (core < seen->core_count && strcmp(seen->cores[core].name, source->core_name) != 0)
         core++;
@@ -99,12 +128,13 @@ static void judge_core(const struct run_seen *seen, const struct export_names *n
         return;
     v->crashed = true;
     snprintf(v->core, sizeof v->core, "%s", source->core_name);
-    list_frames(calls, names, known ? seen->cores[core].pc : 0, v);
-    const struct run_frame *at = fault < 0 ? NULL : faulting_frame(v, calls->depth, fault);
+    r->pc = known && !seen->cores[core].apart ? seen->cores[core].pc : 0;
+    const struct run_frame *at = list_frames(r, fault, v);
     if (faulted && seen->cores[core].fault[0])
         describe_fault(v, seen->cores[core].fault, at);
     else if (fault >= 0)
-        describe_fault(v, open_fault_name((unsigned)calls->frames[fault].exception, m_profile), at);
+        describe_fault(v, open_fault_name((unsigned)r->calls->frames[fault].exception, m_profile),
+                       at);
     else
         describe_fault(v, "a fault", NULL);
 }
@@ -120,14 +150,16 @@ static int judge_source(const struct run_seen *seen, struct export_opened *o, si
                                .transfer = calls_transfer,
                                .event = calls_event,
                                .ctx = calls};
+    struct run_calls r = {.calls = calls, .names = &o->names};
     struct counts counts;
     int error = calls ? calls_init(calls, &config) : BT_ERR_NOMEM;
     if (!error) {
         error = export_walk(&walk, &counts, &v->loss);
+        r.from = counts.from & 1 ? 0 : counts.from; /* not COUNTS_FROM_* */
         counts_release(&counts);
     }
     if (!error)
-        judge_core(seen, &o->names, &o->sources[i], calls, v);
+        judge_core(seen, &o->sources[i], &r, v);
     if (calls)
         calls_release(calls);
     free(calls);

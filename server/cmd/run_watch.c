@@ -346,7 +346,7 @@ static bool on_halted(void *ctx, struct live *l)
     bool faulted = note_cores(w);
     w->wish = WATCH_NOTHING;
     if (is_at_goal(w) || wish == WATCH_OUTPUT)
-        return watch_last(w, RUN_END_GOAL, false);
+        return watch_last(w, RUN_END_GOAL, faulted);
     if (faulted || history_has_fault(w))
         return watch_last(w, RUN_END_FAULT, faulted);
     if (wish == WATCH_TIME)

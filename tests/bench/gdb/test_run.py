@@ -11,7 +11,7 @@ import struct
 import subprocess
 import xml.etree.ElementTree
 
-from export_runs import build
+from export_runs import build, command
 from live_gdb import PROGRAMS, board_file, symbol
 from live_runs import damaged
 from replay_gdb import (BTRACED, PATIENCE, ROOT, Suite, complained, environment, equal, expect, folder,
@@ -126,6 +126,40 @@ for board in ("m3", "a9", "a53"):
         expect(f"at {frames[at]['address']}" in found["fault"]["what"], "address of the fault")
         has(text, r'<testsuite name="btraced run" tests="3" failures="2">')
         has(text, r"^  #0 wait_for_interrupt at .*:\d+$")
+
+
+@suite.test("run: halted before any instruction of a fault's handler, each call is told as it is there")
+def _():
+    board, elf, place = board_file("virtual-m3"), PROGRAMS / "crash-m3.elf", folder()
+    starts = sorted((int(row[1], 16), row[2]) for row in re.finditer(
+        r"^(\w{8}) [Tt] ([a-z]\w*)$", command("arm-none-eabi-nm", elf), re.MULTILINE))
+
+    def function(address):
+        return [name for start, name in starts if start <= address and name != "code_end"][-1]
+
+    run(board, "--seconds", LONG, "--record", "kept", code=2, place=place)
+    rows = [row.split("\t") for row in command(BTRACED, "decode", "--instructions", "--format", "tsv",
+                                               place / "kept").splitlines()[1:]]
+    ran = [(int(row[2], 16), row[-1]) for row in rows]
+    first = max(i for i, (address, _) in enumerate(ran) if address == symbol(elf, "hard_fault_entry"))
+    before, calls, told = {address for address, _ in ran[:first + 1]}, [], 0
+    for address, text in ran[first:]:
+        calls = calls or [function(address)]
+        if address not in before:
+            told += 1
+            _, found = run(board, "--until", hex(address), "--seconds", LONG, "--json", "-", code=2)
+            frames = found["fault"]["backtrace"]
+            names = [frame["function"] for frame in frames]
+            equal(names[:names.index("report_topics")], calls[::-1], f"calls at {address:#x}")
+            equal([function(int(frame["address"], 16)) for frame in frames], names, "where these are")
+            equal(int(frames[0]["address"], 16), address, "the halt")
+            has(found["fault"]["what"], r"^HardFault: .*, in report_topics at 0x[0-9a-f]+$")
+        called = re.match(r"(?:bl|b\.w) #0x(\w+)$", text)
+        if called:
+            calls.append(function(int(called[1], 16)))
+        elif text == "bx lr":
+            calls.pop()
+    expect(told > 20, f"{told} places")
 
 
 @suite.test("run: a handler of a fault that never sleeps is a crash, too")
