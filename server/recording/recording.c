@@ -144,6 +144,64 @@ static int recording_add_cores(struct recording *r, struct message *why)
     return recording_add_elf(r, &r->cores[r->core_count]);
 }
 
+/* How much of a program's code is in dumps, too, and is not the same there. */
+struct program_match {
+    uint64_t compared;
+    uint64_t differ;
+    uint64_t first; /* address of the first one that differs */
+};
+
+static void match_segment(const struct elf_segment *s, const struct snapshot_dump *dump,
+                          const uint8_t *bytes, struct program_match *m)
+{
+    uint64_t from = s->vaddr > dump->address ? s->vaddr : dump->address;
+    for (uint64_t at = from;
+         at - s->vaddr < s->file_size && at - dump->address < dump->length && at >= from; at++) {
+        m->compared++;
+        if (s->data[at - s->vaddr] == bytes[at - dump->address])
+            continue;
+        if (!m->differ++)
+            m->first = at;
+    }
+}
+
+/* Memory of one address space alone may be another program's, and what can be written to changes.
+ */
+static struct program_match match_core(struct recording *r, const struct snapshot_device *core,
+                                       const struct elf_image *elf)
+{
+    struct program_match m = {0};
+    for (size_t d = 0; d < core->dump_count; d++) {
+        const struct snapshot_dump *dump = &core->dumps[d];
+        const uint8_t *bytes;
+        if (dump->by_context || dump->by_vmid || snapshot_map_dump(r->snapshot, dump, &bytes))
+            continue;
+        for (size_t i = 0; i < elf->segment_count; i++)
+            if (elf->segments[i].executable && !elf->segments[i].writable)
+                match_segment(&elf->segments[i], dump, bytes, &m);
+    }
+    return m;
+}
+
+/* Names and lines of another build are wrong, and nothing else shows it. One core's will do. */
+static void warn_of_program(struct recording *r, const struct elf_image *elf, const char *path)
+{
+    struct program_match other = {0};
+    for (size_t i = 0; i < r->core_count; i++) {
+        struct program_match m = match_core(r, r->cores[i].device, elf);
+        if (m.compared && !m.differ)
+            return;
+        if (m.differ)
+            other = m;
+    }
+    if (other.differ)
+        recording_warn(r,
+                       "'%s' is not the program of the recording: %" PRIu64 " of %" PRIu64
+                       " bytes of its code that are there differ, the first at 0x%08" PRIx64
+                       "; names and lines may be wrong",
+                       path, other.differ, other.compared, other.first);
+}
+
 static struct recording_core *recording_core_of(struct recording *r,
                                                 const struct snapshot_device *device)
 {
@@ -285,6 +343,8 @@ static int recording_complete(struct recording *r, const char *path, const char 
             return error;
     }
     error = recording_add_cores(r, why);
+    for (size_t i = 0; i < elf_count && !error; i++)
+        warn_of_program(r, r->elf[i], elf[i]);
     if (!error)
         error = recording_add_sources(r, why);
     if (error) { /* the text begins with a file of the folder */

@@ -7,11 +7,12 @@ export_names.c, export_args.c, cmd_export.c and dwarf_lines.c."""
 import collections
 import os
 import re
+import subprocess
 from bisect import bisect_left
 from pathlib import Path
 
 from export_runs import RUNS, Run, build, command, conditional_branches, directions, tracefile
-from replay_gdb import Suite, equal, expect, folder, has
+from replay_gdb import BTRACED, PATIENCE, Suite, environment, equal, expect, folder, has
 
 suite = Suite()
 
@@ -195,6 +196,20 @@ def _():
     took = os.times().children_user - begin
     equal(len(found["part.c"]["FN"]), 200 * 61, "functions")
     expect(took < 2, f"{took:.1f} s of CPU time")
+
+
+@suite.test("a program that is not the recording's is told by all that read it, and one that is by none")
+def _():
+    run = Run("m4", "-O1", count=20000)
+    other, out = build("m4", "-O2"), folder() / "out"
+    for what in ("coverage", "profile", "timeline", "feedback", "report", "decode"):
+        for elf, told in ((run.elf, False), (other, True)):
+            done = subprocess.run(
+                [BTRACED, what, "--elf", str(elf), *([] if what == "decode" else ["-o", str(out)]),
+                 str(run.recording)], capture_output=True, text=True, timeout=PATIENCE, env=environment())
+            equal(done.returncode, 0, done.stderr)
+            warning = f"warning: '{elf}' is not the program of the recording: "
+            equal(warning in done.stderr, told, f"{what} of {elf} is warned of: {done.stderr}")
 
 
 @suite.test("coverage: DWARF 5, split DWARF, a program without line table")
