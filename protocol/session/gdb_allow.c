@@ -16,6 +16,7 @@
  * Shapes: other characters stand for themselves.
  *
  *   %  a number of 1 to 16 hex digits
+ *   #  a register's number: less than 64 K. QEMU takes larger ones for places before its first
  *   @  a thread: "1", "-1", "p1.2"
  *   &  a name of a document, without a path
  *   $  the rest: hex digits, 'x' for what is not known
@@ -28,11 +29,11 @@ static const char *const shapes[] = {
     "!",
     "?",
     "g",
-    "p%",
+    "p#",
     "m%,%",
     "x%,%",
     "G$",
-    "P%=$",
+    "P#=$",
     "M%,%:$",
     "X%,%:*",
     "Z%,%,%",
@@ -105,8 +106,8 @@ static size_t allow_take_set(struct gdb_args *a, const char *set)
 static bool allow_take_mark(struct gdb_args *a, char mark)
 {
     uint64_t value;
-    if (mark == '%')
-        return gdb_args_hex(a, &value);
+    if (mark == '%' || mark == '#')
+        return gdb_args_hex(a, &value) && (mark == '%' || value <= UINT16_MAX);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
         if (kinds[i].mark == mark)
             return allow_take_set(a, kinds[i].set) > 0 || kinds[i].rest;

@@ -13,6 +13,7 @@ static const char *const known[] = {
     "?",
     "g",
     "pf",
+    "pffff",
     "m1000,4",
     "x1000,4",
     "G00xx",
@@ -78,6 +79,10 @@ START_TEST(what_touches_the_machine_does_not)
 {
     static const char *const packets[] = {
         "",
+        "p10000",
+        "p80000000",
+        "pffffffffffffffff",
+        "P80000000=00000000",
         "vRun;2f62696e2f7368",
         "vRun;",
         "vRun",
