@@ -160,9 +160,6 @@ static void store_system(struct execute_work *w, uint32_t address, unsigned widt
 
 static void store(struct execute_work *w, uint32_t address, unsigned width, struct execute_value v)
 {
-    uint8_t bytes[4] = {(uint8_t)v.number, (uint8_t)(v.number >> 8), (uint8_t)(v.number >> 16),
-                        (uint8_t)(v.number >> 24)},
-            old[4];
     struct execute *x = w->x;
     bool odd = address & (width - 1);
     if (execute_is_bit(x, address)) {
@@ -173,18 +170,22 @@ static void store(struct execute_work *w, uint32_t address, unsigned width, stru
         store_system(w, address, width, v);
     if (x->regs.float_place && address + width - x->regs.float_place < EXECUTE_FLOATS + width)
         x->regs.float_place = 0;
-    execute_swap(x, bytes, width);
     if (x->core.v4t && odd) { /* the word or halfword that holds it */
         address &= ~(uint32_t)(width - 1);
-        v.known = false;
+        v = (struct execute_value){0, false, 0};
     }
+    struct execute_pair pair = {.instance = 0};
     if (w->maybe)
-        v.known = v.known && execute_memory_read(&x->memory, address, old, width) &&
-                  !memcmp(old, bytes, width);
+        v = execute_ways_perhaps(w, address, width, v, &pair);
+    uint8_t bytes[4] = {(uint8_t)v.number, (uint8_t)(v.number >> 8), (uint8_t)(v.number >> 16),
+                        (uint8_t)(v.number >> 24)};
+    execute_swap(x, bytes, width);
     int error = execute_memory_write(&x->memory, address, v.known ? bytes : NULL, width);
     w->error = error ? error : w->error;
-    if (!v.known && v.range && !w->maybe && !odd)
+    if (!v.known && v.range && !odd)
         execute_bound(x, address, width, v);
+    if (pair.instance)
+        execute_memory_set_pair(&x->memory, &pair);
     execute_tell(x, address, width, true, w->maybe || w->e->exclusive);
 }
 
@@ -618,6 +619,7 @@ static void run_both(struct execute_work *w)
         execute_ways_take(x, n);
         *m = then;
         x->ways.written = 0;
+        w->way = n;
         run(w);
         execute_ways_save(x, &after[n]);
         written |= x->ways.written;
@@ -656,6 +658,7 @@ static bool run_apart(struct execute_work *w, unsigned cond)
     execute_ways_save(x, &not );
     execute_ways_take(x, second);
     w->apart = true;
+    w->way = second;
     x->ways.written = 0;
     run(w);
     execute_ways_save(x, &runs);

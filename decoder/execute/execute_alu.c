@@ -213,6 +213,20 @@ static struct execute_value multiplied(struct execute_work *w)
     return d;
 }
 
+/* The upper word of a signed product: the least and the greatest are among those of the ends. */
+static struct execute_value signed_upper(struct execute_value a, struct execute_value b)
+{
+    int32_t ends[2][2], least = INT32_MAX, most = INT32_MIN;
+    execute_signed_limits(a, &ends[0][0], &ends[0][1]);
+    execute_signed_limits(b, &ends[1][0], &ends[1][1]);
+    for (unsigned i = 0; i < 4; i++) {
+        int32_t upper = (int32_t)((int64_t)ends[0][i & 1] * ends[1][i >> 1] >> 32);
+        least = upper < least ? upper : least;
+        most = upper > most ? upper : most;
+    }
+    return execute_span((uint32_t)least, (uint32_t)most);
+}
+
 static void multiply_long(struct execute_work *w)
 {
     const struct insn_effect *e = w->e;
@@ -228,6 +242,8 @@ static void multiply_long(struct execute_work *w)
         execute_limits(b, &least[1], &most[1]);
         high = execute_span((uint32_t)((uint64_t)least[0] * least[1] >> 32),
                             (uint32_t)((uint64_t)most[0] * most[1] >> 32));
+    } else if (!known) {
+        high = signed_upper(a, b);
     }
     execute_write(w, e->ra, (struct execute_value){(uint32_t)product, known, 0});
     execute_write(w, e->rd, high);

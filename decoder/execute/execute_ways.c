@@ -140,6 +140,38 @@ static const struct execute_pair *pair_at(const struct execute *x, uint32_t addr
     return execute_is_own_order(x) ? execute_memory_pair(&x->memory, address) : NULL;
 }
 
+struct execute_value execute_ways_perhaps(const struct execute_work *w, uint32_t address,
+                                          unsigned width, struct execute_value v,
+                                          struct execute_pair *pair)
+{
+    struct execute *x = w->x;
+    struct execute_value old = {0, false, 0};
+    const struct execute_pair *p = pair_at(x, address);
+    unsigned other = !w->way;
+    uint8_t bytes[4];
+    old.known = execute_memory_read(&x->memory, address, bytes, width);
+    if (!old.known && execute_is_own_order(x))
+        old.range = execute_memory_range(&x->memory, address, width, &old.number);
+    execute_swap(x, bytes, width);
+    for (unsigned i = 0; old.known && i < width; i++)
+        old.number |= (uint32_t)bytes[i] << (8 * i);
+    if (width < 4)
+        v = v.known ? (struct execute_value){v.number & ((1u << 8 * width) - 1), true, 0}
+                    : execute_field(v, 0, 8 * width, false);
+    if (w->apart && width == 4 && !(address & 3) && execute_is_own_order(x)) {
+        if (p && !p->flags && p->instance == x->ways.instance)
+            old = (struct execute_value){p->number[other], p->known[other], p->range[other]};
+        *pair = (struct execute_pair){.address = address, .instance = x->ways.instance};
+        pair->number[other] = old.number;
+        pair->known[other] = old.known;
+        pair->range[other] = old.range;
+        pair->number[w->way] = v.number;
+        pair->known[w->way] = v.known;
+        pair->range[w->way] = v.range;
+    }
+    return execute_either(old, v);
+}
+
 /* Of another choice no more is known than what registers may be. */
 static void resume(struct execute *x, uint32_t instance)
 {

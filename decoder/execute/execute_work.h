@@ -28,7 +28,8 @@ struct execute_work {
     const struct execute_insn *insn;
     const struct insn_effect *e;
     bool maybe; /* not known whether it runs: what it writes stays known only if it is the same, */
-    bool apart; /* but for registers: those are of the way on which it does */
+    bool apart; /* but for registers: those are of the way on which it does, */
+    unsigned way;
     int error;
 };
 
@@ -297,6 +298,11 @@ void execute_ways_save(const struct execute *x, struct execute_low *to);
 void execute_ways_restore(struct execute *x, uint32_t regs, const struct execute_low *from);
 void execute_ways_join(struct execute *x, uint32_t regs, const struct execute_low *first,
                        const struct execute_low *second);
+/* What is at that address where nobody knows whether `v` is written over it; where that is known
+ * on each way *pair is to be kept of it. */
+struct execute_value execute_ways_perhaps(const struct execute_work *w, uint32_t address,
+                                          unsigned width, struct execute_value v,
+                                          struct execute_pair *pair);
 /* A register is stored at that address, whole, and loaded from there. */
 void execute_ways_store(struct execute *x, unsigned reg, uint32_t address);
 void execute_ways_load(struct execute *x, unsigned reg, uint32_t address);

@@ -400,6 +400,46 @@ START_TEST(test_ways_divided)
 }
 END_TEST
 
+/* A word that is stored to where a condition that nobody knows holds: it keeps within both, also
+ * where the register was stored and compared before. */
+START_TEST(test_perhaps_stored)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, false);
+    r->known &= ~UINT64_C(4);
+    r->value[1] = RAM + 0x100;
+    step(&b, 0xe202201f); /* and r2, r2, #31 */
+    step(&b, 0xe352000a); /* cmp r2, #10 */
+    r->psr_known &= ~FLAGS;
+    step(&b, 0xe5812000); /* str r2, [r1] */
+    step(&b, 0xa242200a); /* subge r2, r2, #10 */
+    step(&b, 0xa5812000); /* strge r2, [r1] */
+    step(&b, 0xe5913000); /* ldr r3, [r1] */
+    ck_assert(r->bounded & 8 && r->value[3] == 0 && r->range[3] == 21);
+    step(&b, 0xe5c1c004); /* strb r12, [r1, #4] */
+    step(&b, 0xa5c13004); /* strbge r3, [r1, #4] */
+    step(&b, 0xe5d14004); /* ldrb r4, [r1, #4] */
+    ck_assert(r->bounded & 16 && r->value[4] == 0 && r->range[4] == 21);
+    end(&b);
+}
+END_TEST
+
+/* The upper word of a signed product. */
+START_TEST(test_signed_upper)
+{
+    struct bench b;
+    struct execute_regs *r = begin(&b, true);
+    r->known &= ~UINT64_C(4);
+    r->value[1] = 0x4ec4ec4f; /* 2^36 / 52 */
+    step(&b, 0xe2022ffe);     /* and r2, r2, #0x3f8 */
+    step(&b, 0xe2422064);     /* sub r2, r2, #100 */
+    step(&b, 0xe0c43291);     /* smull r3, r4, r1, r2 */
+    step(&b, 0xe1a04244);     /* asr r4, r4, #4 */
+    ck_assert(r->bounded & 16 && r->value[4] == (uint32_t)-2 && r->range[4] == 19);
+    end(&b);
+}
+END_TEST
+
 /* A handler's own choice, of which no register tells any more, does not keep away that of what it
  * interrupts. */
 START_TEST(test_own_ways)
@@ -464,6 +504,8 @@ Suite *unit_suite(void)
     unit_cases(s, "execute: a handler between A32 conditions", test_ways_interrupted, 0, 2);
     unit_cases(s, "execute: a division that is interrupted", test_division_interrupted, 0, 8);
     unit_case(s, "execute: one of two numbers is divided", test_ways_divided);
+    unit_case(s, "execute: a word that is stored to, perhaps", test_perhaps_stored);
+    unit_case(s, "execute: the upper word of a signed product", test_signed_upper);
     unit_case(s, "execute: a handler that chooses between two ways itself", test_own_ways);
     unit_cases(s, "execute: handlers that give A32 conditions back", test_ways_given_back, 0, 4);
     return s;
