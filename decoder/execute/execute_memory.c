@@ -377,6 +377,9 @@ void execute_memory_set_pair(struct execute_memory *m, const struct execute_pair
 {
     if (range_of(m, pair->address)->kind != EXECUTE_MEMORY_RAM)
         return;
+    for (unsigned i = 0; i < m->pair_count; i++)
+        if (m->pairs[i].address == pair->address)
+            m->pairs[i].instance = 0;
     m->pairs[m->pair_next++ % EXECUTE_PAIRS] = *pair;
     m->pair_count += m->pair_count < EXECUTE_PAIRS;
     m->bound_near |= near_bit(pair->address) | near_bit(pair->address + 3);

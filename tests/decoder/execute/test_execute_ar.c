@@ -410,16 +410,24 @@ START_TEST(test_perhaps_stored)
     r->value[1] = RAM + 0x100;
     step(&b, 0xe202201f); /* and r2, r2, #31 */
     step(&b, 0xe352000a); /* cmp r2, #10 */
-    r->psr_known &= ~FLAGS;
     step(&b, 0xe5812000); /* str r2, [r1] */
     step(&b, 0xa242200a); /* subge r2, r2, #10 */
     step(&b, 0xa5812000); /* strge r2, [r1] */
     step(&b, 0xe5913000); /* ldr r3, [r1] */
     ck_assert(r->bounded & 8 && r->value[3] == 0 && r->range[3] == 21);
+    step(&b, 0xe3550000); /* cmp r5, #0 */
+    step(&b, 0xe5912000); /* ldr r2, [r1]: one of two, which is stored again */
+    step(&b, 0xe2822001); /* add r2, r2, #1 */
+    step(&b, 0xe352000c); /* cmp r2, #12 */
+    step(&b, 0xe5812000); /* str r2, [r1] */
+    step(&b, 0xa242200c); /* subge r2, r2, #12 */
+    step(&b, 0xa5812000); /* strge r2, [r1] */
+    step(&b, 0xe5913000); /* ldr r3, [r1] */
+    ck_assert(r->bounded & 8 && r->value[3] == 0 && r->range[3] == 11);
     step(&b, 0xe5c1c004); /* strb r12, [r1, #4] */
     step(&b, 0xa5c13004); /* strbge r3, [r1, #4] */
     step(&b, 0xe5d14004); /* ldrb r4, [r1, #4] */
-    ck_assert(r->bounded & 16 && r->value[4] == 0 && r->range[4] == 21);
+    ck_assert(r->bounded & 16 && r->value[4] == 0 && r->range[4] == 12);
     end(&b);
 }
 END_TEST
