@@ -63,6 +63,10 @@ ROUNDS = 300 if FULL else 40
 PROTOCOLS = {"m4": (bench.M4, ["-DTICK=4000"], ("O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=500"], ("O1", "O2", "Os")),
              "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2", "Os")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1", "O2", "Os"))}
 PROTOCOL_ROUNDS = 1500
+# Drivers of an ADC and a motor (target/driver.c), likewise.
+DRIVERS = {"m4": (bench.M4, ["-DTICK=4000"], ("O0", "O1", "O2", "Os")), "m33": (bench.M33, ["-DTICK=700"], ("O0", "O1", "O2")),
+           "a32": (bench.A9, ["-marm"], ("O0", "O1", "O2")), "t32": (bench.A9, ["-mthumb"], ("O0", "O1"))}
+DRIVER_ROUNDS = 600
 
 
 class Small(bench.Case):
@@ -80,7 +84,7 @@ class Sensor(bench.Case):
         super().__init__(folder, f"{program}-{kind}{style or ''}", level, rounds, (*start, f"{program}.c"), (machine, [*flags, f"-DSTYLE={style}"]))
 
 
-def sensor(case, least=0.95):
+def sensor(case, least=0.95, registers_least=None):
     """An index, a length or a structure that a number from outside chooses ends what is known where it may be, and no more."""
     case.execute()
     known = {}
@@ -88,7 +92,7 @@ def sensor(case, least=0.95):
         return False
     registers, words = (known[f"{what}_known"] / known[what] for what in ("registers", "words"))
     joined = ask(case, False, 1, "forward", "joined")[-1]
-    good = words >= least and registers >= (0.9 if case.level == "O0" else 0.65) and not joined["wrong"]
+    good = words >= least and registers >= (registers_least or (0.9 if case.level == "O0" else 0.65)) and not joined["wrong"]
     last = "; ".join(f"{way} " + " and ".join(f"{n / joined[what]:.1%}" for n, what in zip(joined[way], ("registers", "words")))
                      for way in ("forwards", "backwards", "either"))
     print(f"{'PASS' if good else 'FAIL'} {case.name}, input: {case.count} instructions, {registers:.1%} of the registers and "
@@ -176,6 +180,9 @@ def main():
                 rounds = ROUNDS // 4 if kind.endswith("-tick") else ROUNDS
                 for style in (range(STYLES) if FULL else (seed % STYLES,)) if kind.endswith("-tick") else (0,):
                     good &= sensor(Sensor(place, kind, level, rounds, style=style))
+        for kind, (_, _, levels) in DRIVERS.items():
+            for level in levels if FULL else (random.Random(f"{seed} {kind}").choice(levels),):
+                good &= sensor(Sensor(place, kind, level, DRIVER_ROUNDS, "driver", DRIVERS), registers_least=0.8)
         for kind, (_, _, levels) in PROTOCOLS.items() if FULL else ():
             level = random.Random(f"{seed} {kind}").choice(levels)
             good &= sensor(Sensor(place, kind, level, PROTOCOL_ROUNDS, "protocol", PROTOCOLS), 0.9)
