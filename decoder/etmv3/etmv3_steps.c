@@ -86,20 +86,6 @@ void etmv3_position_unfold(struct etmv3_position *s, const struct bt_block *base
     }
 }
 
-void *etmv3_learn_target(const struct flow_core *core, void *from, uint32_t address,
-                         enum bt_isa isa)
-{
-    struct code_steps *steps = core->code->steps;
-    struct code_step *known = code_step_find(steps, from, address | isa);
-    struct code_range *range = code_find(core->code, core->view, address, isa);
-    if (range && !known && code_step_has_room(steps, from, address | isa)) {
-        struct code_step_way way;
-        code_step_way_init(&way, range);
-        code_step_add(steps, from, address | isa, &way);
-    }
-    return range;
-}
-
 uint32_t etmv3_step_size(const struct code_step *step)
 {
     return step->size;

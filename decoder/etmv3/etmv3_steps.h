@@ -61,11 +61,6 @@ static inline uint32_t etmv3_place_open(const void *place)
  * is not linked yet. */
 struct code_step *etmv3_learn(const struct code_cache *code, void *from, uint32_t headers);
 
-/* The range where an indirect branch goes, seen for the first time: a step without blocks. NULL: it
- * is not known. */
-void *etmv3_learn_target(const struct flow_core *core, void *from, uint32_t address,
-                         enum bt_isa isa);
-
 /* step->size, no choice of two values: see etmv3_position_step(). */
 uint32_t etmv3_step_size(const struct code_step *step);
 
@@ -94,8 +89,7 @@ static ALWAYS_INLINE void *etmv3_place_went(const struct flow_core *core, void *
     if ((uintptr_t)place % CODE_PLACES != PLACE_DUE ||
         !etmv3_short_branch(&form, in->at, in->end, &k))
         return NULL;
-    const struct code_step *step = code_step_at(core->code->steps, place, k.address | isa);
-    void *to = step ? step->to : etmv3_learn_target(core, place, k.address, isa);
+    void *to = flow_went(core, place, k.address, isa);
     if (!to)
         return NULL;
     etmv3_short_take(in, &k);

@@ -205,13 +205,12 @@ static __attribute__((noinline)) bool etmv4_fast_cursor_rare(struct etmv4_fast_c
 
 /* An atom header. False: not all of it goes along cached ranges. */
 static ALWAYS_INLINE bool trail_header(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
-                                       bool wide, enum etmv4_counting times)
+                                       const struct bt_block *limit, bool wide,
+                                       enum etmv4_counting times)
 {
     const struct etmv4_packet *h = &etmv4_packets[*in->at];
-    if (times && etmv4_fast_cursor_step(t, *in->at, times)) {
-        in->at++;
+    if (times && etmv4_fast_cursor_steps(t, in, limit, wide, times))
         return true;
-    }
     in->left = etmv4_fast_cursor_atoms(t, (uint32_t)h->value, h->n, wide, times);
     in->at++;
     return in->left == 0;
@@ -243,7 +242,7 @@ static ALWAYS_INLINE void trail_along(struct etmv4_fast_cursor *now, struct etmv
     struct etmv4_fast_cursor t = trail_copy(now, stack);
     struct etmv4_bytes in = *bytes;
     while (in.at < in.end && t.b <= limit) {
-        if (*in.at >= ETMV4_HDR_ATOM ? trail_header(&t, &in, wide, times)
+        if (*in.at >= ETMV4_HDR_ATOM ? trail_header(&t, &in, limit, wide, times)
                                      : trail_address(&t, &in, wide))
             continue;
         *now = t; /* copies: the loop keeps its own in registers */

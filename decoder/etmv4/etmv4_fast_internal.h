@@ -109,6 +109,10 @@ etmv4_near_address(const struct etmv4_address *last, uint8_t header, const uint8
     return true;
 }
 
+/* Here and below, `wide`: all code is A64; else none is. `times`: whether
+ * those of ranges are counted, and blocks of ranges with CODE_LEAVES marked. */
+enum etmv4_counting { ETMV4_NO_TIMES, ETMV4_TIMES, ETMV4_LEAVES };
+
 static inline __attribute__((always_inline)) enum bt_isa
 etmv4_fast_cursor_isa(const struct etmv4_fast_cursor *t, uint8_t isa_bit, bool wide)
 {
@@ -176,10 +180,6 @@ _Static_assert(offsetof(struct code_range, wide) - offsetof(struct code_range, s
                    offsetof(struct code_range, info) - offsetof(struct code_range, start) ==
                        offsetof(struct bt_block, info),
                "a range's second half is a block");
-
-/* Here and below, `wide`: all code is A64; else none is. `times`: whether
- * those of ranges are counted, and blocks of ranges with CODE_LEAVES marked. */
-enum etmv4_counting { ETMV4_NO_TIMES, ETMV4_TIMES, ETMV4_LEAVES };
 
 static inline __attribute__((always_inline)) void
 etmv4_fast_cursor_block(struct etmv4_fast_cursor *t, struct code_range *range, unsigned fail,
@@ -293,17 +293,21 @@ etmv4_fast_cursor_atoms(struct etmv4_fast_cursor *t, uint32_t atoms, unsigned n,
     return 0;
 }
 
+/* Steps begin and end at a range, or a byte further: there its indirect branch was taken. */
+
 /* The step that a header stands for, seen for the first time. NULL: there is no room, or a range is
- * not linked yet. */
+ * not linked yet. Wants the cursor where it lies: else compilers take it apart before they know
+ * `times`, and the loop without them takes a tenth longer. */
 static __attribute__((noinline)) struct code_step *
-etmv4_fast_cursor_learn(const struct etmv4_fast_cursor *t, unsigned header)
+etmv4_fast_cursor_learn(const struct etmv4_fast_cursor *t, struct code_range *from, unsigned header)
 {
-    struct code_step *known = code_step_find(t->steps, t->range, header);
+    struct code_steps *steps = t->steps;
+    struct code_step *known = code_step_find(steps, from, header);
     struct code_step_way way;
     uint32_t atoms = (uint32_t)etmv4_packets[header].value;
-    if (known || !code_step_has_room(t->steps, t->range, header))
+    if (known || !code_step_has_room(steps, from, header))
         return known;
-    code_step_way_init(&way, t->range);
+    code_step_way_init(&way, from);
     for (unsigned i = 0; i < etmv4_packets[header].n; i++) {
         struct code_range *range = way.to;
         unsigned fail = ~atoms >> i & 1;
@@ -316,35 +320,69 @@ etmv4_fast_cursor_learn(const struct etmv4_fast_cursor *t, unsigned header)
         if (!way.to || range->end > CODE_END_INDIRECT || (fail && range->last & CODE_SURE))
             return NULL;
     }
-    return code_step_add(t->steps, t->range, header, &way);
+    way.to = (char *)way.to + way.due;
+    return code_step_add(steps, from, header, &way);
 }
 
-/* A header as a step. False: it is none. */
-static inline __attribute__((always_inline)) bool
-etmv4_fast_cursor_step(struct etmv4_fast_cursor *t, unsigned header, enum etmv4_counting times)
+/* Where an indirect branch goes by the address that must be next. NULL: it is not, or not along
+ * known code. */
+static inline __attribute__((always_inline)) void *
+etmv4_fast_cursor_place_went(struct etmv4_fast_cursor *t, struct etmv4_bytes *in, const void *place,
+                             bool wide)
 {
-    if (t->due)
-        return false;
-    struct code_step *step = code_step_at_range(t->steps, t->range, header);
-    if (!step)
-        step = etmv4_fast_cursor_learn(t, header);
-    if (!step || !step->blocks)
-        return false;
-    step->times++;
-    *t->b = flow_step_block(step);
-    t->instructions += step->insns;
-    if (times == ETMV4_LEAVES) {
-        *t->marks = (struct flow_mark){t->b, t->instructions};
-        t->marks += step->leaves;
+    struct etmv4_target a;
+    if (!etmv4_near_address(in->p->last, *in->at, in->at + 1, in->end, &a) ||
+        (!wide && a.value > UINT32_MAX))
+        return NULL;
+    void *to = flow_went(&t->f->core, place, a.value, etmv4_fast_cursor_isa(t, a.isa_bit, wide));
+    if (!to)
+        return NULL;
+    t->f->isa_bit = a.isa_bit;
+    etmv4_push_address(in->p->last, a.value, a.isa_bit);
+    in->at += a.size;
+    in->inner += (size_t)(a.size - a.packets);
+    return to;
+}
+
+/* As many headers, and addresses behind them, as are steps. False: there is not one. */
+static inline __attribute__((always_inline)) bool
+etmv4_fast_cursor_steps(struct etmv4_fast_cursor *t, struct etmv4_bytes *in,
+                        const struct bt_block *limit, bool wide, enum etmv4_counting times)
+{
+    char *place = (char *)t->range + t->due;
+    const uint8_t *begin = in->at;
+    while (in->at < in->end && t->b <= limit) {
+        bool due = (uintptr_t)place & 1;
+        if (*in->at < ETMV4_HDR_ATOM) {
+            void *to = due ? etmv4_fast_cursor_place_went(t, in, place, wide) : NULL;
+            if (!to)
+                break;
+            place = to;
+            continue;
+        }
+        struct code_step *step = code_step_at(t->steps, place, *in->at);
+        if (!step && !due)
+            step = etmv4_fast_cursor_learn(t, (struct code_range *)(void *)place, *in->at);
+        if (!step || !step->blocks)
+            break;
+        step->times++;
+        *t->b = flow_step_block(step);
+        t->instructions += step->insns;
+        if (times == ETMV4_LEAVES) {
+            *t->marks = (struct flow_mark){t->b, t->instructions};
+            t->marks += step->leaves;
+        }
+        t->b++;
+        t->more += step->blocks - 1u;
+        if (t->stack && step->calls)
+            etmv4_fast_cursor_push(t, code_step_call(t->steps, step));
+        t->pops = t->stack;
+        place = step->to;
+        in->at++;
     }
-    t->b++;
-    t->more += step->blocks - 1u;
-    if (step->calls)
-        etmv4_fast_cursor_push(t, code_step_call(t->steps, step));
-    t->range = step->to;
-    t->due = step->due;
-    t->pops = t->stack;
-    return true;
+    t->due = (uintptr_t)place & 1;
+    t->range = (struct code_range *)(void *)(place - t->due);
+    return in->at > begin;
 }
 
 /* An exception of that type, and the packet of it at `offset`. */

@@ -156,3 +156,17 @@ void flow_set_vmid(struct flow_core *f, struct flow_out *out, uint64_t offset, u
     f->view_stale = true;
     flow_event(f, out, BT_EVENT_VMID, offset)->u.vmid.id = vmid;
 }
+
+struct code_range *flow_learn_target(const struct flow_core *f, const void *from, uint64_t address,
+                                     enum bt_isa isa)
+{
+    struct code_steps *steps = f->code->steps;
+    const uint32_t target = flow_target(address, isa);
+    struct code_range *range = code_find(f->code, f->view, address, isa);
+    if (range && !code_step_find(steps, from, target)) {
+        struct code_step_way way;
+        code_step_way_init(&way, range);
+        code_step_add(steps, from, target, &way);
+    }
+    return range;
+}

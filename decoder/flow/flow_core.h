@@ -150,6 +150,26 @@ static inline bool flow_ranges_valid(const struct flow_core *f)
     return f->range_epoch == f->code->epoch;
 }
 
+/* In place of a step's header: the address that execution goes to, of A64 its lower half. */
+static inline uint32_t flow_target(uint64_t address, enum bt_isa isa)
+{
+    return (uint32_t)address | (isa == BT_ISA_A64 ? 0 : isa);
+}
+
+/* As code_find(), remembered as a step without blocks if there is room. */
+struct code_range *flow_learn_target(const struct flow_core *f, const void *from, uint64_t address,
+                                     enum bt_isa isa);
+
+/* The range where execution goes from a place that an address follows. NULL: it is not known. */
+static inline struct code_range *flow_went(const struct flow_core *f, const void *from,
+                                           uint64_t address, enum bt_isa isa)
+{
+    const struct code_step *step = code_step_at(f->code->steps, from, flow_target(address, isa));
+    if (step && (isa != BT_ISA_A64 || ((struct code_range *)step->to)->wide == address >> 32))
+        return (struct code_range *)step->to;
+    return flow_learn_target(f, from, address, isa);
+}
+
 void flow_go_to(struct flow_core *f, uint64_t address, uint8_t isa);
 
 /* The state of the instructions that follow; an event where it differs from before. */

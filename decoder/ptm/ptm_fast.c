@@ -212,7 +212,8 @@ static ALWAYS_INLINE bool ptm_fast_cursor_branch(struct ptm_fast_cursor *t, stru
         if (!ptm_more_count(in->at, len, &n, byte & 0x40, &cycles))
             return false;
     }
-    next = code_went(core->code, core->view, range, k.address, t->isa);
+    next = kind.times ? flow_went(core, (char *)range + 1, k.address, t->isa)
+                      : code_went(core->code, core->view, range, k.address, t->isa);
     if (!next)
         return false;
     ptm_fast_cursor_block(t, range, 0, kind, cycles);
