@@ -134,11 +134,21 @@ static int pass_refuse(struct gdb_session *s, const char *payload, size_t len)
                : gdb_reply(s, "");
 }
 
+/* QEMU says nothing of a thread that it has not, and the connection would be given up. */
+static bool pass_is_of_no_thread(const struct gdb_session *s, const char *payload, size_t len)
+{
+    const struct gdb_remote *r = gdb_remote_of(s->target);
+    struct gdb_args a = {payload, payload + len};
+    struct gdb_thread t;
+    return r->is_qemu && gdb_args_text(&a, "qThreadExtraInfo,") &&
+           (!gdb_thread_take(&a, &t) || !t.single || gdb_remote_core_of(r, &t) < 0);
+}
+
 int gdb_pass(struct gdb_session *s, const char *payload, size_t len)
 {
     if (target_is_ready(s->target) && len > gdb_remote_of(s->target)->packet_size)
         return gdb_reply(s, "E.the packet is longer than PacketSize"); /* QEMU would not answer */
-    if (gdb_packet_is_broken(payload, len))
+    if (gdb_packet_is_broken(payload, len) || pass_is_of_no_thread(s, payload, len))
         return BT_ERR_INVAL;
     if (gdb_packet_is(payload, len, "QThreadSuffixSupported") ||
         gdb_packet_is(payload, len, "qHostInfo"))

@@ -4,6 +4,7 @@
 """Live boards at their limits: what cannot work is told in words, and nothing is left running."""
 
 import os
+import random
 import re
 import struct
 import subprocess
@@ -16,6 +17,7 @@ from replay_gdb import (BTRACED, GAP, PATIENCE, Suite, environment, equal, expec
 suite = Suite()
 ELF = PROGRAMS / "crash-a9.elf"
 BASE = 0x60000000
+SEED = int(os.environ.get("BTRACED_SEED", random.SystemRandom().randrange(1 << 32)))
 
 
 def users_of(path):
@@ -64,6 +66,18 @@ def _():
             equal(follow(found, truth, target), min(len(truth), 99999), "instructions")
         wire.step()
         equal(wire.blocks("delta"), [(0, target + 4)], "the step")
+
+
+@suite.test("live: what QEMU does not answer gets an error, and the connection stays")
+def _():
+    r = random.Random(SEED)
+    print(f"# seed {SEED}", flush=True)
+    odd = [f"{r.randrange(2, 1 << r.randrange(2, 64)):x}" for _ in range(8)] + ["0", "-1", "p1.-1", "p1.0", ""]
+    with Live(board_file("virtual-a9")) as live, Wire(live) as wire:
+        for thread in odd:
+            equal(wire.ask(f"qThreadExtraInfo,{thread}"), "E01", f"the answer about thread '{thread}'")
+        has(bytes.fromhex(wire.ask("qThreadExtraInfo,1")).decode(), "CPU")
+        has(bytes.fromhex(wire.ask("qThreadExtraInfo,p1.1")).decode(), "CPU")
 
 
 @suite.test("live: a trace ID that no source has is told in words")
