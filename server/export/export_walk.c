@@ -54,7 +54,7 @@ void export_loss_text(const struct export_loss *loss, char *out, size_t size)
             before = ", ";
     }
     loss_add(out, size, loss->skipped, "bytes skipped", "; ");
-    loss_add(out, size, loss->taken_back, "doubtful instructions before gaps, not counted:", "; ");
+    loss_add(out, size, loss->taken_back, "doubtful instructions before gaps, of no line:", "; ");
     if (loss->doubtful > loss->taken_back)
         loss_add(out, size, loss->doubtful - loss->taken_back, "doubtful instructions", "; ");
     loss_add(out, size, loss->dropped, "branches on unknown positions", "; ");
