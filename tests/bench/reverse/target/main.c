@@ -5,6 +5,7 @@ volatile u32 last_sum;
 
 void *memset(void *to, int value, unsigned size);
 void *memcpy(void *to, const void *from, unsigned size);
+void *memmove(void *to, const void *from, unsigned size);
 
 /* The compiler calls them. */
 T32 void *memset(void *to, int value, unsigned size)
@@ -23,6 +24,19 @@ A32 void *memcpy(void *to, const void *from, unsigned size)
 
     while (size--)
         *at++ = *source++;
+    return to;
+}
+
+/* Of variables that overlap, as parts of a union do. */
+T32 void *memmove(void *to, const void *from, unsigned size)
+{
+    unsigned char *at = to;
+    const unsigned char *source = from;
+
+    if (at <= source)
+        return memcpy(to, from, size);
+    while (size--)
+        at[size] = source[size];
     return to;
 }
 

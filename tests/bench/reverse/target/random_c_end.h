@@ -19,12 +19,12 @@ u32 work_data(u32 seed)
 #if defined __clang__ && defined __arm__
 /* Run-time ABI for the Arm Architecture 4.3.4: what Clang calls where GCC calls main.c's. */
 void *memset(void *to, int value, unsigned size);
-void *memcpy(void *to, const void *from, unsigned size);
+void *memmove(void *to, const void *from, unsigned size);
 
 #define COPIES(name)                                                                               \
     void name(void *to, const void *from, unsigned size)                                           \
     {                                                                                              \
-        memcpy(to, from, size);                                                                    \
+        memmove(to, from, size);                                                                   \
     }
 #define SETS(name)                                                                                 \
     void name(void *to, unsigned size, int value)                                                  \
@@ -39,6 +39,9 @@ void *memcpy(void *to, const void *from, unsigned size);
 COPIES(__aeabi_memcpy)
 COPIES(__aeabi_memcpy4)
 COPIES(__aeabi_memcpy8)
+COPIES(__aeabi_memmove)
+COPIES(__aeabi_memmove4)
+COPIES(__aeabi_memmove8)
 SETS(__aeabi_memset)
 SETS(__aeabi_memset4)
 SETS(__aeabi_memset8)
