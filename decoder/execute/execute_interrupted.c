@@ -21,7 +21,7 @@ static struct execute_before *before(struct execute_interrupted *i, uint32_t num
 }
 
 /* One that is free, or the oldest one. */
-static struct execute_before *place(struct execute_interrupted *i)
+static struct execute_before *oldest_before(struct execute_interrupted *i)
 {
     struct execute_before *p = &i->before[0];
     for (unsigned n = 1; n < EXECUTE_INTERRUPTED; n++)
@@ -48,7 +48,7 @@ uint32_t execute_interrupt(struct execute *x)
         m->sources | m->of | m->uppers | m->others | bit_of(r->compared.reg) | bit_of(r->mirror);
     if (!tell && !m->kept && !i->number)
         return 0;
-    struct execute_before *b = place(i);
+    struct execute_before *b = oldest_before(i);
     execute_memory_let_go(&x->memory, b->number);
     *b = (struct execute_before){.number = ++x->memory.latest,
                                  .within = i->number,
