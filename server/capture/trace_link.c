@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -421,16 +422,35 @@ static bool trace_link_await(struct trace_link *l)
     return true;
 }
 
+static int trace_link_poll(struct trace_link *l)
+{
+    int error = l->input.stream.ops->poll(l->input.stream.self, POLL_MS);
+    trace_link_count(l);
+    return error;
+}
+
+/* What has come before the end: of a board that has ended, its last words. */
+static void trace_link_read_rest(struct trace_link *l, int fd)
+{
+    int rest;
+    if (ioctl(fd, FIONREAD, &rest) != 0 || rest < 0)
+        return;
+    uint64_t all = l->stats.connection + (unsigned)rest; /* which only this thread writes */
+    while (l->stats.connection < all && !trace_link_poll(l))
+        ;
+}
+
 /* False: the thread is to end. */
 static bool trace_link_read(struct trace_link *l)
 {
-    const struct trace_stream *in = &l->input.stream;
     int fd = trace_link_wait_fd(l), error = BT_OK;
     while (!error) {
-        if (fd >= 0 ? !trace_link_wait_for(l, fd, -1) : atomic_load(&l->ending))
+        if (fd >= 0 ? !trace_link_wait_for(l, fd, -1) : atomic_load(&l->ending)) {
+            if (fd >= 0)
+                trace_link_read_rest(l, fd);
             return false;
-        error = in->ops->poll(in->self, POLL_MS);
-        trace_link_count(l);
+        }
+        error = trace_link_poll(l);
     }
     return true;
 }

@@ -98,6 +98,49 @@ START_TEST(hands_on_what_comes)
 }
 END_TEST
 
+struct late {
+    struct received received;
+    uv_sem_t busy, more;
+};
+
+/* The capture thread is still at the first bytes while the link is told to end. */
+static void on_bytes_busy(void *ctx, const uint8_t *data, size_t len)
+{
+    struct late *late = ctx;
+    bool first = late->received.count == 0;
+    on_bytes(&late->received, data, len);
+    if (!first)
+        return;
+    uv_sem_post(&late->busy);
+    uv_sem_wait(&late->more);
+    uv_sleep(50);
+}
+
+/* What a board sent before it ended is not lost where the thread has fallen behind. */
+START_TEST(hands_on_what_came_before_the_end)
+{
+    struct late late = {0};
+    const struct trace_sink sink = {
+        .user = &late, .bytes = on_bytes_busy, .lost = on_lost, .room = sink_room};
+    struct trace_link *l;
+    struct message why;
+    uv_sem_init(&late.busy, 0);
+    uv_sem_init(&late.more, 0);
+    ck_assert_int_eq(trace_link_start(&config, &sink, &l, &why), BT_OK);
+    int fd = stream_socket_connect(&config.trace);
+    ck_assert_int_eq(write(fd, "first", 5), 5);
+    uv_sem_wait(&late.busy);
+    ck_assert_int_eq(write(fd, "last", 4), 4);
+    uv_sem_post(&late.more);
+    trace_link_stop(l);
+    close(fd);
+    ck_assert_uint_eq(late.received.count, 9);
+    ck_assert_int_eq(memcmp(late.received.bytes, "firstlast", 9), 0);
+    uv_sem_destroy(&late.busy);
+    uv_sem_destroy(&late.more);
+}
+END_TEST
+
 /* Of aligned frames whole ones are handed on. */
 START_TEST(keeps_frames_whole)
 {
@@ -170,6 +213,7 @@ Suite *unit_suite(void)
 {
     Suite *s = suite_create("trace_link");
     add(s, "trace_link: bytes of one connection after the other", hands_on_what_comes);
+    add(s, "trace_link: what came before the end", hands_on_what_came_before_the_end);
     add(s, "trace_link: frames stay whole", keeps_frames_whole);
     add(s, "trace_link: names the pipe that cannot be made", names_what_failed);
     add(s, "trace_link: names the address that cannot be listened on",
