@@ -302,11 +302,9 @@ static int write_timeline(struct export_run *r)
     const struct export_args *args = &r->args;
     struct timeline_result result;
     struct message why;
-    FILE *out = export_create(args);
-    if (!out)
-        return EXIT_INTERNAL;
-    int error = timeline_write(args, &r->first, out, &r->loss, &result, &why);
-    int code = export_close(args, out);
+    FILE *out = NULL;
+    int error = timeline_write(args, &r->first, &out, &r->loss, &result, &why);
+    int code = out ? export_close(args, out) : EXIT_INTERNAL;
     if (error == BT_ERR_INVAL && why.text[0]) {
         export_complain(args, why.text);
         return EXIT_USAGE;

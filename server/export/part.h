@@ -21,7 +21,8 @@ int part_count(const struct counts_file *f, struct recording *r,
                const struct recording_source *source, const struct export_names *names,
                struct counts_source *out);
 
-/* What the recording and its programs are known by; `path` names it. BT_ERR_NOMEM, BT_ERR_IO. */
+/* What the recording and its programs are known by; `path` names it. BT_ERR_NOMEM, BT_ERR_IO,
+ * BT_ERR_FORMAT: its compressed trace is damaged. */
 int part_identify(struct counts_file *f, struct recording *r,
                   const struct recording_source *sources, size_t source_count,
                   const struct export_names *names, const char *path);

@@ -32,21 +32,22 @@ static bool hash_program(EVP_MD_CTX *hash, const struct elf_image *elf)
     return ok;
 }
 
-static bool hash_source(EVP_MD_CTX *hash, struct recording *r,
-                        const struct recording_source *source)
+static int hash_source(EVP_MD_CTX *hash, struct recording *r, const struct recording_source *source)
 {
     bool ok = hash_text(hash, source->name) && hash_text(hash, source->core_name);
+    int error = BT_OK;
     for (size_t i = 0; ok && i < source->buffer->file_count; i++) {
         const uint8_t *data;
-        uint64_t size;
-        ok = recording_map(r, source, i, &data, &size) == 0 && hash_number(hash, size);
+        uint64_t size = 0;
+        error = recording_map(r, source, i, &data, &size);
         uint64_t look = size < LOOK ? size : LOOK;
-        ok = ok && recording_need(r, source, i, 0, look) == 0 &&
-             (!look || EVP_DigestUpdate(hash, data, look) == 1) &&
-             recording_need(r, source, i, size - look, size) == 0 &&
-             (!look || EVP_DigestUpdate(hash, data + size - look, look) == 1);
+        error = error ? error : recording_need(r, source, i, 0, look);
+        ok = !error && hash_number(hash, size) &&
+             (!look || EVP_DigestUpdate(hash, data, look) == 1);
+        error = error ? error : recording_need(r, source, i, size - look, size);
+        ok = ok && !error && (!look || EVP_DigestUpdate(hash, data + size - look, look) == 1);
     }
-    return ok;
+    return error ? error : ok ? BT_OK : BT_ERR_NOMEM;
 }
 
 /* The last part of the path, also of "runs/a/" and of ".". */
@@ -86,9 +87,9 @@ int part_identify(struct counts_file *f, struct recording *r,
     f->run = base_name(path);
     int error = hash && f->run ? part_programs(f, names) : BT_ERR_NOMEM;
     bool ok = !error && EVP_DigestInit_ex(hash, EVP_sha256(), NULL) == 1 && hash_text(hash, f->run);
-    for (size_t i = 0; ok && i < source_count; i++)
-        ok = hash_source(hash, r, &sources[i]);
+    for (size_t i = 0; ok && !error && i < source_count; i++)
+        error = hash_source(hash, r, &sources[i]);
     ok = ok && EVP_DigestFinal_ex(hash, f->recording, NULL) == 1;
     EVP_MD_CTX_free(hash);
-    return error ? error : ok ? BT_OK : BT_ERR_IO;
+    return error ? error : ok ? BT_OK : BT_ERR_NOMEM;
 }

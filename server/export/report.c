@@ -452,7 +452,7 @@ static int write_timeline(struct report_json *j)
     FILE *f = open_memstream(&data, &length);
     if (!f)
         return BT_ERR_NOMEM;
-    int error = timeline_write(&args, j->r->opened, f, &loss, &result, &why);
+    int error = timeline_write(&args, j->r->opened, &f, &loss, &result, &why);
     if (fclose(f) && !error)
         error = BT_ERR_NOMEM;
     if (!error) {

@@ -458,8 +458,15 @@ static void write_tracks(struct timeline_core *t)
         timeline_itm_begin(&t->itm, t->out, t->track + TRACKS_ITM, PROCESS, t->source->core_name);
 }
 
+/* Not before it is known that there is something to write: an older file stays until then. */
+static bool create_timeline(const struct export_args *args, FILE **out)
+{
+    *out = *out ? *out : export_create(args);
+    return *out != NULL;
+}
+
 static int timeline_cores(struct timeline_core *cores, const struct export_args *args,
-                          struct export_opened *o, FILE *out, struct export_loss *loss,
+                          struct export_opened *o, FILE **out, struct export_loss *loss,
                           struct timeline_result *result, struct message *why)
 {
     struct perfetto perfetto;
@@ -492,7 +499,9 @@ static int timeline_cores(struct timeline_core *cores, const struct export_args 
         choose_shortest(cores, o->source_count, max - share_itm(cores, o->source_count, max));
     if (result->shortest < args->shortest)
         result->shortest = args->shortest;
-    perfetto_init(&perfetto, out);
+    if (!create_timeline(args, out))
+        return BT_OK;
+    perfetto_init(&perfetto, *out);
     export_loss_text(loss, text, sizeof text);
     snprintf(name, sizeof name, "btraced: %s", text);
     perfetto_process(&perfetto, PROCESS, name);
@@ -532,7 +541,7 @@ static int one_alone(struct export_opened *o, const struct recording_source *sou
 }
 
 /* What ITMs and STMs tell that stand alone. */
-static int timeline_alone(const struct export_args *args, struct export_opened *o, FILE *out,
+static int timeline_alone(const struct export_args *args, struct export_opened *o, FILE **out,
                           struct timeline_result *result, struct message *why)
 {
     struct perfetto perfetto;
@@ -541,7 +550,9 @@ static int timeline_alone(const struct export_args *args, struct export_opened *
         snprintf(why->text, sizeof why->text, "--from and --to need trace of instructions");
         return BT_ERR_INVAL;
     }
-    perfetto_init(&perfetto, out);
+    if (!create_timeline(args, out))
+        return BT_OK;
+    perfetto_init(&perfetto, *out);
     for (size_t i = 0; i < o->source_count && !error; i++) {
         uint64_t left = args->max_bytes > perfetto.bytes ? args->max_bytes - perfetto.bytes : 1;
         error = one_alone(o, &o->sources[i], args->max_bytes ? left / (o->source_count - i) : 0,
@@ -551,7 +562,7 @@ static int timeline_alone(const struct export_args *args, struct export_opened *
     return error;
 }
 
-int timeline_write(const struct export_args *args, struct export_opened *o, FILE *out,
+int timeline_write(const struct export_args *args, struct export_opened *o, FILE **out,
                    struct export_loss *loss, struct timeline_result *result, struct message *why)
 {
     if (o->alone) {

@@ -14,9 +14,10 @@ struct timeline_result {
     uint64_t shortest; /* calls of fewer instructions are left out */
 };
 
-/* Of all sources. 0 or a bt_error; what cannot be written shows at the file. *why is filled for
+/* Of all sources. 0 or a bt_error; what cannot be written shows at the file. *out may be NULL: then
+ * export_create() makes it, once there is something to be written. *why is filled for
  * BT_ERR_INVAL: the window is none. */
-int timeline_write(const struct export_args *args, struct export_opened *o, FILE *out,
+int timeline_write(const struct export_args *args, struct export_opened *o, FILE **out,
                    struct export_loss *loss, struct timeline_result *result, struct message *why);
 
 #endif

@@ -99,10 +99,13 @@ def _():
     damaged = bytearray(whole)
     damaged[CHANCE.randrange(40, len(whole) // 2)] ^= 1 << CHANCE.randrange(8)
     trace.write_bytes(damaged)
-    for words in (("decode",), ("decode", "-j", "2"), ("coverage", "--elf", ROOT / "tests" / "demo" / "crash.elf"),
-                  ("replay", "--listen", "127.0.0.1:0")):
+    older, elf = folder() / "older", ("--elf", ROOT / "tests" / "demo" / "crash.elf")
+    older.write_text("older")
+    for words in (("decode",), ("decode", "-j", "2"), ("coverage", *elf), ("coverage", *elf, "--part", "1/2", "-o", older),
+                  ("timeline", *elf, "-o", older), ("replay", "--listen", "127.0.0.1:0")):
         has(btraced(*words, run, code=4), "its compressed trace is damaged|cannot open 'buffer_0.bin.zst'",
             "complaint")
+    equal(older.read_text(), "older", "what was written before")
     trace.write_bytes(zstd(data=zstd("-d", data=whole)))  # from a pipe: it does not say its length
     has(btraced("decode", run, code=4), "cannot use 'buffer_0.bin.zst': its frames", "complaint")
 
