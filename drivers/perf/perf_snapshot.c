@@ -223,7 +223,7 @@ static int add_vmlinux(struct perf_build *b, struct snapshot_device *core, size_
     struct message *why = b->ld.why;
     int error = elf_image_from_memory(f->map, (size_t)f->size, &image, why);
     if (error)
-        return snapshot_fail(why, error, b->places->kernel, 0, "%s", why->text);
+        return snapshot_fail(why, error, "", 0, "%s: %s", b->places->kernel, why->text);
     uint64_t slide;
     error = kernel_slide(b, image, &slide);
     for (size_t i = 0; i < image->segment_count && !error; i++) {
@@ -252,7 +252,7 @@ static int perf_add_kernel(struct perf_build *b, struct snapshot_device *core)
             file = i;
     int error = file == SIZE_MAX ? perf_add_file(b, NULL, b->places->kernel, &file) : BT_OK;
     if (error)
-        return snapshot_fail(b->ld.why, error, b->places->kernel, 0, "cannot open: %s",
+        return snapshot_fail(b->ld.why, error, "", 0, "%s: cannot open: %s", b->places->kernel,
                              strerror(errno));
     const struct snapshot_file *f = &b->ld.snap->priv->files[file];
     elf_version(EV_CURRENT);

@@ -371,7 +371,7 @@ static const char *name_other_kind(const char *path)
     if (f)
         fclose(f);
     if (n == sizeof begin - 1 && (strcmp(begin, perf) == 0 || strcmp(begin, swapped) == 0))
-        return " (a perf.data file of Linux is opened with --perf)";
+        return " (a perf.data file of Linux: decode and replay open it, with --perf)";
     return folder ? "" : " (a recording is a folder)";
 }
 

@@ -405,7 +405,7 @@ def wrong():
     path.write_bytes(whole)
     for place in (path, path.parent):
         code, _, err = decode(place)
-        has(err, r"\(a perf\.data file of Linux is opened with --perf\)$")
+        has(err, r"\(a perf\.data file of Linux: decode and replay open it, with --perf\)$")
         equal(code, 4, "exit")
     path.unlink()
     code, _, err = decode("--perf", path.parent)

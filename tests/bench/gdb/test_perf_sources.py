@@ -308,9 +308,10 @@ def kernel():
     code, out, err = decode("--blocks", "--format", "tsv", path)
     equal((code, len(out.splitlines())), (0, 1), "exit and rows without the kernel's code")
     has(err, "no program image for 'cpu0'")
-    code, _, err = decode("--vmlinux", folder() / "none", path)
+    none = folder() / "none"
+    code, _, err = decode("--vmlinux", none, path)
     equal(code != 0, True, "that a kernel that is not there is an error")
-    has(err, r"none: cannot open: No such file or directory")
+    has(err, f"{path}: {none}: cannot open: No such file or directory")
 
 
 # Another reader.
