@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define OPTIONS_MAX  32
 #define FIRST_NUMBER 256 /* what getopt_long() returns for the first row: behind all letters */
@@ -61,6 +62,14 @@ static int take_option(const struct command_line *c, const struct command_option
     return wrong ? usage_error(c->name, wrong, optarg) : 0;
 }
 
+/* Which of two different values is meant nobody can tell. */
+static int refuse_second(const struct command_line *c, const struct command_option *o)
+{
+    char text[64];
+    snprintf(text, sizeof text, "--%s is given twice, now with", o->name);
+    return usage_error(c->name, text, optarg);
+}
+
 /* What getopt_long() returns for it. */
 static int option_number(const struct command_line *c, const struct command_option *o)
 {
@@ -90,6 +99,7 @@ int command_line_parse(const struct command_line *c, int argc, char **argv)
     }
     snprintf(name, sizeof name, "btraced %s", c->name);
     argv[0] = name; /* getopt's messages begin with it */
+    const char *before[OPTIONS_MAX] = {NULL};
     for (int given; (given = getopt_long(argc, argv, letters, table, NULL)) != -1;) {
         const struct command_option *o = find_option(c, given);
         if (given == 'h') {
@@ -100,9 +110,11 @@ int command_line_parse(const struct command_line *c, int argc, char **argv)
             fprintf(stderr, "btraced %s: see 'btraced %s --help'\n", c->name, c->name);
             return EXIT_USAGE;
         }
-        int code = take_option(c, o);
+        const char **was = &before[o - c->options];
+        int code = *was && strcmp(*was, optarg) != 0 ? refuse_second(c, o) : take_option(c, o);
         if (code)
             return code;
+        *was = o->flag || o->list.to ? NULL : optarg;
     }
     return 0;
 }

@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An option, and one of what may become of it. Texts are those of the command line. */
+/* An option, and one of what may become of it. Texts are those of the command line. One with a
+ * value, but for lists, is refused a second time with another value. */
 struct command_option {
     const char *name;  /* without its "--"; NULL: the end of the table */
     char letter;       /* for "-c"; 0: none */

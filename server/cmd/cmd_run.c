@@ -497,14 +497,18 @@ static const char *take_max_lost(void *ctx, const char *value)
                : NULL;
 }
 
-static const char *take_source_map(void *ctx, const char *value)
+/* The sandbox leaves their folders writable. NULL, or the one that is named twice. */
+static const char *name_outputs(struct run_args *a)
 {
-    struct run_args *a = ctx;
-    if (a->map_count == EXPORT_MAX_MAPS)
-        return "too many --source-map options, with";
-    if (!strchr(value, '=') || *value == '=')
-        return "--source-map is FROM=TO, not";
-    a->maps[a->map_count++] = value;
+    const char *const files[] = {a->coverage, a->profile, a->timeline,
+                                 a->report,   a->json,    a->junit};
+    for (unsigned i = 0; i < SERVE_MAX_OUTPUTS; i++) {
+        for (unsigned k = 0; files[i] && k < a->serve.output_count; k++)
+            if (strcmp(files[i], a->serve.outputs[k]) == 0)
+                return files[i];
+        if (files[i])
+            a->serve.outputs[a->serve.output_count++] = files[i];
+    }
     return NULL;
 }
 
@@ -524,7 +528,7 @@ static int run_parse(struct run_args *a, int argc, char **argv)
         {.name = "record", .text = &a->serve.record},
         {.name = "report", .text = &a->report},
         {.name = "seconds", .number = SERVE_SECONDS(&a->seconds)},
-        {.name = "source-map", .take = take_source_map},
+        {.name = "source-map", .list = {a->maps, &a->map_count, EXPORT_MAX_MAPS}},
         {.name = "timeline", .text = &a->timeline},
         {.name = "until", .text = &a->until},
         {.name = "until-output", .text = &a->output},
@@ -548,17 +552,11 @@ static int run_parse(struct run_args *a, int argc, char **argv)
     if (!a->until && !a->output && !a->seconds)
         return usage_error("run", "no goal: --until FUNCTION, --until-output TEXT or --seconds N",
                            NULL);
-    return 0;
-}
-
-/* The sandbox leaves their folders writable. */
-static void name_outputs(struct run_args *a)
-{
-    const char *const files[] = {a->coverage, a->profile, a->timeline,
-                                 a->report,   a->json,    a->junit};
-    for (unsigned i = 0; i < SERVE_MAX_OUTPUTS; i++)
-        if (files[i])
-            a->serve.outputs[a->serve.output_count++] = files[i];
+    for (size_t i = 0; i < a->map_count; i++)
+        if (!strchr(a->maps[i], '=') || *a->maps[i] == '=')
+            return usage_error("run", "--source-map is FROM=TO, not", a->maps[i]);
+    const char *twice = name_outputs(a);
+    return twice ? usage_error("run", "two outputs are to be written to", twice) : 0;
 }
 
 /* A recording that is not kept. */
@@ -661,7 +659,6 @@ int cmd_run(int argc, char **argv)
     if (code)
         return code < 0 ? RUN_REACHED : RUN_FAILED;
     args.keeps = args.serve.record != NULL;
-    name_outputs(&args);
     if (!args.serve.record && !scratch_make(&scratch))
         return RUN_FAILED;
     if (scratch.path[0])

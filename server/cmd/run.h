@@ -28,7 +28,7 @@ struct run_args {
     const char *output;
     unsigned seconds; /* 0: not asked for */
     const char *maps[EXPORT_MAX_MAPS];
-    unsigned map_count;
+    size_t map_count;
     const char *coverage, *profile, *timeline, *report, *json, *junit; /* files; NULL: not wanted */
     double max_lost; /* percent; < 0: not asked for */
     bool keeps;      /* the recording */

@@ -169,13 +169,14 @@ static void on_hardware_inserted(void *ctx, const struct target_answer *answer)
         on_inserted(w, answer);
 }
 
-/* Of the cores' programs; false: it is no address, and no function of theirs. */
+/* Of the cores' programs; false: it is no address of theirs, and no function. */
 static bool find_goal(struct watch *w)
 {
+    const struct elf_image *first = w->live->cores[0].elf;
     char *end;
     w->goal = strtoull(w->args->until, &end, 16);
     if (strncasecmp(w->args->until, "0x", 2) == 0 && !*end)
-        return true;
+        return w->goal <= UINT32_MAX || !first || first->machine == ELF_MACHINE_AARCH64;
     for (unsigned i = 0; i < w->live->config->core_count; i++) {
         const struct elf_image *elf = w->live->cores[i].elf;
         const struct elf_symbol *s = elf ? elf_image_find(elf, w->args->until) : NULL;
@@ -215,7 +216,8 @@ static void on_ready(void *ctx, struct live *l)
     if (!w->has_goal) {
         watch_begin(w);
     } else if (!find_goal(w)) {
-        log_write(LOG_AT_ERROR, "btraced run: --until '%s': the program has no such function\n",
+        log_write(LOG_AT_ERROR,
+                  "btraced run: --until '%s': the program has no such function or address\n",
                   w->args->until);
         serve_end(l, EXIT_INPUT);
     } else if (watch_insert(w, TARGET_BREAKPOINT_HARDWARE, on_hardware_inserted) != BT_OK) {

@@ -42,8 +42,8 @@ static int hash_source(EVP_MD_CTX *hash, struct recording *r, const struct recor
         error = recording_map(r, source, i, &data, &size);
         uint64_t look = size < LOOK ? size : LOOK;
         error = error ? error : recording_need(r, source, i, 0, look);
-        ok = !error && hash_number(hash, size) &&
-             (!look || EVP_DigestUpdate(hash, data, look) == 1);
+        ok =
+            !error && hash_number(hash, size) && (!look || EVP_DigestUpdate(hash, data, look) == 1);
         error = error ? error : recording_need(r, source, i, size - look, size);
         ok = ok && !error && (!look || EVP_DigestUpdate(hash, data + size - look, look) == 1);
     }

@@ -258,6 +258,10 @@ def _():
             (["--seconds", "1", "more"], "named with -c"),
             (["--listen", ":0"], "unrecognized option"),
             (["--until", "nobody"], "no such function"),
+            (["--until", "0x1ffffffff"], "'0x1ffffffff': the program has no such function or address"),
+            (["--until", "main", "--until", "exit"], "--until is given twice, now with 'exit'"),
+            (["--until", "main", "--report", "f", "--coverage", "f"], "two outputs are to be written to 'f'"),
+            (["--until", "main", "--json", "-", "--junit", "-"], "two outputs are to be written to '-'"),
             (["--until", "main", "--json", "/nonexistent/j"], "cannot create '/nonexistent/j'"),
             (["--until", "main", "--coverage", "/nonexistent/c"], "cannot create '/nonexistent/c'"),
             (["--seconds", "1", "--program", "/nonexistent"], "cannot use the program")):
