@@ -262,8 +262,9 @@ static int live_host_view(void *ctx, int core, struct btrace_view *view, struct 
     const struct live_core *c = live_core_of(l, core);
     if (!c || c->source < 0 || !(c->regs.known >> TARGET_REG_PC & 1)) {
         snprintf(why->text, sizeof why->text, "%s",
-                 c && c->source >= 0 ? "the halted core cannot be read"
-                                     : "the board file names no trace unit for this core");
+                 !c || c->source < 0            ? "the board file names no trace unit for this core"
+                 : target_is_running(l->target) ? "the target runs"
+                                                : "the halted core cannot be read");
         return BT_ERR_UNSUPPORTED;
     }
     live_view(l, c, k->size, view);

@@ -155,6 +155,8 @@ def _():
         has(two.interrupt(), 'signal-name="SIGINT"')
         has(three.connect(), "done")
         has(three.do("monitor clients"), "client 3.*looks on")
+        for command in ("where", "goto 5"):
+            has(three.do(f"monitor {command}"), "the target runs")
         two.begin("-exec-continue")
         three.begin("-exec-continue")
         time.sleep(0.2)
