@@ -614,10 +614,19 @@ bool reverse_motion_concerned(const struct reverse_motion *m)
     return false;
 }
 
+/* Another core is to go somewhere by a step of its own. */
+static bool is_awaited(const struct reverse_motion *m, int core)
+{
+    bool others = false;
+    for (int i = 0; i < m->core_count; i++)
+        others |= m->cores[i].goto_wanted;
+    return others && !m->cores[core].goto_wanted;
+}
+
 bool reverse_motion_takes(const struct reverse_motion *m, const struct target_resume *r)
 {
     const struct reverse_core *c = &m->cores[r->core];
-    return reverse_motion_any(m) || c->goto_wanted ||
+    return reverse_motion_any(m) || c->goto_wanted || (r->step && is_awaited(m, r->core)) ||
            (c->arrived && !r->step && !r->threads_listed);
 }
 
@@ -633,7 +642,11 @@ int reverse_motion_resume(struct reverse_motion *m, const struct target_resume *
         return BT_OK;
     }
     snprintf(why->text, sizeof why->text,
-             "another core is at a replay position: nothing runs until it is at its end again");
+             is_awaited(m, r->core)
+                 ? "'monitor goto' waits for a step of another thread: 'disable' the breakpoint "
+                   "here first, which GDB steps over"
+                 : "another core is at a replay position: nothing runs until it is at its end "
+                   "again");
     return BT_ERR_UNSUPPORTED;
 }
 

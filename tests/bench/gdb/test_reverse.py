@@ -613,4 +613,14 @@ def _():
     equal(found[2], value(s["p/x (unsigned)&stopped_here"]), "PC of the first core")
 
 
+@suite.test("reverse: virtual-a9-smp: a step over one thread's breakpoint does not use up another one's goto")
+def _():
+    with Live(board_file("virtual-a9-smp")) as live:
+        s = gdb(live.port, ["break stopped_here", "continue", "thread 2", "monitor goto -1000", "stepi", "disable",
+                            "thread 2", "stepi", "monitor where"],
+                elf=PROGRAMS / "crash-a9.elf", connect="target extended-remote")
+    has(s["stepi"], "'monitor goto' waits for a step of another thread: 'disable' the breakpoint here first")
+    has(s["monitor where"], r"^instruction \d+, 1000 before the halt")
+
+
 suite.run()
