@@ -82,16 +82,17 @@ struct counts_config {
 
 #define COUNTS_WAYS     8192u /* a power of two */
 #define COUNTS_WAY_TOLD 2u    /* transfers at most */
+#define COUNTS_WAY_ENDS UINT32_MAX
 
 /* What a block or step that may be left by a transfer leads through, with what comes next: the
  * transfers inside of it and the one behind it. A cache line. */
 struct counts_way {
     _Alignas(64) struct bt_block from; /* as it was put out; info 0: nothing */
     uint64_t to;                       /* what comes next begins there; or that step */
-    uint32_t to_info;                  /* instruction set, or FLOW_STEP; 0: not asked for */
+    uint32_t to_info;                  /* its kind; COUNTS_WAY_ENDS: not asked for */
     uint32_t count;
-    uint32_t edges[COUNTS_WAY_TOLD];  /* by number; those behind `count` are any */
-    uint32_t behind[COUNTS_WAY_TOLD]; /* instructions from there to its end */
+    struct counts_transfer told[COUNTS_WAY_TOLD]; /* `number`: less that behind it; those from
+                                                     `count` on are any */
 };
 
 struct counts {

@@ -100,17 +100,17 @@ static void counts_at(struct counts *c, const struct bt_block *newest)
     c->from = bt_block_last(newest);
 }
 
-/* `to`: the block or step behind it. */
+/* Of the block or step behind it. */
 static inline uint32_t counts_way_info(const struct bt_block *to)
 {
     uint32_t step = (to->info & FLOW_STEP) == FLOW_STEP;
-    return (to->info & 0xf) | COUNTS_ANY_BLOCK | step << 7;
+    return (to->info & 0xf) | step << 7;
 }
 
 static inline struct counts_way *counts_way_of(struct counts_way *ways, const struct bt_block *b,
                                                uint64_t to)
 {
-    uint64_t x = (b->first ^ counts_rest(b) ^ to << 17) * 0x9e3779b97f4a7c15u;
+    uint64_t x = (b->first ^ to << 17) * 0x9e3779b97f4a7c15u;
     return &ways[x >> 40 & (COUNTS_WAYS - 1)];
 }
 
@@ -122,12 +122,11 @@ static inline bool counts_way_is(const struct counts_way *way, const struct bt_b
 }
 
 /* All that there is room for is copied, which takes no branch: the rest is overwritten. */
-static inline struct counts_transfer *counts_way_tell(const struct counts_way *way,
-                                                      const struct counts_edge *edges,
-                                                      uint64_t number, struct counts_transfer *t)
+static inline struct counts_transfer *counts_way_tell(const struct counts_way *way, uint64_t number,
+                                                      struct counts_transfer *t)
 {
-    t[0] = (struct counts_transfer){&edges[way->edges[0]], number - way->behind[0]};
-    t[1] = (struct counts_transfer){&edges[way->edges[1]], number - way->behind[1]};
+    t[0] = (struct counts_transfer){way->told[0].edge, way->told[0].number + number};
+    t[1] = (struct counts_transfer){way->told[1].edge, way->told[1].number + number};
     return t + way->count;
 }
 
@@ -138,8 +137,9 @@ static void counts_learn(struct counts *c, const struct bt_block *b, const struc
     const struct bt_block *blocks = step ? code_step_blocks(c->config.steps, step) : b;
     uint64_t behind = bt_block_count(b);
     unsigned count = step ? step->blocks : 1;
-    struct counts_way way = {
-        .from = *b, .to = next ? next->first : 0, .to_info = next ? counts_way_info(next) : 0};
+    struct counts_way way = {.from = *b,
+                             .to = next ? next->first : 0,
+                             .to_info = next ? counts_way_info(next) : COUNTS_WAY_ENDS};
     for (unsigned i = 0; i < count; i++) {
         const struct bt_block *to = i + 1 < count ? &blocks[i + 1] : next;
         behind -= bt_block_count(&blocks[i]);
@@ -153,8 +153,7 @@ static void counts_learn(struct counts *c, const struct bt_block *b, const struc
             continue;
         if (way.count == COUNTS_WAY_TOLD)
             return;
-        way.edges[way.count] = (uint32_t)(e - c->edges);
-        way.behind[way.count++] = (uint32_t)behind;
+        way.told[way.count++] = (struct counts_transfer){e, -behind};
     }
     *counts_way_of(c->ways, b, way.to) = way;
 }
@@ -163,12 +162,13 @@ static void counts_learn(struct counts *c, const struct bt_block *b, const struc
 static void counts_pass_inside(struct counts *c, const struct code_step *step, uint64_t number)
 {
     c->number = number - step->insns;
+    const struct bt_block *blocks = code_step_blocks(c->config.steps, step);
     for (unsigned i = 0; i + 1 < step->blocks; i++) {
-        counts_at_inside(c, step, i);
-        c->number += bt_block_count(&c->last);
+        c->number += bt_block_count(&blocks[i]);
         if (!counts_step_leaves(c, step, i))
             continue;
-        const struct bt_block next = counts_any(c, code_step_blocks(c->config.steps, step) + i + 1);
+        counts_at_inside(c, step, i);
+        const struct bt_block next = counts_any(c, &blocks[i + 1]);
         counts_reached(c, &next);
     }
 }
@@ -208,10 +208,14 @@ static void counts_pass_known(struct counts *c, struct counts_pass *p, uint64_t 
         if (!counts_way_is(way, b, b[1].first, counts_way_info(b + 1)) ||
             (!(b->info & FLOW_COUNTED) && !counts_add_known(edges, shift, b)))
             break;
-        t = counts_way_tell(way, edges, mark->number, t);
+        t = counts_way_tell(way, mark->number, t);
     }
     c->transfer_count = (size_t)(t - c->transfers);
+    if (mark == p->mark)
+        return;
     p->mark = mark;
+    p->b = mark[-1].block + 1;
+    c->number = mark[-1].number;
 }
 
 /* A mark of any kind, and what it leads to; `next`: NULL if that comes later. */
@@ -223,18 +227,18 @@ static void counts_pass_mark(struct counts *c, const struct flow_mark *mark,
     uint64_t to = next ? next->first : 0;
     const struct counts_way *way = counts_way_of(c->ways, b, to);
     bool tells = step || next;
-    bool known = tells && counts_way_is(way, b, to, next ? counts_way_info(next) : 0);
+    bool known = tells && counts_way_is(way, b, to, next ? counts_way_info(next) : COUNTS_WAY_ENDS);
     if (known) {
         struct counts_transfer *t = c->transfers + c->transfer_count;
-        c->transfer_count += (size_t)(counts_way_tell(way, c->edges, mark->number, t) - t);
+        c->transfer_count += (size_t)(counts_way_tell(way, mark->number, t) - t);
     } else if (step) {
         counts_pass_inside(c, step, mark->number);
     }
     counts_take_mark(c, b);
-    counts_at(c, b);
     c->number = mark->number;
     if (known || !tells)
         return;
+    counts_at(c, b);
     if (next && counts_left(c)) {
         const struct bt_block any = counts_any(c, next);
         counts_reached(c, &any);
@@ -274,14 +278,11 @@ static void counts_pass_to(struct counts *c, struct counts_pass *p, uint64_t pos
         counts_pass_marks(c, p, position);
         counts_tell(c);
     }
-    if (position == UINT64_MAX) {
-        counts_at(c, p->end - 1);
+    if (position == UINT64_MAX)
         p->b = p->end;
-    }
-    for (; p->b < p->end && c->number < position; p->b++) {
-        counts_at(c, p->b);
+    for (; p->b < p->end && c->number < position; p->b++)
         c->number += bt_block_count(p->b);
-    }
+    counts_at(c, p->b - 1);
     for (; p->mark < p->marks_end && p->mark->block < p->b; p->mark++)
         counts_take_mark(c, p->mark->block);
     counts_open(c, (size_t)(p->b - first));
