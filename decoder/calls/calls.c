@@ -31,11 +31,6 @@ void calls_release(struct calls *c)
     memset(c, 0, sizeof *c);
 }
 
-uint64_t calls_function(const struct counts_edge *edge)
-{
-    return edge->function ? edge->function : edge->block.first;
-}
-
 static bool path_is(const struct calls_path *p, const struct calls_path *q)
 {
     return p->function == q->function && p->site == q->site && p->parent == q->parent &&
@@ -454,67 +449,72 @@ static inline unsigned calls_resumed(const struct calls *c, const struct counts_
     return interrupted == edge->block.first ? depth : 0;
 }
 
+/* A call that is known from here; `tail`: a jump. Returns the frames that are open then; 0:
+ * somebody else has to look. */
+static inline unsigned calls_called(struct calls *c, struct calls_frame *top, unsigned depth,
+                                    const struct counts_edge *edge, bool tail)
+{
+    uint64_t way = calls_way(top->path, edge), function = calls_function(edge);
+    uint64_t return_address = edge->behind;
+    unsigned below = depth;
+    const struct calls_callee *callee = calls_callee(c, way);
+    if (callee->way != way || depth + 1 >= CALLS_DEPTH)
+        return 0;
+    if (tail) {
+        if (top->tail || function == top->function || function != edge->block.first)
+            return 0;
+        return_address = top->exception >= 0 ? 0 : top->return_address;
+        below = top->exception >= 0 ? depth : top->below;
+    }
+    c->paths[callee->path].calls++;
+    top[1] = (struct calls_frame){return_address,  function,     callee->path, -1,
+                                  (uint16_t)below, .tail = tail, .begun = true};
+    if (depth + 1 > c->deepest)
+        c->deepest = depth + 1;
+    return depth + 1;
+}
+
 size_t calls_follow(struct calls *c, const struct calls_floor *floor,
                     const struct counts_transfer *transfers, size_t count)
 {
     struct calls_path *paths = c->paths;
-    unsigned depth = c->depth;
+    const struct counts_transfer *t = transfers, *end = transfers + count;
+    unsigned depth = c->depth, lowest = floor->frames;
     uint64_t number = c->number;
-    size_t i = 0;
-    for (; i < count && depth && depth >= floor->frames; i++) {
-        const struct counts_edge *e = transfers[i].edge;
-        struct calls_frame *top = &c->frames[depth - 1];
-        uint32_t path = top->path;
-        unsigned next = top->below;
-        if (depth == floor->frames && e->kind != COUNTS_CALL)
+    for (; t < end; t++) {
+        const struct counts_edge *e = t->edge;
+        unsigned next;
+        if (depth <= lowest && (e->kind != COUNTS_CALL || depth < lowest || !depth))
             break;
-        if (path == CALLS_NO_PATH) {
-            if (e->kind != COUNTS_EXCEPTION)
-                break;
-            calls_begin_handler(c, top, e);
-            number = transfers[i].number;
-            continue;
-        }
+        struct calls_frame *top = &c->frames[depth - 1];
         if (e->kind == COUNTS_INDIRECT) {
+            next = top->below;
             if (top->return_address != e->block.first || top->exception >= 0) {
                 if (!calls_stay(top, e, depth, floor))
                     break;
                 next = depth;
             }
-        } else if (e->kind == COUNTS_EXCEPTION_RETURN) {
-            next = calls_resumed(c, e, depth, floor);
+        } else if (top->path == CALLS_NO_PATH) {
+            if (e->kind != COUNTS_EXCEPTION)
+                break;
+            calls_begin_handler(c, top, e);
+            number = t->number;
+            continue;
+        } else {
+            next = e->kind == COUNTS_CALL               ? calls_called(c, top, depth, e, false)
+                   : e->kind == COUNTS_LEAVE            ? calls_called(c, top, depth, e, true)
+                   : e->kind == COUNTS_EXCEPTION_RETURN ? calls_resumed(c, e, depth, floor)
+                                                        : 0;
             if (!next)
                 break;
-        } else {
-            uint64_t way = calls_way(path, e);
-            const struct calls_callee *callee = calls_callee(c, way);
-            if (callee->way != way || depth + 1 >= CALLS_DEPTH)
-                break;
-            uint64_t function = paths[callee->path].function, return_address = e->behind;
-            bool tail = e->kind == COUNTS_LEAVE, handler = top->exception >= 0;
-            next = depth;
-            if (tail) {
-                if (top->tail || function == top->function || function != e->block.first)
-                    break;
-                next = handler ? depth : top->below;
-                return_address = handler ? 0 : top->return_address;
-            } else if (e->kind != COUNTS_CALL) {
-                break;
-            }
-            paths[callee->path].calls++;
-            top[1] = (struct calls_frame){return_address,          function,     callee->path, -1,
-                                          .below = (uint16_t)next, .tail = tail, .begun = true};
-            next = depth + 1;
-            if (next > c->deepest)
-                c->deepest = next;
         }
-        paths[path].self += transfers[i].number - number;
-        number = transfers[i].number;
+        paths[top->path].self += t->number - number;
+        number = t->number;
         depth = next;
     }
     c->depth = depth;
     c->number = number;
-    return i;
+    return (size_t)(t - transfers);
 }
 
 void calls_transfers(void *calls, const struct counts_transfer *transfers, size_t count,

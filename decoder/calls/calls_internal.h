@@ -45,6 +45,9 @@ void calls_put_frame(struct calls *c, const struct calls_frame *frame);
 unsigned calls_base(const struct calls *c);
 
 /* The function of the block that an edge leads to. */
-uint64_t calls_function(const struct counts_edge *edge);
+static inline uint64_t calls_function(const struct counts_edge *edge)
+{
+    return edge->function ? edge->function : edge->block.first;
+}
 
 #endif
