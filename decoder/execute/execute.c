@@ -248,7 +248,7 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
                                     w->x->regs.partial_known);
             execute_ways_store_saved(w->x, EXECUTE_WAYS_PARTIAL, address);
         }
-        if (whole && !v.known) {
+        if (whole && !v.known && reg < EXECUTE_PC) {
             execute_ways_store(w->x, reg, address);
             execute_keep(w, reg, address);
         }
@@ -263,7 +263,7 @@ static void transfer(struct execute_work *w, unsigned reg, uint32_t address, boo
         execute_write(w, reg, v);
     if (known && !v.known && !w->maybe && reg < EXECUTE_PC && execute_is_own_order(w->x))
         execute_mirror(w, reg, address);
-    if (known && !v.known && e->width == 4 && !w->maybe) {
+    if (known && !v.known && e->width == 4 && !w->maybe && reg < EXECUTE_PC) {
         execute_ways_load(w->x, reg, address);
         execute_reload(w, reg, address);
     }

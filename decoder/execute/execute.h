@@ -129,20 +129,36 @@ enum execute_compared_how {
 };
 
 struct execute_compared {
-    uint32_t with, shift; /* the flags are those of value[reg - 1] + shift minus `with`, */
+    uint64_t with, shift; /* the flags are those of value[reg - 1] + shift minus `with`, */
+    uint64_t address;     /* A64: what was compared was here, too, */
+    uint8_t width;        /* so many bytes; 0: nowhere */
     uint8_t reg;          /* 0: of something else; */
     uint8_t how;          /* enum execute_compared_how */
+    bool wide;            /* of 64 bits */
 };
 
-/* A32, T32: of what is not known, divided. */
+/* A64: conditional comparisons. The flags are of the next one, or compared, if `cond` held of those
+ * of `before`; else they are `flags`. */
+#define EXECUTE_CHAIN 2u
+struct execute_chain {
+    struct execute_compared before;
+    uint8_t cond, flags;
+};
+
+#define EXECUTE_BOUNDED 31u /* registers whose ranges are kept: r0 to r14, x0 to x30 */
+
+/* Of what is not known, divided. */
 struct execute_multiples {
-    /* Registers that hold it, times[n] of the quotient, or the upper word of its product with
-     * `magic`, or with `magic` and half of that if it has 33 bits, where it is at most `most`. */
-    uint16_t sources, of, uppers;
-    uint32_t divisor, times[15], most;
+    /* Registers that hold it, times[n] of the quotient, or its product with `magic`, shifted to the
+     * right by `shifted`: 32 or more are its upper word, and 0 all of it (A64). It is at most
+     * `most`. Of A64 registers the lower words count. */
+    uint32_t sources, of, uppers;
+    uint32_t divisor, times[EXECUTE_BOUNDED], most;
     uint64_t magic;
     /* The rest: registers plus 1, 0: none; `others` has a bit for each. */
-    uint16_t others;
+    uint32_t others;
+    uint8_t shifted;
+    uint8_t copy, copied;    /* A64: the same */
     uint8_t apart, half;     /* what is divided less an upper word; half of that */
     uint8_t whole, part;     /* part is whole & mask */
     uint8_t zeros, zeros_of; /* zeros is CLZ of zeros_of, times zeros_times plus zeros_plus */
@@ -162,13 +178,13 @@ struct execute_multiples {
  */
 struct execute_interrupted {
     uint32_t number; /* 0: of no exception */
-    uint16_t same;   /* these registers hold what they held there */
+    uint32_t same;   /* these registers hold what they held there */
     uint8_t status;  /* value[status - 1] is the status of before exception `status_of`, */
     uint32_t status_of, saved[7]; /* and each mode's SPSR that of before another one; 0: of none */
     struct execute_before {
         uint32_t number;
         uint32_t within; /* of the exception whose handler was interrupted, and what was the same */
-        uint16_t within_same;
+        uint32_t within_same;
         uint8_t mirror, mirror_width;
         uint64_t mirror_at, stored_at;
         struct execute_compared compared;
@@ -179,10 +195,14 @@ struct execute_interrupted {
 struct execute_regs {
     uint64_t value[EXECUTE_REGS]; /* A64: x0-x30, then SP of EL0 to EL3, ELR, SPSR of EL1 to EL3 */
     uint64_t known;               /* bit n: value[n]; never PC and PSR */
-    /* A32, T32: bit n, of what is not known: it is value[n], or up to range[n] more, modulo 2^32.
-     * Who sets known bits from outside clears these. */
-    uint32_t bounded, range[15];
+    /* Bit n, of what is not known: it is value[n], or up to range[n] more, modulo 2^32; A64: modulo
+     * 2^64 but for those of `words`, whose upper half is zero. Who sets known bits from outside
+     * clears these. */
+    uint32_t bounded, words;
+    uint64_t range[EXECUTE_BOUNDED];
     struct execute_compared compared;
+    struct execute_chain chain[EXECUTE_CHAIN]; /* A64: `chained` of them, the oldest first */
+    uint8_t chained;
     uint8_t mirror; /* value[mirror - 1] is what is watched in memory; 0: nothing is */
     uint8_t mirror_width;
     struct execute_multiples multiples;
@@ -268,6 +288,30 @@ struct execute_ways {
                                           then those of a register: execute_regs.partial */
 };
 
+/*
+ * A64: results of late that are not known, what they were made of, and which of them are in
+ * registers. Private.
+ */
+#define EXECUTE_DERIVED  32u
+#define EXECUTE_OPERANDS 3u
+
+struct execute_entry {
+    uint64_t value, range;
+    bool known, bounded, word;
+};
+
+struct execute_made {
+    uint32_t number, opcode;         /* 0: there is none; nobody knows of what it was made */
+    uint32_t from[EXECUTE_OPERANDS]; /* 0: of what `operand` has */
+    struct execute_entry operand[EXECUTE_OPERANDS], is;
+    struct execute_compared compared; /* what the flags told of then */
+};
+
+struct execute_derived {
+    uint32_t latest, in[EXECUTE_BOUNDED]; /* numbers, 0: none */
+    struct execute_made made[EXECUTE_DERIVED];
+};
+
 /* A store-exclusive whose result is not known yet, which only a comparison and a branch may follow.
  * Private. */
 struct execute_exclusive {
@@ -282,6 +326,7 @@ struct execute {
     struct execute_code *code; /* borrowed; NULL: each instruction is decoded again */
     struct execute_regs regs;
     struct execute_ways ways;
+    struct execute_derived derived;
     struct execute_exclusive exclusive;
     struct execute_memory memory;
     uint64_t insns;    /* executed */

@@ -3,21 +3,31 @@
 #include "execute_a64.h"
 #include "execute_work.h"
 
+#include <string.h>
+
 #define ACCESS_MAX 64u /* bytes of one instruction's access: LD4 of 16 bytes each */
+
+static bool run_data(struct execute *x, const struct execute_insn *i)
+{
+    struct execute_made now;
+    a64_before(x, i->opcode, &now);
+    bool known = a64_data(x, i);
+    a64_behind(x, &now);
+    return known;
+}
 
 static bool run_group(struct execute *x, const struct execute_insn *i, int *error)
 {
     uint32_t op = i->opcode;
     switch (a64_field(op, 25, 4)) {
+    case 5:
     case 8:
     case 9:
-        return a64_immediate(x, i);
+    case 13:
+        return run_data(x, i);
     case 10:
     case 11:
         return a64_branch(x, i, error);
-    case 5:
-    case 13:
-        return a64_register(x, i);
     case 7:
     case 15:
         a64_float(x, op);
@@ -95,13 +105,24 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
             r->known &= ~(UINT64_C(1) << n);
         if (before.vector[n] != r->vector[n])
             r->vector_known64 &= ~(UINT64_C(1) << n);
+        if (n < EXECUTE_BOUNDED &&
+            (before.value[n] != r->value[n] || before.range[n] != r->range[n]))
+            r->bounded &= ~(1u << n);
     }
+    r->bounded &= before.bounded & ~(before.words ^ r->words);
+    execute_unrelate(r, UINT32_MAX);
+    a64_end_flags(r);
     r->partial = 0;
     r->known &= before.known;
     r->vector_known64 &= before.vector_known64;
     if (entry >= 0)
         a64_set_entry(x, (unsigned)entry,
-                      (struct a64_value){before.value[entry], before.known >> entry & 1});
+                      (struct a64_value){before.value[entry], before.known >> entry & 1, 0});
+    if (entry >= 0 && entry < (int)EXECUTE_BOUNDED) {
+        r->bounded |= before.bounded & 1u << entry;
+        r->words |= before.words & 1u << entry;
+        r->range[entry] = before.range[entry];
+    }
     for (unsigned n = 0; n < parts.count && *error == BT_OK; n++) {
         const struct execute_access *a = &parts.access[n];
         if (a->to - a->from > 64 * (uint64_t)ACCESS_MAX)
@@ -122,6 +143,16 @@ static void run_in_part(struct execute *x, const struct execute_insn *i, int *er
 #define TYPE_IRQ          14
 #define TYPE_FIQ          15
 
+static void forget_low(struct execute *x, uint32_t regs)
+{
+    struct execute_regs *r = &x->regs;
+    memset(x->derived.in, 0, sizeof x->derived.in);
+    r->known &= ~(uint64_t)regs;
+    r->bounded &= ~regs;
+    execute_unrelate(r, regs);
+    a64_end_flags(r);
+}
+
 /* One access that an interrupt comes before or behind. */
 static bool is_one_access(uint32_t op)
 {
@@ -141,7 +172,7 @@ static int abandon_access(struct execute *x, const struct bt_exception *e)
     if (!e->has_return || (e->type <= TYPE_FIQ && !(may >> e->type & 1)))
         return BT_OK;
     if (!execute_memory_read(&x->memory, i.address, b, 4)) {
-        x->regs.known &= ~UINT64_C(0x7fffffff);
+        forget_low(x, 0x7fffffff);
         x->regs.partial = 0;
         x->regs.vector_known64 = 0;
         execute_forget_memory(x);
@@ -160,7 +191,7 @@ static int abandon_access(struct execute *x, const struct bt_exception *e)
  */
 static void return_from_firmware(struct execute *x)
 {
-    x->regs.known &= ~UINT64_C(0x3ffff);
+    forget_low(x, 0x3ffff);
     a64_set_flags(x, 0, 0);
 }
 

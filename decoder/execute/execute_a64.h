@@ -7,7 +7,7 @@
 #ifndef DECODER_EXECUTE_A64_H
 #define DECODER_EXECUTE_A64_H
 
-#include "decoder/execute/execute.h"
+#include "execute_work.h"
 
 #define A64_ZR 31u
 
@@ -26,9 +26,12 @@
 #define A64_V           (1u << 28)
 #define A64_NZCV        0xf0000000u
 
+/* What is not known may be known to be `bits`, or up to `range` more, modulo 2^64 or, of a word,
+ * 2^32; range 0: it is not. */
 struct a64_value {
     uint64_t bits;
     bool known;
+    uint64_t range;
 };
 
 static inline uint32_t a64_field(uint32_t op, unsigned lsb, unsigned width)
@@ -46,6 +49,11 @@ static inline uint64_t a64_cut(uint64_t value, bool wide)
     return wide ? value : (uint32_t)value;
 }
 
+static inline struct a64_value a64_perhaps(uint64_t bits, bool known)
+{
+    return (struct a64_value){.bits = bits, .known = known};
+}
+
 static inline struct a64_value a64_known(uint64_t bits)
 {
     return (struct a64_value){.bits = bits, .known = true};
@@ -59,17 +67,42 @@ static inline struct a64_value a64_unknown(void)
 /* Entry of execute_regs.value. */
 static inline struct a64_value a64_entry(const struct execute *x, unsigned entry)
 {
-    return (struct a64_value){x->regs.value[entry], x->regs.known >> entry & 1};
+    return a64_perhaps(x->regs.value[entry], x->regs.known >> entry & 1);
+}
+
+/* What was compared is not in the register any more, or the flags do not tell of it. */
+static inline void a64_end_compared(struct execute_regs *r, unsigned entry)
+{
+    r->compared.reg = r->compared.reg == entry + 1 ? 0 : r->compared.reg;
+    for (unsigned n = 0; n < r->chained; n++)
+        if (r->chain[n].before.reg == entry + 1)
+            r->chain[n].before.reg = 0;
+}
+
+static inline void a64_end_flags(struct execute_regs *r)
+{
+    r->compared.reg = r->compared.width = 0;
+    r->chained = 0;
 }
 
 static inline void a64_set_entry(struct execute *x, unsigned entry, struct a64_value v)
 {
-    x->regs.partial = x->regs.partial == entry + 1 ? 0 : x->regs.partial;
-    x->regs.value[entry] = v.bits;
-    x->regs.known = (x->regs.known & ~(1ull << entry)) | (uint64_t)v.known << entry;
+    struct execute_regs *r = &x->regs;
+    r->partial = r->partial == entry + 1 ? 0 : r->partial;
+    r->value[entry] = v.bits;
+    r->known = (r->known & ~(1ull << entry)) | (uint64_t)v.known << entry;
+    if (entry >= EXECUTE_BOUNDED)
+        return;
+    uint32_t bit = 1u << entry;
+    r->bounded = (r->bounded & ~bit) | (!v.known && v.range ? bit : 0);
+    r->range[entry] = v.range;
+    r->words &= ~bit;
+    execute_unrelate(r, bit);
+    a64_end_compared(r, entry);
+    x->derived.in[entry] = 0;
 }
 
-/* Register 31 is zero. */
+/* Register 31 is zero. Without a range. */
 static inline struct a64_value a64_get(const struct execute *x, unsigned reg, bool wide)
 {
     struct a64_value v = reg == A64_ZR ? a64_known(0) : a64_entry(x, reg);
@@ -79,9 +112,14 @@ static inline struct a64_value a64_get(const struct execute *x, unsigned reg, bo
 
 static inline void a64_set(struct execute *x, unsigned reg, bool wide, struct a64_value v)
 {
+    bool word = !wide && !v.known;
+    if (reg == A64_ZR)
+        return;
     v.bits = a64_cut(v.bits, wide);
-    if (reg != A64_ZR)
-        a64_set_entry(x, reg, v);
+    if (word && (!v.range || v.range >= UINT32_MAX))
+        v = (struct a64_value){.range = UINT32_MAX};
+    a64_set_entry(x, reg, v);
+    x->regs.words |= (uint32_t)word << reg;
 }
 
 /* Of what was written to the register, and is not known, these bits are; bits 63 to 32 are 0. */
@@ -107,23 +145,81 @@ static inline bool a64_may_be_host(const struct execute *x)
     return !(x->regs.known >> A64_HCR & 1) || x->regs.value[A64_HCR] & HCR_E2H;
 }
 
+/* execute_a64_range.c: a register and its range; it is known to be at most 2^32 - 1. */
+struct a64_value a64_span(const struct execute *x, unsigned reg, bool wide);
+bool a64_is_word(const struct execute *x, unsigned reg);
+/* What comes of values: known only where that can be said of a part of them. */
+struct a64_value a64_sum(struct a64_value a, struct a64_value b, bool subtract, bool wide);
+struct a64_value a64_product(struct a64_value a, struct a64_value b, bool wide);
+struct a64_value a64_long_product(struct a64_value a, struct a64_value b, bool is_signed);
+struct a64_value a64_upper_product(struct a64_value a, struct a64_value b);
+struct a64_value a64_quotient(struct a64_value a, struct a64_value b, bool is_signed, bool wide);
+/* `type`: LSL, LSR, ASR, ROR. */
+struct a64_value a64_shifted(struct a64_value v, unsigned type, struct a64_value by, bool wide);
+/* AND, ORR, EOR, ANDS. */
+struct a64_value a64_joined(unsigned opc, struct a64_value a, struct a64_value b, bool wide);
+struct a64_value a64_inverse(struct a64_value v, bool wide);
+struct a64_value a64_either(struct a64_value a, struct a64_value b, bool wide);
+struct a64_value a64_zeros(struct a64_value v, bool wide);
+/* Bits lsb to lsb + width - 1 of a register, put to `at`. */
+struct a64_bits {
+    unsigned lsb, width, at;
+    bool wide, sign;
+};
+struct a64_value a64_part(const struct execute *x, unsigned reg, const struct a64_bits *b);
+/* With a sign, from so many bytes to 64 bits. */
+struct a64_value a64_extended(struct a64_value v, unsigned size);
+/* What is in memory and not known; `v` was written there, which is not known. */
+struct a64_value a64_loaded(struct execute *x, uint64_t address, unsigned size, bool sign);
+void a64_bound(struct execute *x, uint64_t address, unsigned size, struct a64_value v, int *error);
+
+/* Does the condition hold, by the flags or by what was compared? 1, 0, -1: not known. */
+int a64_holds(const struct execute *x, unsigned cond);
+/* What the register is if the condition holds. */
+struct a64_value a64_on_condition(const struct execute *x, unsigned reg, bool wide, unsigned cond);
+/* The flags tell of a comparison; of the next one if `cond` holds, and else are `flags`. */
+void a64_note_compared(struct execute *x, struct execute_compared c);
+void a64_chain(struct execute *x, unsigned cond, unsigned flags);
+/* The path says that the condition held, or not; that a register, compared so, was equal, or not.
+ */
+void a64_learn(struct execute *x, unsigned cond, bool held, int *error);
+void a64_learn_zero(struct execute *x, unsigned reg, const struct execute_compared *of, bool held,
+                    int *error);
+/* execute_a64_derived.c: before and behind an instruction of general registers, whose result may be
+ * made of what a condition tells more of later. */
+void a64_before(struct execute *x, uint32_t op, struct execute_made *now);
+void a64_behind(struct execute *x, const struct execute_made *now);
+/* As a64_on_condition(), also of what was made of what was compared; `run`: a64_data(). */
+typedef bool a64_run_fn(struct execute *x, const struct execute_insn *i);
+struct a64_value a64_derived(const struct execute *x, unsigned reg, bool wide, unsigned cond,
+                             a64_run_fn *run);
+/* More is known of the register: and of others. */
+void a64_derive(struct execute *x, unsigned reg, a64_run_fn *run);
+
+/* The register is what is in memory there. */
+void a64_mirror(struct execute *x, unsigned reg, uint64_t address, unsigned size);
+void a64_keep(struct execute *x, unsigned reg, uint64_t address);
+
 /* Register 31 is SP. */
 struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide);
 void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v);
 
 /* 1: holds; 0: does not; -1: not known. */
-int a64_condition(const struct execute *x, unsigned cond);
+static inline int a64_condition(const struct execute *x, unsigned cond)
+{
+    return cond >= 14 ? 1 : execute_flags_pass(&x->regs, cond);
+}
 
 /* `flags` of the bits `known`; the others of NZCV are unknown. */
 static inline void a64_set_flags(struct execute *x, uint32_t flags, uint32_t known)
 {
     x->regs.psr = (x->regs.psr & ~A64_NZCV) | (flags & A64_NZCV);
     x->regs.psr_known = (x->regs.psr_known & ~A64_NZCV) | (known & A64_NZCV);
+    a64_end_flags(&x->regs);
 }
 
 /* Of an instruction: false: its effect is not known. *error: BT_OK, or what execute_step() says. */
-bool a64_immediate(struct execute *x, const struct execute_insn *i);
-bool a64_register(struct execute *x, const struct execute_insn *i);
+bool a64_data(struct execute *x, const struct execute_insn *i);
 bool a64_branch(struct execute *x, const struct execute_insn *i, int *error);
 bool a64_memory(struct execute *x, const struct execute_insn *i, int *error);
 
@@ -151,7 +247,7 @@ int a64_step(struct execute *x, const struct execute_insn *i);
 static inline struct a64_value a64_half(const struct execute *x, unsigned reg, unsigned half)
 {
     unsigned entry = 2 * reg + half;
-    return (struct a64_value){x->regs.vector[entry], x->regs.vector_known64 >> entry & 1};
+    return a64_perhaps(x->regs.vector[entry], x->regs.vector_known64 >> entry & 1);
 }
 
 static inline void a64_set_half(struct execute *x, unsigned reg, unsigned half, struct a64_value v)

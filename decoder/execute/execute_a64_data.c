@@ -2,6 +2,9 @@
 /* Data processing of general registers (Arm DDI 0487L.a, C4.1: immediate and register). */
 #include "execute_a64.h"
 
+/* Compilers divide small numbers by less, too, but such products are most often something else. */
+#define RECIPROCAL_MIN 0x1000000u
+
 int execute_sp(enum execute_profile profile, const struct execute_regs *r)
 {
     bool leveled = (r->psr_known & A64_PSTATE_EL) == A64_PSTATE_EL;
@@ -19,7 +22,9 @@ int execute_sp(enum execute_profile profile, const struct execute_regs *r)
 
 struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide)
 {
-    int entry = reg == A64_ZR ? execute_sp(x->core.profile, &x->regs) : (int)reg;
+    if (reg != A64_ZR)
+        return a64_span(x, reg, wide);
+    int entry = execute_sp(x->core.profile, &x->regs);
     struct a64_value v = entry < 0 ? a64_unknown() : a64_entry(x, (unsigned)entry);
     v.bits = a64_cut(v.bits, wide);
     return v;
@@ -27,7 +32,11 @@ struct a64_value a64_get_sp(const struct execute *x, unsigned reg, bool wide)
 
 void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v)
 {
-    int entry = reg == A64_ZR ? execute_sp(x->core.profile, &x->regs) : (int)reg;
+    int entry = execute_sp(x->core.profile, &x->regs);
+    if (reg != A64_ZR) {
+        a64_set(x, reg, wide, v);
+        return;
+    }
     v.bits = a64_cut(v.bits, wide);
     if (entry >= 0)
         a64_set_entry(x, (unsigned)entry, v);
@@ -35,61 +44,29 @@ void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v)
         x->regs.known &= ~(0xfull << A64_SP0);
 }
 
-/* N == V; -1: not known. */
-static int same_sign(const struct execute *x)
+/* A register of an instruction that is told of as one of 32 bits with such an effect, so that what
+ * registers tell of each other is told of its result, too. */
+static void put(struct execute *x, const struct execute_insn *i, const struct insn_effect *e,
+                struct a64_value v)
 {
-    uint32_t both = A64_N | A64_V;
-    if ((x->regs.psr_known & both) != both)
-        return -1;
-    return !(x->regs.psr & A64_N) == !(x->regs.psr & A64_V);
-}
-
-static int flag(const struct execute *x, uint32_t bit)
-{
-    return x->regs.psr_known & bit ? !!(x->regs.psr & bit) : -1;
-}
-
-static int both(int a, int b)
-{
-    if (a == 0 || b == 0)
-        return 0;
-    return a < 0 || b < 0 ? -1 : 1;
-}
-
-static int invert(int a)
-{
-    return a < 0 ? -1 : !a;
-}
-
-int a64_condition(const struct execute *x, unsigned cond)
-{
-    int holds;
-    switch (cond >> 1) {
-    case 0:
-        holds = flag(x, A64_Z);
-        break;
-    case 1:
-        holds = flag(x, A64_C);
-        break;
-    case 2:
-        holds = flag(x, A64_N);
-        break;
-    case 3:
-        holds = flag(x, A64_V);
-        break;
-    case 4:
-        holds = both(flag(x, A64_C), invert(flag(x, A64_Z)));
-        break;
-    case 5:
-        holds = same_sign(x);
-        break;
-    case 6:
-        holds = both(same_sign(x), invert(flag(x, A64_Z)));
-        break;
-    default:
-        return 1;
+    const struct execute_work w = {.x = x, .insn = i, .e = e};
+    struct execute_work *at = &(struct execute_work){.x = x, .insn = i, .e = e};
+    struct execute_relation is = {.kind = EXECUTE_RELATED_NOT};
+    bool wide = i->opcode >> 31,
+         all = e->rn != A64_ZR && e->rm != A64_ZR && e->ra != A64_ZR && e->rd != A64_ZR;
+    if (!v.known && all)
+        is = wide && e->shift == EFFECT_LSR && e->amount
+                 ? execute_shift_product(&x->regs.multiples, e->rm, e->amount)
+                 : execute_relation(&w);
+    if (is.kind == EXECUTE_RELATED_REMAINDER &&
+        (!wide || ((e->rn >= A64_ZR || a64_is_word(x, e->rn)) && a64_is_word(x, e->rm) &&
+                   (e->ra >= A64_ZR || a64_is_word(x, e->ra))))) {
+        uint64_t divisor = x->regs.multiples.divisor;
+        if (!v.range || v.bits + v.range < v.bits || v.bits + v.range >= divisor)
+            v = (struct a64_value){.range = divisor - 1};
     }
-    return cond & 1 ? invert(holds) : holds;
+    a64_set(x, e->rd, wide, v);
+    execute_relate(at, is);
 }
 
 /* x + y + carry, and its flags. */
@@ -106,19 +83,52 @@ static uint64_t add_with_flags(uint64_t a, uint64_t b, bool carry, bool wide, ui
     return sum;
 }
 
-static void add_and_set(struct execute *x, uint32_t op, struct a64_value a, struct a64_value b,
-                        bool stack)
+/* Of which register the flags of a - b tell, or of a + b. */
+static struct execute_compared comparison(uint32_t op, struct a64_value a, struct a64_value b,
+                                          bool plain)
 {
+    bool wide = op >> 31, subtract = op >> 30 & 1;
+    unsigned rn = a64_field(op, 5, 5), rm = a64_field(op, 16, 5), rd = op & 31;
+    struct execute_compared c = {.wide = wide};
+    if (b.known && rn != A64_ZR && (subtract || a64_cut(b.bits << 1, wide))) {
+        c.reg = (uint8_t)(rn + 1);
+        c.with = a64_cut(subtract ? b.bits : 0 - b.bits, wide);
+    } else if (subtract && a.known && plain && rm != A64_ZR && rd != rm) {
+        c.reg = (uint8_t)(rm + 1);
+        c.with = a.bits;
+        c.how = EXECUTE_COMPARED_BY;
+    } else if (rd != A64_ZR) {
+        c.reg = (uint8_t)(rd + 1);
+        c.how = EXECUTE_COMPARED_RESULT;
+    }
+    return c;
+}
+
+/* `related`: NULL, or of two registers, of which one may be shifted. */
+static void add_and_set(struct execute *x, const struct execute_insn *i, struct a64_value a,
+                        struct a64_value b, const struct insn_effect *related)
+{
+    uint32_t op = i->opcode, flags = 0;
     bool wide = op >> 31, subtract = op >> 30 & 1, flags_too = op >> 29 & 1;
-    uint32_t flags = 0;
+    struct execute_compared c = comparison(op, a, b, related && !related->amount);
     struct a64_value r = {.known = a.known && b.known};
     r.bits = add_with_flags(a.bits, subtract ? ~b.bits : b.bits, subtract, wide, &flags);
+    if (!r.known)
+        r = a64_sum(a, b, subtract, wide);
     if (flags_too)
         a64_set_flags(x, flags, r.known ? A64_NZCV : 0);
-    if (stack && !flags_too)
-        a64_set_sp(x, op & 31, wide, r);
-    else
+    if (flags_too && !r.known)
+        a64_note_compared(x, c);
+    if (related)
+        put(x, i, related, r);
+    else if (flags_too)
         a64_set(x, op & 31, wide, r);
+    else
+        a64_set_sp(x, op & 31, wide, r);
+    if (!flags_too || r.known || !c.reg || c.reg != (op & 31) + 1)
+        return;
+    x->regs.compared.reg = c.reg; /* it is less now */
+    x->regs.compared.shift = c.how == EXECUTE_COMPARED_WITH ? c.with : 0;
 }
 
 /* Of the operand of which some bits are known (execute_regs.partial), with one that is known. */
@@ -134,11 +144,34 @@ static void logical_in_part(struct execute *x, uint32_t op, const struct execute
                         opc == 1 ? known | (uint32_t)with : known);
 }
 
-/* AND, ORR, EOR, ANDS of operands, the second one inverted if N says so. */
-static bool logical(struct execute *x, uint32_t op, struct a64_value a, struct a64_value b,
-                    bool immediate)
+static void note_tested(struct execute *x, uint32_t op, struct a64_value b)
 {
-    bool wide = op >> 31;
+    unsigned rn = a64_field(op, 5, 5), rd = op & 31;
+    struct execute_compared c = {.wide = op >> 31};
+    if (b.known && rn != A64_ZR && rd != rn) {
+        c.reg = (uint8_t)(rn + 1);
+        c.with = a64_cut(b.bits, c.wide);
+        c.how = EXECUTE_COMPARED_BITS;
+    } else if (rd != A64_ZR) {
+        c.reg = (uint8_t)(rd + 1);
+        c.how = EXECUTE_COMPARED_RESULT;
+    }
+    a64_note_compared(x, c);
+}
+
+static void note_copy(struct execute_multiples *m, unsigned to, unsigned from)
+{
+    m->copy = (uint8_t)(to + 1);
+    m->copied = (uint8_t)(from + 1);
+    execute_note_others(m);
+}
+
+/* AND, ORR, EOR, ANDS of operands, the second one inverted if N says so. */
+static bool logical(struct execute *x, const struct execute_insn *i, struct a64_value a,
+                    struct a64_value b, const struct insn_effect *e)
+{
+    uint32_t op = i->opcode;
+    bool wide = op >> 31, immediate = e->rm == EFFECT_NO_REG;
     unsigned opc = a64_field(op, 29, 2);
     struct a64_value r = {.known = a.known && b.known};
     r.bits = opc == 1 ? a.bits | b.bits : opc == 2 ? a.bits ^ b.bits : a.bits & b.bits;
@@ -147,6 +180,8 @@ static bool logical(struct execute *x, uint32_t op, struct a64_value a, struct a
     if (is_and &&
         ((a.known && a64_cut(a.bits, wide) == 0) || (b.known && a64_cut(b.bits, wide) == 0)))
         r = a64_known(0);
+    if (!r.known)
+        r = a64_joined(opc, a, b, wide);
     if (opc == 3) {
         uint64_t sign = wide ? 1ull << 63 : 1ull << 31;
         a64_set_flags(x, (r.bits & sign ? A64_N : 0) | (r.bits ? 0 : A64_Z),
@@ -155,10 +190,15 @@ static bool logical(struct execute *x, uint32_t op, struct a64_value a, struct a
     const struct execute_regs before = {.partial = x->regs.partial,
                                         .partial_bits = x->regs.partial_bits,
                                         .partial_known = x->regs.partial_known};
-    if (immediate && opc != 3)
-        a64_set_sp(x, op & 31, wide, r);
+    if (immediate && opc != 3 && (op & 31) == A64_ZR)
+        a64_set_sp(x, A64_ZR, wide, r);
     else
-        a64_set(x, op & 31, wide, r);
+        put(x, i, e, r);
+    if (opc == 3 && !r.known)
+        note_tested(x, op, b);
+    if (!r.known && e->op == EFFECT_MOV && !e->amount && e->rd != e->rm && e->rm < A64_ZR &&
+        e->rd < A64_ZR)
+        note_copy(&x->regs.multiples, e->rd, e->rm);
     if (before.partial && !r.known && b.known && before.partial == a64_field(op, 5, 5) + 1)
         logical_in_part(x, op, &before, a64_cut(b.bits, wide));
     return true;
@@ -199,8 +239,9 @@ static bool bit_mask(unsigned n, unsigned imms, unsigned immr, bool wide, uint64
 }
 
 /* SBFM, BFM, UBFM. */
-static bool bit_field(struct execute *x, uint32_t op)
+static bool bit_field(struct execute *x, const struct execute_insn *i)
 {
+    uint32_t op = i->opcode;
     bool wide = op >> 31;
     unsigned opc = a64_field(op, 29, 2), r = a64_field(op, 16, 6), s = a64_field(op, 10, 6);
     unsigned size = wide ? 64 : 32, rd = op & 31;
@@ -217,7 +258,20 @@ static bool bit_field(struct execute *x, uint32_t op)
     } else if (opc == 0 && field >> (width - 1) & 1) {
         out.bits |= ~ones(at + width);
     }
-    a64_set(x, rd, wide, out);
+    const struct a64_bits bits = {
+        .lsb = s >= r ? r : 0, .width = width, .at = at, .wide = wide, .sign = opc == 0};
+    struct insn_effect e;
+    effect_init(&e);
+    e.rd = (uint8_t)rd;
+    if (opc == 2 && (s == size - 1 || (at && at + width == size && at < 32))) {
+        e.op = EFFECT_MOV;
+        e.rm = (uint8_t)a64_field(op, 5, 5);
+        e.shift = at ? EFFECT_LSL : EFFECT_LSR;
+        e.amount = (uint8_t)(at ? at : r);
+    }
+    if (!out.known && opc != 1)
+        out = a64_part(x, a64_field(op, 5, 5), &bits);
+    put(x, i, &e, out);
     return true;
 }
 
@@ -231,7 +285,7 @@ static bool move_wide(struct execute *x, uint32_t op)
     struct a64_value v = a64_known(opc == 0 ? ~imm : imm);
     if (opc == 3) {
         struct a64_value old = a64_get(x, rd, wide);
-        v = (struct a64_value){(old.bits & ~(0xffffull << shift)) | imm, old.known};
+        v = a64_perhaps((old.bits & ~(0xffffull << shift)) | imm, old.known);
     }
     a64_set(x, rd, wide, v);
     return true;
@@ -246,17 +300,21 @@ static bool extract(struct execute *x, uint32_t op)
     struct a64_value hi = a64_get(x, a64_field(op, 5, 5), wide);
     struct a64_value lo = a64_get(x, a64_field(op, 16, 5), wide), r = lo;
     if (lsb)
-        r = (struct a64_value){lo.bits >> lsb | hi.bits << (size - lsb), hi.known && lo.known};
+        r = a64_perhaps(lo.bits >> lsb | hi.bits << (size - lsb), hi.known && lo.known);
     a64_set(x, op & 31, wide, r);
     return true;
 }
 
-bool a64_immediate(struct execute *x, const struct execute_insn *i)
+static bool immediates(struct execute *x, const struct execute_insn *i)
 {
     uint32_t op = i->opcode;
     bool wide = op >> 31;
     unsigned rn = a64_field(op, 5, 5);
     uint64_t imm;
+    struct insn_effect e;
+    effect_init(&e);
+    e.rd = op & 31;
+    e.rn = (uint8_t)rn;
     switch (a64_field(op, 23, 3)) {
     case 0:
     case 1: /* ADR, ADRP */
@@ -268,16 +326,20 @@ bool a64_immediate(struct execute *x, const struct execute_insn *i)
         return true;
     case 2:
         imm = (uint64_t)a64_field(op, 10, 12) << 12 * a64_field(op, 22, 1);
-        add_and_set(x, op, a64_get_sp(x, rn, wide), a64_known(imm), true);
+        add_and_set(x, i, a64_get_sp(x, rn, wide), a64_known(imm), NULL);
         return true;
     case 4:
         if (!bit_mask(a64_field(op, 22, 1), a64_field(op, 10, 6), a64_field(op, 16, 6), wide, &imm))
             return false;
-        return logical(x, op, a64_get(x, rn, wide), a64_known(a64_cut(imm, wide)), true);
+        e.op = a64_field(op, 29, 2) == 1   ? EFFECT_ORR
+               : a64_field(op, 29, 2) == 2 ? EFFECT_EOR
+                                           : EFFECT_AND;
+        e.imm = (uint32_t)imm;
+        return logical(x, i, a64_span(x, rn, wide), a64_known(a64_cut(imm, wide)), &e);
     case 5:
         return move_wide(x, op);
     case 6:
-        return bit_field(x, op);
+        return bit_field(x, i);
     case 7:
         return extract(x, op);
     default: /* memory tags */
@@ -300,26 +362,44 @@ static uint64_t shift_by(uint64_t v, unsigned type, unsigned by, bool wide)
     }
 }
 
-static bool shifted_register(struct execute *x, uint32_t op)
+static bool shifted_register(struct execute *x, const struct execute_insn *i)
 {
-    bool wide = op >> 31, is_add = op >> 24 & 1;
-    unsigned type = a64_field(op, 22, 2), by = a64_field(op, 10, 6);
+    uint32_t op = i->opcode;
+    bool wide = op >> 31, is_add = op >> 24 & 1, inverts = !is_add && op >> 21 & 1;
+    unsigned type = a64_field(op, 22, 2), by = a64_field(op, 10, 6), opc = a64_field(op, 29, 2);
     if ((!wide && by >= 32) || (is_add && type == 3))
         return false;
-    struct a64_value a = a64_get(x, a64_field(op, 5, 5), wide);
-    struct a64_value b = a64_get(x, a64_field(op, 16, 5), wide);
-    b.bits = shift_by(b.bits, type, by, wide);
+    struct a64_value a = a64_span(x, a64_field(op, 5, 5), wide);
+    struct a64_value b = a64_span(x, a64_field(op, 16, 5), wide);
+    struct insn_effect e;
+    effect_init(&e);
+    e.rd = op & 31;
+    e.rm = a64_field(op, 16, 5);
+    e.rn = a64_field(op, 5, 5);
+    e.shift = type == 0 ? EFFECT_LSL : type == 1 ? EFFECT_LSR : EFFECT_ASR;
+    e.amount = (uint8_t)by;
+    if (b.known)
+        b.bits = shift_by(b.bits, type, by, wide);
+    else
+        b = a64_shifted(b, type, a64_known(by), wide);
     if (is_add) {
-        add_and_set(x, op, a, b, false);
+        e.op = op >> 30 & 1 ? EFFECT_SUB : EFFECT_ADD;
+        add_and_set(x, i, a, b, &e);
         return true;
     }
-    if (op >> 21 & 1)
-        b.bits = a64_cut(~b.bits, wide);
-    return logical(x, op, a, b, false);
+    e.op = opc == 1 ? EFFECT_ORR : EFFECT_EOR;
+    if (opc == 1 && e.rn == A64_ZR && !inverts && type < 2) {
+        e.op = EFFECT_MOV;
+        e.rn = EFFECT_NO_REG;
+    }
+    if (inverts)
+        b = a64_inverse(b, wide);
+    return logical(x, i, a, b, &e);
 }
 
-static bool extended_register(struct execute *x, uint32_t op)
+static bool extended_register(struct execute *x, const struct execute_insn *i)
 {
+    uint32_t op = i->opcode;
     bool wide = op >> 31;
     unsigned option = a64_field(op, 13, 3), by = a64_field(op, 10, 3), bits = 8u << (option & 3);
     if (by > 4 || a64_field(op, 22, 2))
@@ -327,7 +407,10 @@ static bool extended_register(struct execute *x, uint32_t op)
     struct a64_value b = a64_get(x, a64_field(op, 16, 5), true);
     b.bits = option & 4 ? (uint64_t)a64_signed(b.bits, bits) : b.bits & ones(bits);
     b.bits = a64_cut(b.bits << by, wide);
-    add_and_set(x, op, a64_get_sp(x, a64_field(op, 5, 5), wide), b, true);
+    if (!b.known)
+        b = a64_part(x, a64_field(op, 16, 5),
+                     &(struct a64_bits){.width = bits, .at = by, .wide = wide, .sign = option & 4});
+    add_and_set(x, i, a64_get_sp(x, a64_field(op, 5, 5), wide), b, NULL);
     return true;
 }
 
@@ -350,19 +433,28 @@ static bool add_with_carry(struct execute *x, uint32_t op)
 
 static bool conditional_compare(struct execute *x, uint32_t op)
 {
-    bool wide = op >> 31, subtract = op >> 30 & 1;
+    bool wide = op >> 31, subtract = op >> 30 & 1, immediate = op >> 11 & 1;
+    unsigned cond = a64_field(op, 12, 4);
     if (!(op >> 29 & 1) || op & 0x410)
         return false;
     struct a64_value a = a64_get(x, a64_field(op, 5, 5), wide);
     struct a64_value b =
-        op >> 11 & 1 ? a64_known(a64_field(op, 16, 5)) : a64_get(x, a64_field(op, 16, 5), wide);
-    int holds = a64_condition(x, a64_field(op, 12, 4));
+        immediate ? a64_known(a64_field(op, 16, 5)) : a64_get(x, a64_field(op, 16, 5), wide);
+    int holds = a64_holds(x, cond);
     uint32_t flags;
     add_with_flags(a.bits, subtract ? ~b.bits : b.bits, subtract, wide, &flags);
-    if (holds == 0)
+    if (holds == 0) {
         a64_set_flags(x, op << 28, A64_NZCV);
-    else
-        a64_set_flags(x, flags, holds == 1 && a.known && b.known ? A64_NZCV : 0);
+        return true;
+    }
+    if (holds < 0)
+        a64_chain(x, cond, op & 15);
+    unsigned chained = holds < 0 ? x->regs.chained : 0;
+    bool known = a.known && b.known;
+    a64_set_flags(x, flags, holds == 1 && known ? A64_NZCV : 0);
+    x->regs.chained = (uint8_t)chained;
+    if (!known)
+        a64_note_compared(x, comparison(op | 31, a, b, !immediate));
     return true;
 }
 
@@ -371,16 +463,16 @@ static bool conditional_select(struct execute *x, uint32_t op)
     bool wide = op >> 31;
     if (op >> 29 & 1 || a64_field(op, 11, 1))
         return false;
-    int holds = a64_condition(x, a64_field(op, 12, 4));
-    struct a64_value a = a64_get(x, a64_field(op, 5, 5), wide);
-    struct a64_value b = a64_get(x, a64_field(op, 16, 5), wide);
+    unsigned cond = a64_field(op, 12, 4);
+    int holds = a64_holds(x, cond);
+    struct a64_value a = a64_derived(x, a64_field(op, 5, 5), wide, cond, a64_data);
+    struct a64_value b = a64_derived(x, a64_field(op, 16, 5), wide, cond ^ 1, a64_data);
     if (op >> 30 & 1)
-        b.bits = ~b.bits;
+        b = a64_inverse(b, wide);
     if (op >> 10 & 1)
-        b.bits++;
-    b.bits = a64_cut(b.bits, wide);
+        b = a64_sum(b, a64_known(1), false, wide);
     if (holds < 0)
-        a.known = a.known && b.known && a.bits == b.bits;
+        a = a64_either(a, b, wide);
     a64_set(x, op & 31, wide, holds == 0 ? b : a);
     return true;
 }
@@ -402,18 +494,34 @@ static uint64_t divide(uint64_t a, uint64_t b, bool is_signed, bool wide)
     return d == -1 ? 0 - (uint64_t)n : (uint64_t)(n / d);
 }
 
-static bool two_sources(struct execute *x, uint32_t op)
+static bool two_sources(struct execute *x, const struct execute_insn *i)
 {
+    uint32_t op = i->opcode;
     bool wide = op >> 31;
     unsigned which = a64_field(op, 10, 6), rd = op & 31;
     if (op >> 29 & 1)
         return false;
-    struct a64_value a = a64_get(x, a64_field(op, 5, 5), wide);
-    struct a64_value b = a64_get(x, a64_field(op, 16, 5), wide), r = {.known = a.known && b.known};
+    struct a64_value a = a64_span(x, a64_field(op, 5, 5), wide);
+    struct a64_value b = a64_span(x, a64_field(op, 16, 5), wide), r = {.known = a.known && b.known};
+    struct insn_effect e;
+    effect_init(&e);
+    e.rd = (uint8_t)rd;
     if (which == 2 || which == 3) {
+        e.op = which == 2 ? EFFECT_UDIV : EFFECT_SDIV;
+        e.rn = a64_field(op, 5, 5);
+        e.rm = a64_field(op, 16, 5);
         r.bits = divide(a.bits, b.bits, which == 3, wide);
+        if (!r.known)
+            r = a64_quotient(a, b, which == 3, wide);
+        if (!wide) {
+            put(x, i, &e, r);
+            return true;
+        }
     } else if (which >= 8 && which < 12) {
+        b.bits &= b.known ? (wide ? 63 : 31) : UINT64_MAX;
         r.bits = shift_by(a.bits, which & 3, b.bits & (wide ? 63 : 31), wide);
+        if (!r.known)
+            r = a64_shifted(a, which & 3, b, wide);
     } else if (which >= 16 && which < 24 && wide == ((which & 3) == 3)) {
         uint32_t polynomial = which & 4 ? 0x82f63b78 : 0xedb88320;
         r.bits = crc((uint32_t)a.bits, b.bits, 1u << (which & 3), polynomial);
@@ -468,7 +576,7 @@ static bool one_source(struct execute *x, uint32_t op)
         v.bits = reverse_bytes(v.bits, which == 2 && !wide ? 4 : 1u << which, size);
         break;
     case 4:
-        v.bits = v.bits ? (uint64_t)__builtin_clzll(v.bits) - (64 - size) : size;
+        v = a64_zeros(a64_span(x, a64_field(op, 5, 5), wide), wide);
         break;
     default:
         sign = sign >> 63 ? ~sign : sign;
@@ -481,20 +589,69 @@ static bool one_source(struct execute *x, uint32_t op)
     return true;
 }
 
-static bool three_sources(struct execute *x, uint32_t op)
+/* A product with what may be a reciprocal: of what may be divided so. */
+static void put_product(struct execute *x, uint32_t op, struct a64_value r, struct a64_value n,
+                        struct a64_value m, unsigned shifted)
 {
+    unsigned source = a64_field(op, n.known ? 16 : 5, 5);
+    struct execute_product_of p = {.product = op & 31,
+                                   .sources = execute_same(&x->regs.multiples, source),
+                                   .written = 1u << (op & 31),
+                                   .magic = n.known ? n.bits : m.bits,
+                                   .shifted = (uint8_t)shifted};
+    struct a64_value v = n.known ? m : n;
+    bool word = v.range && v.bits + v.range <= UINT32_MAX && v.bits + v.range >= v.bits;
+    a64_set(x, op & 31, true, r);
+    if (r.known || n.known == m.known || p.product == A64_ZR || source == A64_ZR || !word ||
+        p.magic < RECIPROCAL_MIN)
+        return;
+    p.most = (uint32_t)(v.bits + v.range);
+    if (shifted || !(((unsigned __int128)p.most * p.magic) >> 64))
+        execute_relate_product(&x->regs.multiples, &p);
+}
+
+/* MADD, MSUB. */
+static void multiply_add(struct execute *x, const struct execute_insn *i, struct a64_value n,
+                         struct a64_value m, struct a64_value a)
+{
+    uint32_t op = i->opcode;
     bool wide = op >> 31, minus = op >> 15 & 1;
-    unsigned which = a64_field(op, 21, 3);
-    struct a64_value n = a64_get(x, a64_field(op, 5, 5), wide);
-    struct a64_value m = a64_get(x, a64_field(op, 16, 5), wide);
-    struct a64_value a = a64_get(x, a64_field(op, 10, 5), wide);
+    struct a64_value r = {.known = n.known && m.known && a.known};
+    struct insn_effect e;
+    effect_init(&e);
+    r.bits = minus ? a.bits - n.bits * m.bits : a.bits + n.bits * m.bits;
+    e.rd = op & 31;
+    e.rn = a64_field(op, 5, 5);
+    e.rm = a64_field(op, 16, 5);
+    e.ra = a64_field(op, 10, 5);
+    e.op = minus ? EFFECT_MLS : EFFECT_MLA;
+    if (e.ra == A64_ZR && !minus) {
+        e.op = EFFECT_MUL;
+        e.ra = EFFECT_NO_REG;
+    }
+    if (!r.known)
+        r = a64_sum(a, a64_product(n, m, wide), minus, wide);
+    uint32_t of = x->regs.multiples.of;
+    if (wide && e.op == EFFECT_MUL && !(of >> e.rn & 1) && !(of >> e.rm & 1))
+        put_product(x, op, r, n, m, 0);
+    else
+        put(x, i, &e, r);
+}
+
+static bool three_sources(struct execute *x, const struct execute_insn *i)
+{
+    uint32_t op = i->opcode;
+    bool wide = op >> 31, minus = op >> 15 & 1;
+    unsigned which = a64_field(op, 21, 3), rn = a64_field(op, 5, 5), rm = a64_field(op, 16, 5);
+    struct a64_value n = a64_span(x, rn, wide), m = a64_span(x, rm, wide);
+    struct a64_value a = a64_span(x, a64_field(op, 10, 5), wide);
     struct a64_value r = {.known = n.known && m.known && a.known};
     if (a64_field(op, 29, 2) || (which && !wide))
         return false;
     switch (which) {
     case 0:
-        r.bits = n.bits * m.bits;
-        break;
+        multiply_add(x, i, n, m, a);
+        return true;
     case 1:
         r.bits = (uint64_t)((int64_t)(int32_t)n.bits * (int32_t)m.bits);
         break;
@@ -506,25 +663,41 @@ static bool three_sources(struct execute *x, uint32_t op)
         unsigned __int128 product =
             which == 6 ? (unsigned __int128)n.bits * m.bits
                        : (unsigned __int128)((__int128)(int64_t)n.bits * (int64_t)m.bits);
-        a64_set(x, op & 31, true,
-                (struct a64_value){(uint64_t)(product >> 64), n.known && m.known});
+        r = (struct a64_value){(uint64_t)(product >> 64), n.known && m.known, 0};
+        if (!r.known)
+            r = which == 6 ? a64_upper_product(n, m) : a64_unknown();
+        if (which == 6)
+            put_product(x, op, r, n, m, 64);
+        else
+            a64_set(x, op & 31, true, r);
         return !minus;
     }
     default:
         return false;
     }
     r.bits = minus ? a.bits - r.bits : a.bits + r.bits;
-    a64_set(x, op & 31, wide, r);
+    n = a64_span(x, rn, false);
+    m = a64_span(x, rm, false);
+    if (!r.known)
+        r = a64_sum(a, a64_long_product(n, m, which == 1), minus, true);
+    if (!n.known && (!n.range || n.range > UINT32_MAX - n.bits))
+        n = (struct a64_value){.range = UINT32_MAX};
+    if (!m.known && (!m.range || m.range > UINT32_MAX - m.bits))
+        m = (struct a64_value){.range = UINT32_MAX};
+    if (which == 5 && !minus && a64_field(op, 10, 5) == A64_ZR)
+        put_product(x, op, r, n, m, 0);
+    else
+        a64_set(x, op & 31, true, r);
     return true;
 }
 
-bool a64_register(struct execute *x, const struct execute_insn *i)
+static bool registers(struct execute *x, const struct execute_insn *i)
 {
     uint32_t op = i->opcode;
     if (!(op >> 28 & 1))
-        return op >> 24 & 1 && op >> 21 & 1 ? extended_register(x, op) : shifted_register(x, op);
+        return op >> 24 & 1 && op >> 21 & 1 ? extended_register(x, i) : shifted_register(x, i);
     if (op >> 24 & 1)
-        return three_sources(x, op);
+        return three_sources(x, i);
     switch (a64_field(op, 21, 4)) {
     case 0:
         return add_with_carry(x, op);
@@ -533,8 +706,13 @@ bool a64_register(struct execute *x, const struct execute_insn *i)
     case 4:
         return conditional_select(x, op);
     case 6:
-        return op >> 30 & 1 ? one_source(x, op) : two_sources(x, op);
+        return op >> 30 & 1 ? one_source(x, op) : two_sources(x, i);
     default:
         return false;
     }
+}
+
+bool a64_data(struct execute *x, const struct execute_insn *i)
+{
+    return (i->opcode >> 25 & 14) == 8 ? immediates(x, i) : registers(x, i);
 }

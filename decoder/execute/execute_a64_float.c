@@ -95,7 +95,7 @@ static void convert_precision(const struct float_a64 *f)
     struct real r = {0, false};
     if (from && to && from != to)
         r = real_convert(f->mode, (struct real){v.bits, v.known}, from, to);
-    a64_set_scalar(f->x, f->d, (struct a64_value){r.bits, r.known});
+    a64_set_scalar(f->x, f->d, a64_perhaps(r.bits, r.known));
 }
 
 /* To and from a general register, with `fraction` bits behind the point. */
@@ -111,11 +111,11 @@ static bool convert_integer(const struct float_a64 *f, unsigned fraction)
     if (to_real) {
         struct a64_value v = a64_get(f->x, f->n, big);
         r = real_from_integer(f->mode, (struct real){v.bits, v.known}, kind, f->wide);
-        a64_set_scalar(f->x, f->d, (struct a64_value){r.bits, r.known});
+        a64_set_scalar(f->x, f->d, a64_perhaps(r.bits, r.known));
     } else {
         r = real_to_integer(f->mode, a64_lane(f, f->n, 0), f->wide, kind,
                             rounding_of(away ? 4 : rmode));
-        a64_set(f->x, f->d, big, (struct a64_value){r.bits, r.known});
+        a64_set(f->x, f->d, big, a64_perhaps(r.bits, r.known));
     }
     return true;
 }

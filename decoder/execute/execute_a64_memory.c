@@ -9,7 +9,8 @@
 struct a64_data {
     uint64_t half[2];
     bool known[2];
-    uint32_t bits; /* if the first half is not known: it is a status of which these bits are */
+    uint64_t range; /* if it is not known, but at most so much more */
+    uint32_t bits;  /* if the first half is not known: it is a status of which these bits are */
 };
 
 /* An address without its tag; false: not known. */
@@ -27,23 +28,45 @@ static bool has_order(const struct execute *x, unsigned size)
     return size == 1 || a64_order(x) >= 0;
 }
 
+/* It may be anywhere in a known range. Tells of that; false: nor is that known. */
+static bool near_place(struct execute *x, struct a64_value at, unsigned size, bool is_store,
+                       int *error)
+{
+    uint64_t from = (uint64_t)a64_signed(at.bits, 56), length = at.range + size;
+    if (!at.range || at.range > EXECUTE_RANGE_MAX ||
+        (uint64_t)a64_signed(at.bits + length, 56) != from + length)
+        return false;
+    if (is_store)
+        *error = execute_memory_write(&x->memory, from, NULL, length);
+    execute_tell(x, from, length, is_store, true);
+    return true;
+}
+
 static struct a64_data load(struct execute *x, struct a64_value at, unsigned size)
 {
     static const uint8_t zeros[4];
-    struct a64_data d = {{0}, {false, false}, 0};
+    struct a64_data d = {.known = {false, false}};
     uint8_t bytes[16] = {0};
     uint64_t address;
     bool there = place(x, at, &address);
     if (there)
         execute_tell(x, address, size, false, false);
-    else
+    else if (!near_place(x, at, size, false, NULL))
         execute_tell_any(x, false);
-    if (!there || !has_order(x, size))
+    if (!there || !has_order(x, size)) {
+        d.range = size < 4 ? (UINT64_C(1) << 8 * size) - 1 : 0;
         return d;
+    }
     if (!execute_memory_read(&x->memory, address, bytes, size)) {
+        struct a64_value v = size <= 8 ? a64_loaded(x, address, size, false) : a64_unknown();
+        d.half[0] = v.bits;
+        d.range = v.range;
+        uint32_t status = 0;
         if (size == 8 && !execute_is_big(x) &&
             execute_memory_read(&x->memory, address + 4, bytes, 4) && !memcmp(bytes, zeros, 4))
-            d.half[0] = execute_get_status(x, address, &d.bits);
+            status = execute_get_status(x, address, &d.bits);
+        d.half[0] = d.bits ? status : d.half[0];
+        d.range = d.bits ? 0 : d.range;
         return d;
     }
     execute_swap(x, bytes, size);
@@ -61,12 +84,14 @@ static void store(struct execute *x, struct a64_value at, struct a64_data d, uns
     uint8_t bytes[16];
     uint64_t address;
     if (!place(x, at, &address)) {
+        if (near_place(x, at, size, true, error))
+            return;
         x->clobbers++;
         execute_forget_memory(x);
         return;
     }
     if (!has_order(x, size))
-        d = (struct a64_data){{0}, {false, false}, 0};
+        d = (struct a64_data){.known = {false, false}};
     for (unsigned n = 0; n < 16; n++)
         bytes[n] = (uint8_t)(d.half[n / 8] >> 8 * (n % 8));
     bool high = size <= 8 || d.known[1];
@@ -82,17 +107,19 @@ static void store(struct execute *x, struct a64_value at, struct a64_data d, uns
         *error = execute_memory_write(&x->memory, address + 4, zeros, 4);
         execute_memory_set_bits(&x->memory, address, (uint32_t)d.half[0], d.bits);
     }
+    if (!d.known[0] && size <= 8 && !d.bits && *error == BT_OK)
+        a64_bound(x, address, size, (struct a64_value){d.half[0], false, d.range}, error);
     execute_tell(x, address, size, true, !(d.known[0] && high)); /* store-exclusives, too */
 }
 
 static struct a64_data of_register(struct a64_value v)
 {
-    return (struct a64_data){{v.bits, 0}, {v.known, true}, 0};
+    return (struct a64_data){.half = {v.bits, 0}, .known = {v.known, true}, .range = v.range};
 }
 
-static struct a64_data of_general(const struct execute *x, unsigned reg)
+static struct a64_data of_general(const struct execute *x, unsigned reg, unsigned size)
 {
-    struct a64_data d = of_register(a64_get(x, reg, true));
+    struct a64_data d = of_register(a64_span(x, reg, size == 8));
     if (x->regs.partial == reg + 1) {
         d.half[0] = x->regs.partial_bits;
         d.bits = x->regs.partial_known;
@@ -103,25 +130,48 @@ static struct a64_data of_general(const struct execute *x, unsigned reg)
 static struct a64_data of_vector(const struct execute *x, unsigned reg)
 {
     struct a64_value lo = a64_half(x, reg, 0), hi = a64_half(x, reg, 1);
-    return (struct a64_data){{lo.bits, hi.bits}, {lo.known, hi.known}, 0};
+    return (struct a64_data){.half = {lo.bits, hi.bits}, .known = {lo.known, hi.known}};
 }
 
 static void to_vector(struct execute *x, unsigned reg, struct a64_data d)
 {
     for (unsigned h = 0; h < 2; h++)
-        a64_set_half(x, reg, h, (struct a64_value){d.half[h], d.known[h]});
+        a64_set_half(x, reg, h, a64_perhaps(d.half[h], d.known[h]));
 }
 
 /* A register from memory: `sign` of `size` bytes to `wide`. */
 static void to_register(struct execute *x, unsigned reg, struct a64_data d, unsigned size,
                         bool sign, bool wide)
 {
-    struct a64_value v = {d.half[0], d.known[0]};
-    if (sign)
+    struct a64_value v = {d.half[0], d.known[0], d.range};
+    if (sign && v.known)
         v.bits = (uint64_t)a64_signed(v.bits, 8 * size);
-    a64_set(x, reg, wide, v);
+    else if (sign)
+        v = a64_extended(v, size);
+    a64_set(x, reg, wide && (size == 8 || sign || v.known), v);
     if (!v.known && size == 8)
         a64_set_partial(x, reg, (uint32_t)d.half[0], d.bits);
+}
+
+/* It was loaded, and nothing is stored there meanwhile. */
+static void loaded(struct execute *x, unsigned reg, struct a64_value at, unsigned size)
+{
+    uint64_t address;
+    if (!place(x, at, &address) || a64_get(x, reg, true).known)
+        return;
+    struct execute_work w = {.x = x};
+    a64_mirror(x, reg, address, size);
+    if (size == 4 && reg != A64_ZR && !execute_is_big(x))
+        execute_reload(&w, reg, address);
+}
+
+static void store_general(struct execute *x, unsigned reg, struct a64_value at, unsigned size,
+                          int *error)
+{
+    uint64_t address;
+    store(x, at, of_general(x, reg, size), size, error);
+    if (size == 4 && place(x, at, &address) && !a64_get(x, reg, true).known)
+        a64_keep(x, reg, address);
 }
 
 static struct a64_value offset(struct a64_value base, uint64_t by)
@@ -148,10 +198,13 @@ static bool single(struct execute *x, uint32_t op, struct a64_value at, int *err
         return true; /* PRFM */
     if ((size == 3 && opc == 3) || (size == 2 && opc == 3))
         return false;
-    if (opc == 0)
-        store(x, at, of_general(x, rt), 1u << size, error);
-    else
-        to_register(x, rt, load(x, at, 1u << size), 1u << size, opc >= 2, opc != 3);
+    if (opc == 0) {
+        store_general(x, rt, at, 1u << size, error);
+        return true;
+    }
+    to_register(x, rt, load(x, at, 1u << size), 1u << size, opc >= 2, opc != 3);
+    if (opc == 1)
+        loaded(x, rt, at, 1u << size);
     return true;
 }
 
@@ -162,13 +215,18 @@ static bool register_offset(struct execute *x, uint32_t op, int *error)
     unsigned scale = vector && op >> 23 & 1 ? 4 : op >> 30;
     if (!(option & 2))
         return false;
-    struct a64_value by = a64_get(x, a64_field(op, 16, 5), option & 1);
-    struct a64_value base = a64_get_sp(x, rn, true);
+    struct a64_value base = a64_get_sp(x, rn, true), by;
+    const struct a64_bits bits = {.width = option & 1 ? 64 : 32,
+                                  .at = op >> 12 & 1 ? scale : 0,
+                                  .wide = true,
+                                  .sign = option & 4};
+    by = a64_get(x, a64_field(op, 16, 5), option & 1);
     if (!(option & 1) && option & 4)
         by.bits = (uint64_t)a64_signed(by.bits, 32);
-    base.bits += by.bits << (op >> 12 & 1 ? scale : 0);
-    base.known = base.known && by.known;
-    return single(x, op, base, error);
+    by.bits <<= bits.at;
+    if (!by.known)
+        by = a64_part(x, a64_field(op, 16, 5), &bits);
+    return single(x, op, a64_sum(base, by, false, true), error);
 }
 
 static uint64_t atomic_result(unsigned which, uint64_t old, uint64_t with, unsigned bits)
@@ -210,7 +268,7 @@ static bool atomic(struct execute *x, uint32_t op, int *error)
         struct a64_value new = with;
         if (!other)
             new = (struct a64_value){atomic_result(which, old.half[0], with.bits, 8 * bytes),
-                                     with.known && old.known[0]};
+                                     with.known && old.known[0], 0};
         store(x, at, of_register(new), bytes, error);
     }
     to_register(x, rt, old, bytes, false, true);
@@ -265,9 +323,10 @@ static bool pair(struct execute *x, uint32_t op, int *error)
     for (unsigned n = 0; n < 2 && *error == BT_OK; n++) {
         if (is_load)
             d[n] = load(x, offset(at, n * size), size);
+        else if (vector)
+            store(x, offset(at, n * size), of_vector(x, reg[n]), size, error);
         else
-            store(x, offset(at, n * size), vector ? of_vector(x, reg[n]) : of_general(x, reg[n]),
-                  size, error);
+            store_general(x, reg[n], offset(at, n * size), size, error);
     }
     for (unsigned n = 0; n < 2 && is_load; n++) {
         if (vector)
@@ -323,7 +382,7 @@ static bool exclusive(struct execute *x, uint32_t op, int *error)
     if (ordered && two)
         return compare_and_swap(x, op, error);
     if (two && size < 2) { /* CASP: either */
-        store(x, at, (struct a64_data){{0}, {false, false}, 0}, 8u << size, error);
+        store(x, at, (struct a64_data){.known = {false, false}}, 8u << size, error);
         for (unsigned n = 0; n < 2; n++)
             a64_set(x, (a64_field(op, 16, 5) + n) & 31, true, a64_unknown());
         return true;
@@ -405,7 +464,7 @@ static void structure_done(struct execute *x, uint32_t op, unsigned bytes)
         return;
     if (rm != 31)
         by = a64_get(x, rm, true);
-    a64_set_sp(x, rn, true, (struct a64_value){base.bits + by.bits, base.known && by.known});
+    a64_set_sp(x, rn, true, a64_sum(base, by, false, true));
 }
 
 /* LD1 to LD4, ST1 to ST4 (multiple structures): `registers` of them, in turns of `turns`. */

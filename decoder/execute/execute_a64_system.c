@@ -34,13 +34,34 @@ static uint64_t near(const struct execute_insn *i, unsigned lsb, unsigned bits)
            (uint64_t)a64_signed((uint64_t)a64_field(i->opcode, lsb, bits) << 2, bits + 2);
 }
 
+static void learn_zero(struct execute *x, unsigned reg, const struct execute_compared *of,
+                       bool held, int *error)
+{
+    a64_learn_zero(x, reg, of, held, error);
+    a64_derive(x, reg, a64_data);
+}
+
+static void derive_all(struct execute *x)
+{
+    const struct execute_regs *r = &x->regs;
+    if (r->compared.reg)
+        a64_derive(x, r->compared.reg - 1u, a64_data);
+    for (unsigned n = 0; n < r->chained; n++)
+        if (r->chain[n].before.reg)
+            a64_derive(x, r->chain[n].before.reg - 1u, a64_data);
+}
+
 static void branch_on_condition(struct execute *x, const struct execute_insn *i, int *error)
 {
     static const uint32_t one_flag[] = {A64_Z, A64_C, A64_N, A64_V};
     unsigned cond = i->opcode & 15;
     int taken = path_taken(i, near(i, 5, 19), error);
-    check_taken(taken, a64_condition(x, cond), error);
-    if (taken < 0 || cond >> 1 >= 4)
+    check_taken(taken, a64_holds(x, cond), error);
+    if (taken < 0 || cond >= 14 || *error)
+        return;
+    a64_learn(x, cond, taken, error);
+    derive_all(x);
+    if (cond >> 1 >= 4)
         return;
     uint32_t bit = one_flag[cond >> 1];
     x->regs.psr = (x->regs.psr & ~bit) | (((unsigned)taken ^ (cond & 1)) ? bit : 0);
@@ -54,8 +75,8 @@ static void branch_on_zero(struct execute *x, const struct execute_insn *i, int 
     struct a64_value v = a64_get(x, rt, wide);
     int taken = path_taken(i, near(i, 5, 19), error);
     check_taken(taken, v.known ? (v.bits == 0) != unless : -1, error);
-    if (taken >= 0 && taken != (int)unless && wide)
-        a64_set(x, rt, true, a64_known(0));
+    if (taken >= 0 && rt != A64_ZR && *error == BT_OK)
+        learn_zero(x, rt, &(struct execute_compared){.wide = wide}, taken != (int)unless, error);
     if (taken >= 0 && x->exclusive.reg == rt + 1 && *error == BT_OK) {
         bool failed = taken == (int)unless;
         a64_set(x, rt, true, a64_known(failed));
@@ -70,6 +91,10 @@ static void branch_on_bit(struct execute *x, const struct execute_insn *i, int *
     struct a64_value v = a64_get(x, i->opcode & 31, true);
     int taken = path_taken(i, near(i, 5, 14), error);
     check_taken(taken, v.known ? (v.bits >> bit & 1) == set : -1, error);
+    struct execute_compared of = {
+        .with = UINT64_C(1) << bit, .how = EXECUTE_COMPARED_BITS, .wide = bit >= 32};
+    if (taken >= 0 && (i->opcode & 31) != A64_ZR && *error == BT_OK)
+        learn_zero(x, i->opcode & 31, &of, taken != (int)set, error);
 }
 
 /* Bits 63 to 56 may be a tag. Bits 1 and 0 are not traced: they lead to an alignment fault, or to
@@ -87,6 +112,8 @@ static void set_pstate(struct execute *x, uint32_t bits, uint32_t value)
 {
     x->regs.psr = (x->regs.psr & ~bits) | (value & bits);
     x->regs.psr_known |= bits;
+    if (bits & A64_NZCV)
+        a64_end_flags(&x->regs);
 }
 
 /* A mode that there is not, or that of a higher level: then level and stack pointer stay (Arm DDI
@@ -109,6 +136,7 @@ static void return_to(struct execute *x, int level, uint32_t status, uint32_t kn
     }
     x->regs.psr = status;
     x->regs.psr_known = known;
+    a64_end_flags(&x->regs);
 }
 
 /* ERET: PSTATE of SPSR, bit by bit; general registers stay. False: to AArch32, or not one. */
@@ -170,10 +198,11 @@ static bool set_status_field(struct execute *x, unsigned which, unsigned imm)
     switch (which) {
     case 0: /* CFINV */
         x->regs.psr ^= A64_C;
+        a64_end_flags(&x->regs);
         return true;
     case 1: /* XAFLAG, AXFLAG */
     case 2:
-        x->regs.psr_known &= ~A64_NZCV;
+        a64_set_flags(x, 0, 0);
         return true;
     case 3: /* UAO, PAN, SPSel */
         set_pstate(x, 1u << 23, imm << 23);
@@ -298,21 +327,20 @@ static struct a64_value read_system(struct execute *x, unsigned key)
     uint32_t known = x->regs.psr_known, bits = x->regs.psr;
     switch (key) {
     case SYSTEM(3, 4, 2, 0):
-        return (struct a64_value){bits & A64_NZCV, (known & A64_NZCV) == A64_NZCV};
+        return a64_perhaps(bits & A64_NZCV, (known & A64_NZCV) == A64_NZCV);
     case SYSTEM(3, 4, 2, 1):
-        return (struct a64_value){bits & A64_PSTATE_DAIF,
-                                  (known & A64_PSTATE_DAIF) == A64_PSTATE_DAIF};
+        return a64_perhaps(bits & A64_PSTATE_DAIF, (known & A64_PSTATE_DAIF) == A64_PSTATE_DAIF);
     case SYSTEM(0, 4, 2, 0):
-        return (struct a64_value){bits & A64_PSTATE_SP, known & A64_PSTATE_SP};
+        return a64_perhaps(bits & A64_PSTATE_SP, known & A64_PSTATE_SP);
     case SYSTEM(0, 4, 2, 2):
-        return (struct a64_value){bits & A64_PSTATE_EL, a64_level(x) >= 0};
+        return a64_perhaps(bits & A64_PSTATE_EL, a64_level(x) >= 0);
     case SYSTEM(3, 4, 4, 0):
-        return (struct a64_value){x->regs.fpscr, x->regs.fpscr_known == UINT32_MAX};
+        return a64_perhaps(x->regs.fpscr, x->regs.fpscr_known == UINT32_MAX);
     default:
         break;
     }
     if (key >> 1 == SYSTEM(3, 2, 4, 0) >> 1) /* RNDR, RNDRRS */
-        x->regs.psr_known &= ~A64_NZCV;
+        a64_set_flags(x, 0, 0);
     int entry = system_entry(key);
     if (entry < 0 || may_be_another(x, key))
         return a64_unknown();
@@ -323,7 +351,7 @@ static struct a64_value read_system(struct execute *x, unsigned key)
     uint32_t some = (uint32_t)(control ? ~v.bits >> 32 : v.bits >> 32);
     if (some == UINT32_MAX)
         return a64_known((uint32_t)v.bits);
-    return (struct a64_value){(uint32_t)v.bits | (uint64_t)some << 32, false};
+    return a64_perhaps((uint32_t)v.bits | (uint64_t)some << 32, false);
 }
 
 /* `some`: of a value that is not known these bits are. */
@@ -467,6 +495,7 @@ static void enter_level(struct execute *x, int level)
     set_pstate(x, zero | A64_PSTATE_DAIF,
                A64_PSTATE_DAIF | (uint32_t)(level < 0 ? 0 : level) << 2 | A64_PSTATE_SP);
     x->regs.psr_known &= ~depends;
+    a64_end_flags(&x->regs);
     if (level < 0)
         x->regs.psr_known &= ~A64_PSTATE_EL;
 }
@@ -492,7 +521,7 @@ int a64_exception(struct execute *x, const struct bt_exception *e, uint64_t next
     } else {
         a64_set_entry(x, A64_SPSR0 + (unsigned)level, status);
         a64_set_entry(x, A64_ELR0 + (unsigned)level,
-                      (struct a64_value){e->return_address, e->has_return && exact});
+                      a64_perhaps(e->return_address, e->has_return && exact));
     }
     enter_level(x, level);
     execute_translation_sync(x, EFFECT_CONTEXT_ISB);

@@ -61,7 +61,7 @@ uint32_t execute_interrupt(struct execute *x)
         b->mirror = 0;
     if ((m->stored || m->kept) && !hold_watched(x, EXECUTE_WATCH_STORED, b->number, &b->stored_at))
         b->multiples.stored = b->multiples.kept = 0;
-    i->same = (uint16_t)(tell | (i->number ? i->same : 0));
+    i->same = tell | (i->number ? i->same : 0);
     i->number = b->number;
     return b->number;
 }
@@ -76,7 +76,7 @@ void execute_interrupt_end(struct execute *x, uint32_t number)
     struct execute_regs *r = &x->regs;
     struct execute_interrupted *i = &r->interrupted;
     struct execute_before *b = before(i, number);
-    uint16_t same = i->number == number ? i->same : 0;
+    uint32_t same = i->number == number ? i->same : 0;
     i->number = 0;
     if (!b)
         return;
@@ -91,7 +91,7 @@ void execute_interrupt_end(struct execute *x, uint32_t number)
     else
         r->multiples.stored = r->multiples.kept = 0;
     execute_note_others(&r->multiples);
-    execute_unrelate(r, (uint16_t)~same);
+    execute_unrelate(r, ~same);
     if (bit_of(r->compared.reg) & ~same)
         r->compared.reg = 0;
     i->number = b->within;
@@ -132,7 +132,7 @@ void execute_take_held(struct execute *x, unsigned reg, uint64_t address)
         i->same = 0;
     }
     if (number && number == i->number)
-        i->same |= (uint16_t)(1u << reg);
+        i->same |= 1u << reg;
     if (status) {
         i->status = (uint8_t)(reg + 1);
         i->status_of = status;

@@ -185,11 +185,21 @@ struct execute_value execute_remainder(struct execute_value v, uint32_t divisor)
     return high < divisor ? v : execute_span(0, divisor - 1);
 }
 
+/* From `low` on, up to `range` more, modulo 2^32 or 2^64, of which `all` is the greatest. */
+struct span {
+    uint64_t low, range, all;
+};
+
+static uint64_t filled_wide(uint64_t v)
+{
+    return v ? UINT64_MAX >> __builtin_clzll(v) : 0;
+}
+
 /* Numbers for which the condition holds. 1: `span` has them, 0: there are none, -1: it does not
  * say. */
-static int holding(const struct execute_compared *c, unsigned cond, struct execute_value *span)
+static int holding(const struct execute_compared *c, unsigned cond, struct span *span)
 {
-    uint32_t with = c->with, low = with, high = with;
+    uint64_t with = c->with, low = with, high = with, sign = span->all / 2 + 1;
     if (c->how == EXECUTE_COMPARED_RESULT && cond != EQ && cond != MI && cond != PL)
         return -1;
     if (c->how == EXECUTE_COMPARED_BY) { /* c - v >= 0 is v - c <= 0 */
@@ -200,107 +210,126 @@ static int holding(const struct execute_compared *c, unsigned cond, struct execu
     case EQ:
         break;
     case CS:
-        high = UINT32_MAX;
+        high = span->all;
         break;
     case CC:
         low = 0;
         high--;
         break;
     case MI:
-        low += SIGN;
+        low += sign;
         high--;
         break;
     case PL:
-        high += SIGN - 1;
+        high += sign - 1;
         break;
     case HI:
         low++;
-        high = UINT32_MAX;
+        high = span->all;
         break;
     case LS:
         low = 0;
         break;
     case GE:
-        high = SIGN - 1;
+        high = sign - 1;
         break;
     case LT:
-        low = SIGN;
+        low = sign;
         high--;
         break;
     case GT:
         low++;
-        high = SIGN - 1;
+        high = sign - 1;
         break;
     case LE:
-        low = SIGN;
+        low = sign;
         break;
     default:
         return -1;
     }
-    *span = execute_span(low, high);
-    if ((cond == CC && !with) || (cond == HI && with == UINT32_MAX) ||
-        (cond == LT && with == SIGN) || (cond == GT && with == SIGN - 1))
+    span->low = low & span->all;
+    span->range = (high - low) & span->all;
+    if ((cond == CC && !with) || (cond == HI && with == span->all) ||
+        (cond == LT && with == sign) || (cond == GT && with == sign - 1))
         return 0;
-    return span->known || span->range ? 1 : -1;
+    return span->range == span->all ? -1 : 1;
 }
 
 /* What is in both; false: nothing. What would be two pieces stays as it is, or is `to`. */
-static bool narrow(struct execute_value *v, struct execute_value to)
+static bool narrow(struct span *v, struct span to)
 {
-    uint32_t range = v->known || v->range ? v->range : UINT32_MAX,
-             from = to.number - (range == UINT32_MAX ? to.number : v->number),
-             end = from + to.range;
-    if (range == UINT32_MAX) {
+    uint64_t from = (to.low - (v->range == v->all ? to.low : v->low)) & v->all,
+             end = (from + to.range) & v->all;
+    if (v->range == v->all) {
         *v = to;
         return true;
     }
     if (from > end) { /* both its ends may be in */
-        if (from <= range) {
-            *v = to.range < range ? to : *v;
+        if (from <= v->range) {
+            *v = to.range < v->range ? to : *v;
             return true;
         }
         from = 0;
-    } else if (from > range) {
+    } else if (from > v->range) {
         return false;
     }
-    *v = execute_span(v->number + from, v->number + (end < range ? end : range));
+    v->low = (v->low + from) & v->all;
+    v->range = (end < v->range ? end : v->range) - from;
     return true;
 }
 
 /* Some of these bits are set, or none. */
-static bool narrow_bits(struct execute_value *v, uint32_t bits, bool set)
+static bool narrow_bits(struct span *v, uint64_t bits, bool set)
 {
-    uint32_t low, high, least = bits & (~bits + 1);
-    if (v->known)
-        return set == ((v->number & bits) != 0);
-    execute_limits(*v, &low, &high);
-    return bits ? narrow(v, set ? between(least, UINT32_MAX) : between(0, filled(high) & ~bits))
-                : !set;
+    bool whole = v->range > v->all - v->low;
+    uint64_t high = whole ? v->all : v->low + v->range, least = bits & (~bits + 1);
+    struct span to = {set ? least : 0, set ? v->all - least : filled_wide(high) & ~bits, v->all};
+    if (!v->range)
+        return set == ((v->low & bits) != 0);
+    if (!bits)
+        return !set;
+    return (set ? !least : to.range == v->all) || narrow(v, to);
+}
+
+static bool narrow_to(struct span *v, const struct execute_compared *c, unsigned cond)
+{
+    struct span to = {.all = v->all};
+    if (c->how == EXECUTE_COMPARED_BITS)
+        return cond > NE || narrow_bits(v, c->with, cond == NE);
+    if (cond != NE) {
+        int says = holding(c, cond, &to);
+        return says && (says < 0 || narrow(v, to));
+    }
+    if (!v->range)
+        return v->low != c->with;
+    bool all = v->range == v->all;
+    if (all || v->low == c->with) {
+        v->low = ((all ? c->with : v->low) + 1) & v->all;
+        v->range--;
+    } else if (((v->low + v->range) & v->all) == c->with) {
+        v->range--;
+    }
+    return true;
+}
+
+bool execute_narrow_wide(uint64_t *low, uint64_t *range, const struct execute_compared *c,
+                         unsigned cond)
+{
+    struct span v = {*low, *range, c->wide ? UINT64_MAX : UINT32_MAX};
+    v.low = (v.low + c->shift) & v.all;
+    bool possible = narrow_to(&v, c, cond);
+    *low = (v.low - c->shift) & v.all;
+    *range = v.range;
+    return possible;
 }
 
 bool execute_narrow(struct execute_value *v, const struct execute_compared *c, unsigned cond,
                     bool held)
 {
-    struct execute_value span = {0, false, 0};
-    cond = held ? cond : cond ^ 1;
-    if (c->how == EXECUTE_COMPARED_BITS)
-        return cond > NE || narrow_bits(v, c->with, cond == NE);
-    v->number += c->shift;
-    bool possible = true;
-    if (cond == NE) {
-        uint32_t range = v->range ? v->range : UINT32_MAX - 1,
-                 first = v->range ? v->number : c->with;
-        possible = !(v->known && v->number == c->with);
-        if (!v->known && first == c->with)
-            *v = v->range ? execute_span(first + 1, first + range)
-                          : execute_span(first + 1, first - 1);
-        else if (!v->known && first + range == c->with)
-            *v = execute_span(first, first + range - 1);
-    } else {
-        int says = holding(c, cond, &span);
-        possible = says && (says < 0 || narrow(v, span));
-    }
-    v->number -= c->shift;
+    uint64_t low = v->number, range = v->known || v->range ? v->range : UINT32_MAX;
+    bool known = v->known, possible = execute_narrow_wide(&low, &range, c, held ? cond : cond ^ 1);
+    *v = execute_span((uint32_t)low, (uint32_t)(low + range));
+    v->known |= known;
     return possible;
 }
 

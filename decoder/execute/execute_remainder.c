@@ -9,18 +9,18 @@
 
 enum { COND_CS = 2, COND_LS = 9 }; /* DDI 0403E.e A7.3 */
 
-static bool has(uint16_t set, unsigned reg)
+static bool has(uint32_t set, unsigned reg)
 {
-    return reg < EXECUTE_PC && set >> reg & 1;
+    return reg < EXECUTE_BOUNDED && set >> reg & 1;
 }
 
-/* The number by which x * magic >> (32 + shift) divides all x up to `most`; 0: there is none. With
+/* The number by which x * magic >> shift divides all x up to `most`; 0: there is none. With
  * d * magic = 2^n + e it is x / d + x * e / (d * 2^n), whose whole part is that of x / d as long as
  * x * e < 2^n. */
 static uint32_t divisor_of(uint64_t magic, unsigned shift, uint32_t most)
 {
-    uint64_t power = UINT64_C(1) << (32 + shift), d = magic ? (power + magic - 1) / magic : 0;
-    uint64_t error = d * magic - power;
+    unsigned __int128 power = (unsigned __int128)1 << shift,
+                      d = magic ? (power + magic - 1) / magic : 0, error = d * magic - power;
     bool fits = d > 1 && d <= UINT32_MAX && (!error || most <= (power - 1) / error);
     return fits ? (uint32_t)d : 0;
 }
@@ -28,15 +28,15 @@ static uint32_t divisor_of(uint64_t magic, unsigned shift, uint32_t most)
 /* An upper word, moved to the right, is the quotient by that; 0: by nothing. */
 static uint32_t of_upper(const struct execute_multiples *m, unsigned reg, unsigned shift)
 {
-    shift += m->magic > UINT32_MAX;
-    return has(m->uppers, reg) && shift < 32 ? divisor_of(m->magic, shift, m->most) : 0;
+    bool upper = has(m->uppers, reg) && m->shifted >= 32 && shift < 32;
+    return upper ? divisor_of(m->magic, m->shifted + shift, m->most) : 0;
 }
 
 /* Operand 2 as a multiple. */
 static bool operand(const struct execute_multiples *m, const struct insn_effect *e, uint32_t *times)
 {
     bool left = e->shift == EFFECT_LSL || !e->amount;
-    if (e->rs != EFFECT_NO_REG || e->rm >= EXECUTE_PC)
+    if (e->rs != EFFECT_NO_REG || e->rm >= EXECUTE_BOUNDED)
         return false;
     *times = left && has(m->of, e->rm) ? m->times[e->rm] << e->amount : 1;
     return (left && has(m->of, e->rm)) || (e->shift == EFFECT_LSR && e->amount && m->divisor &&
@@ -93,6 +93,10 @@ static struct execute_relation of_sum(const struct execute_multiples *m,
     if (e->op == EFFECT_SUB && has(m->sources, e->rn) && second && times == m->divisor)
         return is;
     if (e->op == EFFECT_RSB && has(m->sources, e->rm) && plain && first == m->divisor && first)
+        return is;
+    if (e->op == EFFECT_ADD && m->divisor &&
+        ((has(m->sources, e->rn) && second && times == 0 - m->divisor) ||
+         (has(m->sources, e->rm) && plain && first == 0 - m->divisor)))
         return is;
     is.kind = EXECUTE_RELATED_NOT;
     return is;
@@ -240,7 +244,7 @@ struct execute_relation execute_relation(const struct execute_work *w)
     const struct execute_multiples *m = &w->x->regs.multiples;
     const struct insn_effect *e = w->e;
     struct execute_relation is = {.kind = EXECUTE_RELATED_NOT}, zeros = is;
-    if (w->maybe || e->rd >= EXECUTE_PC)
+    if (w->maybe || e->rd >= EXECUTE_BOUNDED)
         return is;
     if (e->op == EFFECT_ADC)
         return of_carry(w);
@@ -257,7 +261,7 @@ struct execute_relation execute_relation(const struct execute_work *w)
     }
     if (!m->sources && !m->kept && !m->stored && e->op != EFFECT_AND)
         return is;
-    is.kind = m->magic <= UINT32_MAX ? of_halves(m, e) : is.kind;
+    is.kind = m->shifted == 32 ? of_halves(m, e) : is.kind;
     if (is.kind != EXECUTE_RELATED_NOT)
         return is;
     switch (e->op) {
@@ -294,10 +298,16 @@ struct execute_relation execute_relation(const struct execute_work *w)
     }
 }
 
-/* What is in the register is divided, unless it is one of `written`. */
-static void begin_division(struct execute_multiples *m, unsigned reg, uint32_t written)
+uint32_t execute_same(const struct execute_multiples *m, unsigned reg)
 {
-    m->sources = (uint16_t)(1u << reg & 0x7fff & ~written);
+    bool copied = m->copy == reg + 1 || m->copied == reg + 1;
+    return 1u << reg | (copied ? 1u << (m->copy - 1) | 1u << (m->copied - 1) : 0);
+}
+
+/* What is in the register is divided, unless it is one of `written`. */
+static void begin_division(struct execute_multiples *m, uint32_t sources, uint32_t written)
+{
+    m->sources = sources & ~written;
     m->uppers = m->of = 0;
     m->kept = m->due = false;
     m->rest = m->apart = m->half = 0;
@@ -307,7 +317,7 @@ static void begin(struct execute_multiples *m, uint32_t divisor, unsigned quotie
 {
     m->rest = m->due = 0;
     m->divisor = divisor;
-    m->of = (uint16_t)(1u << quotient);
+    m->of = 1u << quotient;
     m->times[quotient] = times;
 }
 
@@ -315,7 +325,7 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
 {
     struct execute_multiples *m = &w->x->regs.multiples;
     const struct insn_effect *e = w->e;
-    uint16_t bit = (uint16_t)(1u << (e->rd & 15));
+    uint32_t bit = 1u << (e->rd & 31);
     switch (is.kind) {
     case EXECUTE_RELATED_SOURCE:
         m->sources |= bit;
@@ -326,18 +336,22 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
         break;
     case EXECUTE_RELATED_QUOTIENT:
         if (is.of)
-            begin_division(m, is.of - 1u, bit);
+            begin_division(m, execute_same(m, is.of - 1u), bit);
         m->kept |= e->op == EFFECT_MOV && is.of;
         begin(m, is.number, e->rd, 1u << is.scale);
         break;
     case EXECUTE_RELATED_FIRST:
-        begin_division(m, w->x->regs.compared.reg - 1u, 0);
+        begin_division(m, 1u << (w->x->regs.compared.reg - 1), 0);
         m->kept = m->stored == w->x->regs.compared.reg;
         /* fallthrough */
     case EXECUTE_RELATED_DIGIT:
         begin(m, is.number, e->rd, 1);
         m->rest = w->x->regs.compared.reg;
         m->due = true;
+        break;
+    case EXECUTE_RELATED_UPPER:
+        m->uppers = bit;
+        m->shifted += (uint8_t)is.scale;
         break;
     case EXECUTE_RELATED_APART:
         m->apart = (uint8_t)(e->rd + 1);
@@ -348,6 +362,7 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
     case EXECUTE_RELATED_HALVED:
         m->uppers = bit;
         m->magic += UINT64_C(1) << 32;
+        m->shifted++;
         break;
     case EXECUTE_RELATED_PART:
         m->whole = (uint8_t)(e->rn + 1);
@@ -366,27 +381,51 @@ void execute_relate(struct execute_work *w, struct execute_relation is)
     execute_note_others(m);
 }
 
+void execute_relate_product(struct execute_multiples *m, const struct execute_product_of *p)
+{
+    m->magic = p->magic;
+    m->most = p->most;
+    begin_division(m, p->sources, p->written);
+    m->uppers = 1u << p->product;
+    m->shifted = p->shifted;
+    m->divisor = divisor_of(m->magic, m->shifted, m->most);
+    if (m->divisor)
+        begin(m, m->divisor, p->product, 1);
+    execute_note_others(m);
+}
+
 void execute_relate_upper(struct execute_work *w, struct execute_value a, struct execute_value b)
 {
-    struct execute_multiples *m = &w->x->regs.multiples;
     const struct insn_effect *e = w->e;
     unsigned source = a.known ? e->rm : e->rn;
-    uint32_t low, written = 1u << (e->rd & 15) | 1u << (e->ra & 15);
+    struct execute_product_of p = {.sources = 1u << (source & 31),
+                                   .product = e->rd,
+                                   .written = 1u << (e->rd & 15) | 1u << (e->ra & 15),
+                                   .magic = a.known ? a.number : b.number,
+                                   .shifted = 32};
+    uint32_t low;
     if (w->maybe || a.known == b.known || e->rd >= EXECUTE_PC || source >= EXECUTE_PC)
         return;
-    m->magic = a.known ? a.number : b.number;
-    execute_limits(a.known ? b : a, &low, &m->most);
-    begin_division(m, source, written);
-    m->uppers = (uint16_t)(1u << e->rd);
-    m->divisor = divisor_of(m->magic, 0, m->most);
-    if (m->divisor)
-        begin(m, m->divisor, e->rd, 1);
+    execute_limits(a.known ? b : a, &low, &p.most);
+    execute_relate_product(&w->x->regs.multiples, &p);
+}
+
+struct execute_relation execute_shift_product(const struct execute_multiples *m, unsigned reg,
+                                              unsigned shift)
+{
+    struct execute_relation is = {.kind = EXECUTE_RELATED_NOT};
+    if (!has(m->uppers, reg) || m->shifted + shift > 127)
+        return is;
+    is.number = divisor_of(m->magic, m->shifted + shift, m->most);
+    is.kind = is.number ? EXECUTE_RELATED_QUOTIENT : EXECUTE_RELATED_UPPER;
+    is.scale = is.number ? 0 : shift;
+    return is;
 }
 
 void execute_keep(struct execute_work *w, unsigned reg, uint64_t address)
 {
     struct execute_multiples *m = &w->x->regs.multiples;
-    if (reg >= EXECUTE_PC || address & 3 || execute_is_bit(w->x, (uint32_t)address) ||
+    if (reg >= EXECUTE_BOUNDED || address & 3 || execute_is_bit(w->x, (uint32_t)address) ||
         !execute_is_own_order(w->x))
         return;
     execute_memory_watch(&w->x->memory, EXECUTE_WATCH_STORED, address, 4);
@@ -399,7 +438,7 @@ void execute_reload(struct execute_work *w, unsigned reg, uint64_t address)
 {
     struct execute_multiples *m = &w->x->regs.multiples;
     uint64_t at;
-    if (m->kept && reg < EXECUTE_PC && execute_is_own_order(w->x) &&
+    if (m->kept && reg < EXECUTE_BOUNDED && execute_is_own_order(w->x) &&
         execute_memory_is_same(&w->x->memory, EXECUTE_WATCH_STORED, &at) && at == address)
-        m->sources |= (uint16_t)(1u << reg);
+        m->sources |= 1u << reg;
 }

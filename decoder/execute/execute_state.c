@@ -65,9 +65,10 @@ static uint32_t related_bit(uint8_t reg)
 
 void execute_note_others(struct execute_multiples *m)
 {
-    m->others = (uint16_t)(related_bit(m->whole) | related_bit(m->part) | related_bit(m->zeros) |
-                           related_bit(m->zeros_of) | related_bit(m->stored) |
-                           related_bit(m->rest) | related_bit(m->apart) | related_bit(m->half));
+    m->others = related_bit(m->whole) | related_bit(m->part) | related_bit(m->zeros) |
+                related_bit(m->zeros_of) | related_bit(m->stored) | related_bit(m->rest) |
+                related_bit(m->apart) | related_bit(m->half) | related_bit(m->copy) |
+                related_bit(m->copied);
 }
 
 void execute_unrelate_others(struct execute_multiples *m, uint32_t regs)
@@ -79,6 +80,8 @@ void execute_unrelate_others(struct execute_multiples *m, uint32_t regs)
     m->stored = regs & related_bit(m->stored) ? 0 : m->stored;
     m->apart = regs & related_bit(m->apart) ? 0 : m->apart;
     m->half = regs & related_bit(m->half) ? 0 : m->half;
+    if (regs & (related_bit(m->copy) | related_bit(m->copied)))
+        m->copy = m->copied = 0;
     if (regs & related_bit(m->rest))
         m->rest = m->due = 0;
     execute_note_others(m);
@@ -181,9 +184,11 @@ void execute_forget_registers(struct execute *x)
         a64_note_order(x);
     x->regs.known = 0;
     x->regs.bounded = 0;
-    x->regs.compared.reg = x->regs.partial = 0;
-    execute_unrelate(&x->regs, UINT16_MAX);
+    x->regs.compared.reg = x->regs.compared.width = x->regs.partial = 0;
+    x->regs.chained = 0;
+    execute_unrelate(&x->regs, UINT32_MAX);
     x->ways.instance = x->ways.differs = 0;
+    memset(x->derived.in, 0, sizeof x->derived.in);
     x->ways.flags = false;
     for (unsigned b = 0; b <= EXECUTE_WAYS_PARTIAL; b++)
         x->ways.saved[b].instance = 0;

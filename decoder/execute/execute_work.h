@@ -36,11 +36,14 @@ struct execute_work {
 static inline struct execute_value execute_read(const struct execute_work *w, unsigned reg)
 {
     uint32_t ahead = w->insn->isa == BT_ISA_T32 ? 4 : 8;
-    if (reg == EXECUTE_PC)
+    if (reg == EXECUTE_PC && w->insn->isa != BT_ISA_A64)
         return (struct execute_value){(uint32_t)w->insn->address + ahead, true, 0};
     const struct execute_regs *r = &w->x->regs;
-    bool known = r->known >> reg & 1, bounded = !known && reg < EXECUTE_PC && r->bounded >> reg & 1;
-    return (struct execute_value){(uint32_t)r->value[reg], known, bounded ? r->range[reg] : 0};
+    bool known = r->known >> reg & 1, bounded = !known && reg < EXECUTE_BOUNDED &&
+                                                r->bounded >> reg & 1 &&
+                                                r->range[reg] <= UINT32_MAX;
+    return (struct execute_value){(uint32_t)r->value[reg], known,
+                                  bounded ? (uint32_t)r->range[reg] : 0};
 }
 
 /* One of the two. */
@@ -66,12 +69,12 @@ void execute_note_others(struct execute_multiples *m);
 /* These registers hold something else. */
 static inline void execute_unrelate(struct execute_regs *r, uint32_t regs)
 {
-    r->multiples.sources &= (uint16_t)~regs;
-    r->multiples.of &= (uint16_t)~regs;
-    r->multiples.uppers &= (uint16_t)~regs;
+    r->multiples.sources &= ~regs;
+    r->multiples.of &= ~regs;
+    r->multiples.uppers &= ~regs;
     if (r->multiples.others & regs)
         execute_unrelate_others(&r->multiples, regs);
-    r->interrupted.same &= (uint16_t)~regs;
+    r->interrupted.same &= ~regs;
     if (r->interrupted.status && regs >> (r->interrupted.status - 1) & 1)
         r->interrupted.status = 0;
     r->mirror = r->mirror && regs >> (r->mirror - 1) & 1 ? 0 : r->mirror;
@@ -160,6 +163,7 @@ enum execute_related {
     EXECUTE_RELATED_REMAINDER,
     EXECUTE_RELATED_FIRST, /* a quotient by `number` of which a first digit was found, or another */
     EXECUTE_RELATED_DIGIT,
+    EXECUTE_RELATED_UPPER, /* a product, `scale` further to the right */
     EXECUTE_RELATED_APART, /* what is divided, less the upper word; half of that */
     EXECUTE_RELATED_HALF,
     EXECUTE_RELATED_HALVED, /* that and the upper word */
@@ -175,6 +179,20 @@ struct execute_relation execute_relation(const struct execute_work *w);
 void execute_relate(struct execute_work *w, struct execute_relation is);
 /* UMULL has written the upper word of a * b. */
 void execute_relate_upper(struct execute_work *w, struct execute_value a, struct execute_value b);
+/* Registers that hold what this one holds. */
+uint32_t execute_same(const struct execute_multiples *m, unsigned reg);
+/* Register `product` is that of `sources`, at most `most`, with `magic`, to the right by `shifted`.
+ */
+struct execute_product_of {
+    uint64_t magic;
+    unsigned product;
+    uint32_t sources, written, most; /* registers */
+    uint8_t shifted;
+};
+void execute_relate_product(struct execute_multiples *m, const struct execute_product_of *p);
+/* What that is, shifted once more. */
+struct execute_relation execute_shift_product(const struct execute_multiples *m, unsigned reg,
+                                              unsigned shift);
 /* The register was stored at that address, or loaded from there. */
 void execute_keep(struct execute_work *w, unsigned reg, uint64_t address);
 void execute_reload(struct execute_work *w, unsigned reg, uint64_t address);
@@ -206,6 +224,9 @@ struct execute_value execute_field(struct execute_value v, unsigned lsb, unsigne
 /* What was compared, as a condition that held or did not says it is; false: it cannot be so. */
 bool execute_narrow(struct execute_value *v, const struct execute_compared *c, unsigned cond,
                     bool held);
+/* Likewise of `low` and up to `range` more, modulo 2^32 or, if c->wide, 2^64. */
+bool execute_narrow_wide(uint64_t *low, uint64_t *range, const struct execute_compared *c,
+                         unsigned cond);
 void execute_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,
                    bool held);
 /* Does the condition hold, by what the register in `regs.compared` may be? 1, 0, or -1: that does

@@ -240,6 +240,7 @@ static void begin_translation(struct execute_regs *r, const struct execute_regs 
 static void begin(struct forward *f, size_t at)
 {
     f->x.ways = (struct execute_ways){0};
+    f->x.derived = (struct execute_derived){0};
     f->x.returned = false;
     f->x.exclusive = (struct execute_exclusive){0};
     if (f->truth->wide) {

@@ -287,7 +287,7 @@ static void compare(struct trial *t, const struct execute_insn *i, struct execut
         t->bounded += bounded;
         if (bounded && t->after[k] - (uint32_t)r->value[k] > r->range[k]) {
             printf("r%u is %08x, said %08x or %x more\n", k, t->after[k], (uint32_t)r->value[k],
-                   r->range[k]);
+                   (uint32_t)r->range[k]);
             wrong = true;
         }
     }

@@ -213,7 +213,7 @@ static void compare(struct trial *t)
         t->bounded += bounded;
         if ((known && apart) || (bounded && apart > said->range[k])) {
             printf("r%u is %08x, said %08x or %x more\n", k, (uint32_t)is->value[k],
-                   (uint32_t)said->value[k], known ? 0 : said->range[k]);
+                   (uint32_t)said->value[k], known ? 0 : (uint32_t)said->range[k]);
             t->wrong++;
         }
     }

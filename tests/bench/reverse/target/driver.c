@@ -9,8 +9,6 @@
 #include "tick_m.h"
 #endif
 
-#define NOINLINE __attribute__((noinline, noclone))
-
 #define SAMPLES 16
 #define LOG     24u
 #define TURN    4000
@@ -82,7 +80,7 @@ void tick(void)
 
 static u32 noise(void)
 {
-    u32 now = *(volatile u32 *)INPUT;
+    u32 now = counted();
 
     return now ^ now >> 5;
 }

@@ -14,8 +14,6 @@
 #define SEED 0
 #endif
 
-#define NOINLINE __attribute__((noinline, noclone))
-
 typedef unsigned char u8;
 typedef unsigned short u16;
 typedef int s32;

@@ -11,8 +11,6 @@
 #include "tick_m.h"
 #endif
 
-#define NOINLINE __attribute__((noinline, noclone))
-
 #define RING    32u
 #define WINDOW  8u
 #define SENSORS 5u
@@ -75,10 +73,9 @@ void *memcpy(void *to, const void *from, unsigned size)
     return to;
 }
 
-/* A counter that runs on: what it was cannot be found out afterwards. */
 NOINLINE static u32 sample(void)
 {
-    u32 now = *(volatile u32 *)INPUT;
+    u32 now = counted();
 
     return (now ^ now >> 7) & 0xfff;
 }
