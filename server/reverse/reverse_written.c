@@ -214,8 +214,9 @@ int reverse_question_begin(struct reverse_motion *m, int core, const char *what,
     else if (!parse_question(q, what))
         console_print(&q->c,
                       "monitor %s VARIABLE|ADDRESS [LINES], not '%s': a variable of the program "
-                      "by its name, a local one by the address that 'print &NAME' shows\n",
-                      read ? "read" : "written", what);
+                      "by its name, a local one by the address that 'print &NAME' shows; LINES "
+                      "up to %u\n",
+                      read ? "read" : "written", what, LINES_MOST);
     else if (m->cores[core].reverse.position == m->cores[core].reverse.first)
         console_print(&q->c, "the history begins here\n");
     else

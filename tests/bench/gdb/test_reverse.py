@@ -204,7 +204,7 @@ def _():
 
 WATCHED = ["watch cursor", "reverse-continue", "p/x $pc", "monitor where", "monitor explain cursor",
            "delete", "stepi", "monitor written cursor 2", "monitor read cursor 1", "monitor written nothing",
-           "monitor written", "monitor possible"]
+           "monitor written", "monitor written cursor 9999", "monitor possible"]
 
 
 def position_of(text):
@@ -221,8 +221,8 @@ def check_watched(s, name="cursor"):
     equal(len(re.findall(r"^instruction", written, re.MULTILINE)), 2, "as many as asked for")
     has(s[f"monitor explain {name}"], r"^0x[0-9a-f]{8} = 0x[0-9a-f]{8}: known")
     equal(position_of(s[f"monitor read {name} 1"]) <= where, True, "who read it")
-    for command in ("monitor written nothing", "monitor written"):
-        has(s[command], r"^monitor written VARIABLE\|ADDRESS")
+    for command in ("monitor written nothing", "monitor written", f"monitor written {name} 9999"):
+        has(s[command], r"^monitor written VARIABLE\|ADDRESS.*; LINES up to 1000$")
     has(s["monitor possible"], "^0 instructions")
 
 
