@@ -55,7 +55,7 @@ static void put(struct execute *x, const struct execute_insn *i, const struct in
     bool wide = i->opcode >> 31,
          all = e->rn != A64_ZR && e->rm != A64_ZR && e->ra != A64_ZR && e->rd != A64_ZR;
     if (!v.known && all)
-        is = wide && e->shift == EFFECT_LSR && e->amount
+        is = wide && e->op == EFFECT_MOV && e->shift == EFFECT_LSR && e->amount
                  ? execute_shift_product(&x->regs.multiples, e->rm, e->amount)
                  : execute_relation(&w);
     if (is.kind == EXECUTE_RELATED_REMAINDER &&
@@ -263,6 +263,7 @@ static bool bit_field(struct execute *x, const struct execute_insn *i)
     struct insn_effect e;
     effect_init(&e);
     e.rd = (uint8_t)rd;
+    e.op = EFFECT_EOR; /* tells nothing */
     if (opc == 2 && (s == size - 1 || (at && at + width == size && at < 32))) {
         e.op = EFFECT_MOV;
         e.rm = (uint8_t)a64_field(op, 5, 5);
@@ -383,12 +384,12 @@ static bool shifted_register(struct execute *x, const struct execute_insn *i)
     else
         b = a64_shifted(b, type, a64_known(by), wide);
     if (is_add) {
-        e.op = op >> 30 & 1 ? EFFECT_SUB : EFFECT_ADD;
+        e.op = by > 31 ? EFFECT_EOR : op >> 30 & 1 ? EFFECT_SUB : EFFECT_ADD; /* of lower words */
         add_and_set(x, i, a, b, &e);
         return true;
     }
     e.op = opc == 1 ? EFFECT_ORR : EFFECT_EOR;
-    if (opc == 1 && e.rn == A64_ZR && !inverts && type < 2) {
+    if (opc == 1 && e.rn == A64_ZR && !inverts && type < 2 && by < 32) {
         e.op = EFFECT_MOV;
         e.rn = EFFECT_NO_REG;
     }

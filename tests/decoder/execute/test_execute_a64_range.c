@@ -102,6 +102,16 @@ static uint32_t draw_product(struct pair *p)
            ra << 10;
 }
 
+/* What is there to be met: shifts of a product as registers and as operands. */
+static uint32_t draw_shift(struct pair *p)
+{
+    uint32_t regs = draw(p, REGS) | draw(p, REGS) << 5, by = 30 + draw(p, 12);
+    if (draw(p, 2))
+        return 0xd340fc00 | regs | by << 16; /* lsr */
+    by = draw(p, 3) ? by : draw(p, 4);
+    return 0x8b000000 | draw(p, 2) << 30 | regs | draw(p, REGS) << 16 | draw(p, 2) << 22 | by << 10;
+}
+
 static uint32_t draw_two(struct pair *p)
 {
     static const uint32_t ops[] = {0x1ac00800, 0x1ac00c00, 0x1ac02000, 0x1ac02400, 0x1ac02800};
@@ -155,9 +165,9 @@ static uint32_t draw_access(struct pair *p)
 static uint32_t draw_opcode(struct pair *p)
 {
     static uint32_t (*const kinds[])(struct pair * p) = {
-        draw_sum,     draw_sum,    draw_logical,   draw_field,     draw_field,
-        draw_product, draw_two,    draw_condition, draw_condition, draw_branch,
-        draw_branch,  draw_access, draw_access,
+        draw_sum,     draw_sum,   draw_logical,   draw_field,     draw_field,
+        draw_product, draw_two,   draw_condition, draw_condition, draw_branch,
+        draw_branch,  draw_shift, draw_product,   draw_access,    draw_access,
     };
     if (!draw(p, 10)) /* mov */
         return wide(p) | 0x2a0003e0 | draw(p, REGS) | draw(p, REGS) << 16;
