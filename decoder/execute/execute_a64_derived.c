@@ -74,28 +74,22 @@ static bool is_followed(uint32_t op)
 void a64_before(struct execute *x, uint32_t op, struct execute_made *now)
 {
     const struct execute_regs *r = &x->regs;
-    unsigned operands = (op >> 25 & 14) == 8 ? 1 : EXECUTE_OPERANDS;
-    *now = (struct execute_made){.opcode = 0};
+    unsigned operands = (op >> 25 & 14) == 8 ? 1 : EXECUTE_OPERANDS, unknown = 0;
+    now->opcode = 0;
     if (!is_followed(op) || (is_selection(op) && r->chained))
         return;
-    uint32_t unknown = 0;
-    for (unsigned n = 0; n < operands; n++) {
-        unsigned reg = operand_reg(op, n);
-        if (reg == A64_ZR)
-            continue;
-        now->operand[n] = entry_of(r, reg);
-        now->from[n] = r->known >> reg & 1 ? 0 : reg + 1;
-        unknown |= now->from[n];
-    }
+    for (unsigned n = 0; n < operands; n++)
+        if (operand_reg(op, n) != A64_ZR && !(r->known >> operand_reg(op, n) & 1))
+            unknown |= 1u << n;
     if (!unknown)
         return;
-    for (unsigned n = 0; n < EXECUTE_OPERANDS; n++) {
-        now->from[n] = n < operands && operand_reg(op, n) != A64_ZR && now->from[n]
-                           ? number_of(x, now->from[n] - 1)
-                           : 0;
-    }
-    now->opcode = op;
-    now->compared = r->compared;
+    *now = (struct execute_made){.opcode = op, .compared = r->compared};
+    for (unsigned n = 0; n < operands; n++)
+        if (operand_reg(op, n) != A64_ZR)
+            now->operand[n] = entry_of(r, operand_reg(op, n));
+    for (unsigned n = 0; n < operands; n++)
+        if (unknown >> n & 1)
+            now->from[n] = number_of(x, operand_reg(op, n));
     now->compared.width = 0;
     if (r->compared.reg != operand_reg(op, 0) + 1 && r->compared.reg != operand_reg(op, 1) + 1)
         now->compared.reg = 0;
