@@ -49,15 +49,14 @@ void a64_set_sp(struct execute *x, unsigned reg, bool wide, struct a64_value v)
 static void put(struct execute *x, const struct execute_insn *i, const struct insn_effect *e,
                 struct a64_value v)
 {
-    const struct execute_work w = {.x = x, .insn = i, .e = e};
-    struct execute_work *at = &(struct execute_work){.x = x, .insn = i, .e = e};
+    struct execute_work w = {.x = x, .insn = i, .e = e};
     struct execute_relation is = {.kind = EXECUTE_RELATED_NOT};
-    bool wide = i->opcode >> 31,
+    bool wide = i->opcode >> 31, upper = wide && e->shift == EFFECT_LSR && e->amount,
          all = e->rn != A64_ZR && e->rm != A64_ZR && e->ra != A64_ZR && e->rd != A64_ZR;
-    if (!v.known && all)
-        is = wide && e->op == EFFECT_MOV && e->shift == EFFECT_LSR && e->amount
-                 ? execute_shift_product(&x->regs.multiples, e->rm, e->amount)
-                 : execute_relation(&w);
+    if (!v.known && all && upper && e->op == EFFECT_MOV)
+        is = execute_shift_product(&x->regs.multiples, e->rm, e->amount);
+    else if (!v.known && all && !upper) /* of which upper words come down */
+        is = execute_relation(&w);
     if (is.kind == EXECUTE_RELATED_REMAINDER &&
         (!wide || ((e->rn >= A64_ZR || a64_is_word(x, e->rn)) && a64_is_word(x, e->rm) &&
                    (e->ra >= A64_ZR || a64_is_word(x, e->ra))))) {
@@ -66,7 +65,7 @@ static void put(struct execute *x, const struct execute_insn *i, const struct in
             v = (struct a64_value){.range = divisor - 1};
     }
     a64_set(x, e->rd, wide, v);
-    execute_relate(at, is);
+    execute_relate(&w, is);
 }
 
 /* x + y + carry, and its flags. */

@@ -231,7 +231,9 @@ void a64_derive(struct execute *x, unsigned reg, a64_run_fn *run)
     for (unsigned n = 0; n < EXECUTE_BOUNDED; n++) {
         is = entry_of(&x->regs, n);
         m = made_of(d, d->in[n]);
-        if (m && !is.known && is_better(&m->is, &is))
-            put_entry(&x->regs, n, &m->is);
+        if (!m || is.known || !is_better(&m->is, &is))
+            continue;
+        put_entry(&x->regs, n, &m->is);
+        x->regs.partial = m->is.known && x->regs.partial == n + 1 ? 0 : x->regs.partial;
     }
 }
