@@ -435,8 +435,9 @@ static void trace_link_read_rest(struct trace_link *l, int fd)
     int rest;
     if (ioctl(fd, FIONREAD, &rest) != 0 || rest < 0)
         return;
+    struct pollfd there = {.fd = fd, .events = POLLIN};
     uint64_t all = l->stats.connection + (unsigned)rest; /* which only this thread writes */
-    while (l->stats.connection < all && !trace_link_poll(l))
+    while (l->stats.connection < all && poll(&there, 1, 0) > 0 && !trace_link_poll(l))
         ;
 }
 
