@@ -146,6 +146,7 @@ class Firmware(bench.Case):
         if m_profile:
             self.more_truth = {"whole": 1}
         elif self.machine.wide:
+            self.promises = None  # forwards only
             self.defines += [f"-DLEVEL={r.choice((0, 4))}", *r.choice(([], ["-DTRANSLATION"]))]
         else:
             self.defines.append(r.choice(("-marm", "-mthumb")))

@@ -48,6 +48,7 @@ TWO_ADDRESSES = ("alias",)  # of the same memory: found at the next halt, which 
 CORNERS = 6 if FULL else 2  # programs of corners.py on each core
 CORNERS_A = 20 if FULL else 3
 CORNERS_A64 = 7 if FULL else 0
+KERNELS_A64 = 5 if FULL else 1
 CSMITH = 4 if FULL else 1
 KNOWN_A = 1017  # its tasks pop from where nobody knows, what others have pushed
 LENGTHS = range(8, 40, 4) if FULL else (20,)  # the last of a program are in another phase in each
@@ -179,6 +180,10 @@ def main():
             r = random.Random(number)
             case = firmware.Firmware(place, "a9", r.choice(LEVELS), number, r.randrange(10, 60), (r.choice((2, 5)), 1000))
             good &= check(f"{case.name}, seed {number}", case, False)
+        for number in range(seed, seed + KERNELS_A64):
+            r = random.Random(number)
+            case = firmware.Firmware(place, "a53", r.choice(LEVELS), number, r.randrange(8, 40))
+            good &= check(f"{case.name}, seed {number}", case, False, known=known_a64)
         for kind, (_, _, levels) in SENSORS.items():
             for level in levels if FULL else (random.Random(f"{seed} {kind}").choice(levels),):
                 rounds = ROUNDS // 4 if kind.endswith("-tick") else ROUNDS
@@ -202,7 +207,7 @@ def main():
     share("schedulers", known)
     share("corners of a Cortex-A9", known_a)
     if known_a64:
-        share("corners of a Cortex-A53", known_a64, 32)
+        share("a Cortex-A53", known_a64, 32)
     return not good
 
 
