@@ -118,7 +118,7 @@ void execute_ways_learn(struct execute_work *w, const struct execute_compared *c
 bool execute_ways_tell(const struct execute *x, unsigned reg)
 {
     const struct execute_ways *ways = &x->ways;
-    uint32_t tells = ways->differs & (ways->way[0].known | ways->way[1].known);
+    uint32_t tells = ways->differs & ways->way[0].known & ways->way[1].known;
     return !ways->flags && x->regs.compared.reg != reg + 1 && reg < EXECUTE_PC && tells >> reg & 1;
 }
 

@@ -310,7 +310,8 @@ void execute_ways_open(struct execute *x, unsigned cond);
 /* What a condition says of a register, which may leave one way. */
 void execute_ways_learn(struct execute_work *w, const struct execute_compared *c, unsigned cond,
                         bool held);
-/* The register tells of a choice whose flags are gone, and those that are there now do not. */
+/* The register is a number on each way, which tells of a choice whose flags are gone, and those
+ * that are there now do not. */
 bool execute_ways_tell(const struct execute *x, unsigned reg);
 /* The registers are as they are on that way, and no longer on two. */
 void execute_ways_take(struct execute *x, unsigned n);

@@ -193,6 +193,30 @@ START_TEST(test_gone_on)
 }
 END_TEST
 
+/* if (value > highest) highest = value, where an address is in the register of the older one: that
+ * is on the way on which it is stored to, also once the older one is such a choice itself. */
+START_TEST(test_address)
+{
+    begin(&x, &budget);
+    x.regs.known &= ~UINT64_C(1);
+    x.regs.psr_known &= ~FLAGS;
+    x.regs.value[5] = RAM + 0x100;
+    at = 0x1300;
+    ck_assert_int_eq(execute_memory_write(&x.memory, RAM, (uint8_t[0x400]){3}, 0x400), BT_OK);
+    for (unsigned n = 0; n < 3; n++) {
+        run(0x2900); /* CMP r1, #0 */
+        run(0x6e2b); /* LDR r3, [r5, #96] */
+        run(0x4283); /* CMP r3, r0 */
+        run(0xbf3c); /* ITT CC */
+        run(0x462b); /* MOVCC r3, r5 */
+        run(0x6618); /* STRCC r0, [r3, #96] */
+        ck_assert_uint_eq(word(&x, RAM), 3);
+    }
+    ck_assert(!execute_memory_read(&x.memory, RAM + 0x160, &(uint32_t){0}, 4));
+    execute_memory_release(&x.memory);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *s = suite_create("execute_ways");
@@ -202,5 +226,6 @@ Suite *unit_suite(void)
     unit_case(s, "execute: a system register, perhaps", test_system);
     unit_case(s, "execute: a choice of before a point that was kept", test_gone_on);
     unit_cases(s, "execute: one condition or another", test_either, 0, 4);
+    unit_case(s, "execute: stored to an address that is one of two", test_address);
     return s;
 }
