@@ -305,7 +305,7 @@ static bool extract(struct execute *x, uint32_t op)
     return true;
 }
 
-static bool immediates(struct execute *x, const struct execute_insn *i)
+static bool of_immediate(struct execute *x, const struct execute_insn *i)
 {
     uint32_t op = i->opcode;
     bool wide = op >> 31;
@@ -714,5 +714,5 @@ static bool registers(struct execute *x, const struct execute_insn *i)
 
 bool a64_data(struct execute *x, const struct execute_insn *i)
 {
-    return (i->opcode >> 25 & 14) == 8 ? immediates(x, i) : registers(x, i);
+    return (i->opcode >> 25 & 14) == 8 ? of_immediate(x, i) : registers(x, i);
 }

@@ -12,7 +12,7 @@ static struct execute_made *made_of(struct execute_derived *d, uint32_t number)
     return number && m->number == number ? m : NULL;
 }
 
-static struct execute_entry entry_of(const struct execute_regs *r, unsigned reg)
+static struct execute_entry entry_now(const struct execute_regs *r, unsigned reg)
 {
     return (struct execute_entry){.value = r->value[reg],
                                   .range = r->range[reg],
@@ -46,7 +46,7 @@ static uint32_t number_of(struct execute *x, unsigned reg)
     if (made_of(d, d->in[reg]))
         return d->in[reg];
     struct execute_made *m = add(d);
-    m->is = entry_of(&x->regs, reg);
+    m->is = entry_now(&x->regs, reg);
     return d->in[reg] = m->number;
 }
 
@@ -86,7 +86,7 @@ void a64_before(struct execute *x, uint32_t op, struct execute_made *now)
     *now = (struct execute_made){.opcode = op, .compared = r->compared};
     for (unsigned n = 0; n < operands; n++)
         if (operand_reg(op, n) != A64_ZR)
-            now->operand[n] = entry_of(r, operand_reg(op, n));
+            now->operand[n] = entry_now(r, operand_reg(op, n));
     for (unsigned n = 0; n < operands; n++)
         if (unknown >> n & 1)
             now->from[n] = number_of(x, operand_reg(op, n));
@@ -104,7 +104,7 @@ void a64_behind(struct execute *x, const struct execute_made *now)
     uint32_t number = m->number;
     *m = *now;
     m->number = number;
-    m->is = entry_of(&x->regs, rd);
+    m->is = entry_now(&x->regs, rd);
     x->derived.in[rd] = number;
 }
 
@@ -124,7 +124,7 @@ static bool again(struct execute *with, struct execute_derived *d, const struct 
     with->regs.psr_known = 0;
     with->regs.compared = m->compared;
     bool ran = run(with, &i);
-    *is = entry_of(&with->regs, op & 31);
+    *is = entry_now(&with->regs, op & 31);
     return ran;
 }
 
@@ -222,14 +222,14 @@ void a64_derive(struct execute *x, unsigned reg, a64_run_fn *run)
     struct execute_made *m = made_of(d, d->in[reg]);
     if (!m)
         return;
-    struct execute_entry is = entry_of(&x->regs, reg);
+    struct execute_entry is = entry_now(&x->regs, reg);
     if (!is_better(&is, &m->is))
         return;
     struct execute with = {.core = x->core};
     m->is = is;
     derive(&with, d, m, run);
     for (unsigned n = 0; n < EXECUTE_BOUNDED; n++) {
-        is = entry_of(&x->regs, n);
+        is = entry_now(&x->regs, n);
         m = made_of(d, d->in[n]);
         if (!m || is.known || !is_better(&m->is, &is))
             continue;

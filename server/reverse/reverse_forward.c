@@ -487,26 +487,10 @@ static enum reverse_segment_why judge_begin(struct reverse *p, const struct reve
                                                                 : REVERSE_WHY_NONE;
 }
 
-/* At once, or by words: stores to who knows where may be most of all instructions. */
-static void note_lines(struct reverse_forward *f, uint64_t from, uint64_t to)
-{
-    uint64_t last = (to - 1) / REVERSE_FORWARD_LINE, at = from / REVERSE_FORWARD_LINE;
-    if (last - at >= REVERSE_FORWARD_LINES - 1) {
-        memset(f->stored, 0xff, sizeof f->stored);
-        return;
-    }
-    for (; at <= last; at = (at | 31) + 1) {
-        uint32_t upto = (at | 31) <= last ? UINT32_MAX : UINT32_MAX >> (31 - last % 32);
-        f->stored[at % REVERSE_FORWARD_LINES / 32] |= UINT32_MAX << at % 32 & upto;
-    }
-}
-
 static void note_access(void *ctx, const struct execute_access *a)
 {
     struct reverse_forward *f = ctx;
     reverse_stores_note(f, a);
-    if (a->store && a->from < a->to)
-        note_lines(f, a->from, a->to);
     for (size_t i = 0; i < f->outside_count && !a->perhaps; i++)
         if (a->to > f->outside[i].from && a->from < f->outside[i].to &&
             f->walk.insn >= f->outside[i].touched) {

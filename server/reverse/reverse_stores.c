@@ -137,9 +137,25 @@ enum execute_memory_kind reverse_stores_kind(void *context, uint64_t address, ui
     return kind;
 }
 
+/* At once, or by words: stores to who knows where may be most of all instructions. */
+static void note_lines(struct reverse_forward *f, uint64_t from, uint64_t to)
+{
+    uint64_t last = (to - 1) / REVERSE_FORWARD_LINE, at = from / REVERSE_FORWARD_LINE;
+    if (last - at >= REVERSE_FORWARD_LINES - 1) {
+        memset(f->stored, 0xff, sizeof f->stored);
+        return;
+    }
+    for (; at <= last; at = (at | 31) + 1) {
+        uint32_t upto = (at | 31) <= last ? UINT32_MAX : UINT32_MAX >> (31 - last % 32);
+        f->stored[at % REVERSE_FORWARD_LINES / 32] |= UINT32_MAX << at % 32 & upto;
+    }
+}
+
 void reverse_stores_note(struct reverse_forward *f, const struct execute_access *a)
 {
     struct reverse_segment *s = f->walked;
+    if (a->store && a->from < a->to)
+        note_lines(f, a->from, a->to);
     if (!f->owner.other || !s)
         return;
     if (f->walk.x.regs.translation != EXECUTE_TRANSLATION_FLAT)
